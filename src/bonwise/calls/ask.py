@@ -251,13 +251,6 @@ class Problem:
         return self.kind in TRANSIENT
 
 
-def refused_for_good(problem: Problem) -> verdicts.Unscored:
-    """Return the verdict on a request that its server will never answer, or with more than is read."""
-    if problem.kind == "oversized":
-        return verdicts.Unscored(problem.message)
-    return verdicts.Unscored(f"the server refused the request: {problem.message}")
-
-
 class AttemptError(Exception):
     """One attempt brought no answer; stays inside the engine."""
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bonwise.calls import attempts, bill, shared_money, tokens
-from bonwise.calls.ask import OCCASION, Answer, Answers, AttemptError, CallOutcome, Outcome, Problem, logprobs_taken
+from bonwise.calls.ask import OCCASION, Answer, Answers, AttemptError, Problem, logprobs_taken, refused_for_good
 from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.ledger.ledger import Ledger, LedgerProtocol, NullLedger
 from bonwise.calls.limiter import EndpointLimiter, Limiter
@@ -27,7 +27,7 @@ from bonwise.flags import completed, shows
 from bonwise.table.verdicts import Unscored, kept
 
 if TYPE_CHECKING:
-    from bonwise.calls.ask import Ask, Choice, Model, Request
+    from bonwise.calls.ask import Ask, CallOutcome, Choice, Model, Outcome, Request
     from bonwise.calls.ledger.records import Stored
 
 __all__ = ["GRACE", "MOST_CLIENTS", "AskRun", "Engine", "ignored", "left_out", "refuse_impossible"]
@@ -509,10 +509,8 @@ class AskRun:
         adapter = self._endpoint.provider
         if stored.choice is None:
             if 200 <= stored.status < 300:  # a success is refused only for its size
-                return attempts.refused_for_good(Problem("oversized", stored.note, stored.status, sent=True))
-            return attempts.refused_for_good(
-                adapter.problem(protocol.Response(stored.status, {}, stored.raw), time.time())
-            )
+                return refused_for_good(Problem("oversized", stored.note, stored.status, sent=True))
+            return refused_for_good(adapter.problem(protocol.Response(stored.status, {}, stored.raw), time.time()))
         try:
             reply = adapter.reply(stored.raw)
             outcome = reply.choices[stored.choice]
