@@ -495,7 +495,7 @@ class AskRun:
         for notice in ignored(self._ask, self._request, outcome):
             self._terms.totals.notices[notice] += 1
         try:
-            reading = self._ask.read(replace(outcome, asked=self._ask.user))
+            reading = self._ask.read(outcome)
         except Exception as error:  # noqa: BLE001 - a reader may be anybody's; what it was given is paid and kept
             reading = Unscored(f"the reader failed: {type(error).__name__}", kept(outcome.text))
         if isinstance(reading, Unscored):

@@ -351,8 +351,7 @@ def _usable(stored: Stored, ask: Ask, endpoint: Endpoint) -> bool:
     if stored.choice is None:
         return False
     try:
-        choice = endpoint.provider.reply(stored.raw).choices[stored.choice]
-        return not isinstance(ask.read(replace(choice, asked=ask.user)), Unscored)
+        return not isinstance(ask.read(endpoint.provider.reply(stored.raw).choices[stored.choice]), Unscored)
     except Exception:  # noqa: BLE001 - what cannot be read, by whosever reader, is unscored
         return False
 

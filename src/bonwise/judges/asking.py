@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,7 +17,7 @@ from bonwise.calls.ask import Answers, Ask, Choice, Model, encoded, model_from_s
 from bonwise.calls.providers.supplied import SuppliedClient, supplied_model
 from bonwise.errors import UsageError
 from bonwise.judges import prompt_file, prompt_loading, protocol, registry
-from bonwise.judges.parse import answer, refusals
+from bonwise.judges.parse import answer, readers, refusals
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
@@ -174,7 +174,7 @@ class AskingSettings(ABC):
             self.asked,
             words.system,
             words.user,
-            read,
+            partial(readers.in_answer_to, read, words.user),
             schema=self._schema,
             max_tokens=self.max_tokens,
             temperature=self.temperature,
