@@ -10,8 +10,7 @@ from itertools import pairwise
 import pytest
 
 from bonwise.calls.ask import Problem
-from bonwise.calls.limiter import DeadlineError, EndpointLimiter
-from bonwise.calls.pace import LATEST
+from bonwise.calls.limiter import LATEST, DeadlineError, EndpointLimiter
 from bonwise.calls.rate_limits import RateLimits, Window, anthropic_limits, openai_limits
 from bonwise.errors import UsageError
 from bonwise.testing.script import Script

@@ -14,7 +14,7 @@ from bonwise.errors import JudgeError
 from bonwise.judges.judging import spent
 from bonwise.printable import printable
 from bonwise.routing.control import FirstPass, Route
-from bonwise.selection import checked_contest, contest_run, deciding, entrants, judge_runner, protocol, selection
+from bonwise.selection import contest_run, deciding, entrants, judge_runner, protocol, selection
 from bonwise.selection.settings import Routing, SelectionSettings, default_strategy
 from bonwise.table import pools, verdicts
 from bonwise.tracing import UNTRACED, Untraced, logger, span
@@ -189,7 +189,7 @@ class PoolRun:
         )
         self._to_all = to_all
         self._contest = contest_run.ContestRun(
-            checked_contest.CheckedContest(settings.strategy, distinct.entrants, settings.judge),
+            contest_run.CheckedContest(settings.strategy, distinct.entrants, settings.judge),
             settings.judge,
             runner,
             prompt,
@@ -208,7 +208,7 @@ class PoolRun:
         before = None if router is None or contest.over else contest.standing()
         if router is not None and before is not None and not contest.over:
             first = tuple(contest.first.get(at, one) for at, one in enumerate(before.verdicts))
-            route = checked_contest.consulted(router, FirstPass(first, contest.others, before.p_best), salt)
+            route = contest_run.consulted(router, FirstPass(first, contest.others, before.p_best), salt)
             if route.strong:
                 return await self._by_the_strong(router, route, before)
             routed = selection.Routed(None, route.signal, route.reason)
@@ -225,7 +225,7 @@ class PoolRun:
         contenders = () if self._to_all else route.contenders
         some = tuple(sorted(contenders)) or tuple(range(len(self._distinct.texts)))
         texts = [self._distinct.texts[one] for one in some]
-        checked = checked_contest.CheckedContest(
+        checked = contest_run.CheckedContest(
             default_strategy(router.strong), self._distinct.among(some), router.strong
         )
         contest = contest_run.ContestRun(checked, router.strong, self._runner, self._prompt, texts, until=self._until)

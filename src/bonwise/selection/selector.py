@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from bonwise.calls.settings import EngineSettings
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.flags import completed, part_of, shows
-from bonwise.judges.calling import asked
+from bonwise.judges.judging import asked
 from bonwise.judges.pool_loop import AsyncReader, ItemReader, Turns, from_callers_thread, work_on_many
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.selection.choosing import Turn
