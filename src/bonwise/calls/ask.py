@@ -7,14 +7,18 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bonwise.calls.bill import Bill, PartialUsage, Usage
 from bonwise.errors import UsageError
 from bonwise.table import checks, verdicts
 
+if TYPE_CHECKING:
+    from bonwise.calls.attempts import CallAttempts
+
 __all__ = [
     "ASKER",
+    "CALLS_FOR",
     "OCCASION",
     "Answer",
     "Answers",
@@ -412,3 +416,6 @@ class Occasion:
 
 
 OCCASION: ContextVar[Occasion] = ContextVar("what calls are made for", default=Occasion())  # noqa: B039 - it is frozen
+
+CALLS_FOR: ContextVar[tuple[list[CallAttempts], ...]] = ContextVar("who counts the calls that are begun", default=())
+"""Lists to which every call is added that a draw begins, in whatever thread and by whichever engine."""

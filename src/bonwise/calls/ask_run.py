@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls import attempts, bill, prices, tokens
-from bonwise.calls.ask import OCCASION, Answer, Answers, CallOutcome, Outcome, Problem, logprobs_taken
+from bonwise.calls.ask import CALLS_FOR, OCCASION, Answer, Answers, CallOutcome, Outcome, Problem, logprobs_taken
 from bonwise.calls.providers.protocol import Response
 from bonwise.errors import UsageError
 from bonwise.table.verdicts import Unscored, kept
@@ -127,6 +127,8 @@ class CallsUnderWay:
         """Start a call in its own task; the task goes on if the caller is cancelled."""
         task = asyncio.create_task(call.run())
         self._calls[task] = call
+        for counted in CALLS_FOR.get():
+            counted.append(call)
         self.tasks_by_key.update(dict.fromkeys(keys, task))
 
         def forget(done: asyncio.Task[CallOutcome]) -> None:
