@@ -210,9 +210,7 @@ def best_of(
     """
     check_whole("n", n, least=1)
     selector = Selector(judge, **settings)
-    check_stop_at(selector.settings, stop_at)
-    if selector.settings.needs_a_loop:
-        import_module("bonwise.calls.portal")  # else the first answer would wait for it
+    _make_ready(selector, stop_at)
     decorate: Any = partial(BestOf, n=n, selector=selector, prompt=prompt or _first, stop_at=stop_at)
     return decorate  # type: ignore[no-any-return]
 
@@ -258,7 +256,7 @@ def generate_best(
     check_whole("n", n, least=1)
     selector = Selector.for_one_pool(judge, **settings)
     try:
-        check_stop_at(selector.settings, stop_at)
+        _make_ready(selector, stop_at)
         return BestOf(generate, n, selector, _first, stop_at).select(prompt)
     finally:
         selector.close(wait=False)
@@ -287,10 +285,16 @@ async def agenerate_best(
     check_whole("n", n, least=1)
     selector = Selector(judge, **settings)
     try:
-        check_stop_at(selector.settings, stop_at)
+        _make_ready(selector, stop_at)
         return await BestOf(generate, n, selector, _first, stop_at).aselect(prompt)
     finally:
         await selector.aclose(wait=False)
+
+
+def _make_ready(selector: Selector, stop_at: float | None) -> None:
+    check_stop_at(selector.settings, stop_at)
+    if selector.settings.needs_a_loop:
+        import_module("bonwise.calls.portal")  # before the time of an answer begins
 
 
 def _first(*args: Any, **kwargs: Any) -> Any:
