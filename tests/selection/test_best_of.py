@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -525,3 +526,12 @@ def test_it_closes():
     assert awaited
     assert asyncio.iscoroutinefunction(asynchronous)
     assert not asyncio.iscoroutinefunction(generate)
+
+
+@pytest.mark.slow
+def test_what_a_type_checker_sees():
+    """A decorated function has its own parameters and return type; a setting of the wrong type is an error."""
+    pytest.importorskip("mypy")
+    root, line = Path(__file__).parents[2], ["-m", "mypy", "--strict", "tests/selection/best_of_types.py"]
+    done = subprocess.run([sys.executable, *line], capture_output=True, text=True, check=False, cwd=root)
+    assert (done.returncode, done.stdout.partition(":")[0]) == (0, "Success"), done.stdout

@@ -64,7 +64,7 @@ class BestOf(Generic[P, R]):
         update_wrapper(self, generate)  # first: it copies attributes, and a function may have some of these names
         self._generate, self._selector = generate, selector
         self._bound = partial(BestOf, n=n, selector=selector, prompt=prompt, stop_at=stop_at)
-        self._draws = lambda *args, **kwargs: AnswerDraws[Any](
+        self._draws: Callable[..., AnswerDraws[Any]] = lambda *args, **kwargs: AnswerDraws(
             prompt(*args, **kwargs), n, stop_at=stop_at, timed=True
         )
         if self.is_asynchronous:

@@ -45,9 +45,12 @@ class NothingDrawnError(CallError):
 def _in_thread(call: Callable[[], T], context: Context) -> Future[Outcome]:
     """Call a function in a thread of its own, which no program waits for."""
     future = _running_future()
-    made = partial(context.run, outcome_of, call)
+
+    def draw() -> None:
+        future.set_result(context.run(outcome_of, call))
+
     try:
-        threading.Thread(target=lambda: future.set_result(made()), name="bonwise-draw", daemon=True).start()
+        threading.Thread(target=draw, name="bonwise-draw", daemon=True).start()
     except RuntimeError as error:  # there may be too many threads; draws that have begun are paid
         future.set_result(Outcome(error=error))
     return future
@@ -309,7 +312,8 @@ class _EarlyJudging:
     def unused(self) -> Bill:
         """What was paid for verdicts on which the pick does not rest: of a single text, say."""
         ended = [one for text, one in self._judged.items() if text not in self._used and not one.cancelled()]
-        return sum((one.result().bill for one in ended if isinstance(one.result(), Judgment)), NOTHING_PAID)
+        results = (one.result() for one in ended)
+        return sum((one.bill for one in results if isinstance(one, Judgment)), NOTHING_PAID)
 
     def begun(self, texts: Sequence[str], stop_at: float | None) -> bool:
         """Begin to judge texts, a single one only where its score may end it; tell whether one has that score."""
