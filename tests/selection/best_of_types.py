@@ -52,7 +52,7 @@ async def main() -> None:
     text: str = write("p")
     assert_type(write("p").selection.best_id, str | None)
     pending = awrite("p")
-    assert_type(pending, Coroutine[Any, Any, Kept])
+    _ = assert_type(pending, Coroutine[Any, Any, Kept])
     assert_type(await pending, Kept)
     assert_type(structured("p", 2), dict[str, str])
     kept: BestOf[[str, int], dict[str, str]] = structured
