@@ -14,10 +14,12 @@ from bonwise.errors import UsageError
 from bonwise.table import checks, verdicts
 
 if TYPE_CHECKING:
+    from bonwise.calls.attempts import CallAttempts
     from bonwise.calls.providers.supplied import SuppliedClient
 
 __all__ = [
     "ASKER",
+    "CALLS_FOR",
     "OCCASION",
     "Answer",
     "Answers",
@@ -420,3 +422,6 @@ class Occasion:
 
 
 OCCASION: ContextVar[Occasion] = ContextVar("what calls are made for", default=Occasion())  # noqa: B039 - it is frozen
+
+CALLS_FOR: ContextVar[tuple[list[CallAttempts], ...]] = ContextVar("who counts the calls that are begun", default=())
+"""Lists to which every call is added that a draw begins, in whatever thread and by whichever engine."""

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from bonwise.calls import limiter, prices, rate_limits, retry, spending, tokens
-from bonwise.calls.ask import OCCASION, AttemptError, CallOutcome, Outcome, Problem, Reply, refused_for_good
+from bonwise.calls.ask import (
+    CALLS_FOR,
+    OCCASION,
+    AttemptError,
+    CallOutcome,
+    Outcome,
+    Problem,
+    Reply,
+    refused_for_good,
+)
 from bonwise.calls.bill import Bill
 from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.providers import protocol, wire
@@ -508,6 +517,8 @@ class CallsUnderWay:
         call = CallAttempts(self.terms, endpoint, build, keys, size, refused=refused, until=until)
         task = asyncio.create_task(call.run())
         self._calls[task] = call
+        for calls in CALLS_FOR.get():
+            calls.append(call)
         self.tasks_by_key.update(dict.fromkeys(keys, task))
 
         def forget(done: asyncio.Task[CallOutcome]) -> None:

@@ -102,6 +102,7 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     turn: Turn | None = None,
     salt: str | None = None,
     judge_all: bool = False,
+    spent: float = 0.0,
 ) -> selection.Selection:
     """Judge the candidates of one prompt as the settings say, and pick the best.
 
@@ -109,13 +110,14 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     awaited before the router looks at the pool, so that pools can pass it in an order of their own. `salt` is what
     chance hangs on beside the seed and the texts; `prompt_id`, or without one `prompt`, unless it is given. Who has
     no id but a position gives the prompt: the same pool has the same pick wherever it stands. With `judge_all` a
-    single text is judged too, and a stronger judge sees all candidates, so that all can be ranked.
+    single text is judged too, and a stronger judge sees all candidates, so that all can be ranked. `spent` seconds of
+    the deadline are over already.
 
     With ``raise`` as `on_failure`, an answer that did not arrive raises `CallError`, and a judge or a strategy that
     fails or does not keep its contract `JudgeError`; so does, without `judge_all`, a pool with no score.
     An answer that cannot be kept raises `LedgerError` with ``raise`` and with ``owe``.
     """
-    started = runner.now()
+    started = runner.now() - spent
     await runner.begin()
     if salt is None:
         salt = prompt if prompt_id is None else prompt_id
