@@ -7,7 +7,7 @@ import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -85,12 +85,12 @@ class Ledger:
         """Return an answered or rejected sample, None where there is none."""
         return self._reader.stored(key)
 
-    def claim(self, keys: Sequence[bytes], request: ask.Request, wall: float) -> Coroutine[Any, Any, Claim]:
+    async def claim(self, keys: Sequence[bytes], request: ask.Request, wall: float) -> Claim:
         """Enter a call for those keys (one a sample) that are free; undone if cancelled. `wall` is Unix time."""
         where, body = _request_columns(request)
         wanted = tuple(dict.fromkeys(keys))
         work = partial(LedgerTransactions.claim, keys=wanted, where=where, body=body, wall=wall)
-        return self._writer.do(work, _withdraw)
+        return await self._writer.do(work, _withdraw)
 
     async def answer(self, call_id: int, recorded: Recorded) -> None:
         """Record a call's outcome, even if cancelled; samples without a choice are freed unless it was rejected."""
