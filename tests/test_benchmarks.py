@@ -34,7 +34,7 @@ CONTENDERS = [
     "scipy bootstrap of all metrics, 200 resamples",
 ]
 
-MOST_CHANGES = {"pick": 690, "audit": 650}
+MOST_CHANGES = {"pick": 480, "audit": 400}
 """Of file, that a warm pick and a warm audit may take."""
 
 
