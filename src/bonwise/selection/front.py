@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack
 from bonwise.errors import JudgeError, UsageError
 from bonwise.flags import shows
 from bonwise.judges.protocol import Judge
-from bonwise.selection.selection import Selection
+from bonwise.selection.selection import Selection, T
 from bonwise.selection.selector import Selector
 from bonwise.selection.settings import SelectorSettings
 from bonwise.table.checks import check_whole
@@ -173,12 +173,12 @@ def _kept(selection: Selection) -> Any:
 @shows(SelectorSettings)
 def select(
     prompt: Any,
-    candidates: Sequence[Any],
+    candidates: Sequence[T],
     *,
     judge: Judge | Callable[[str, str], Any],
     prompt_id: str | None = None,
     **settings: Unpack[SelectorSettings],
-) -> Selection:
+) -> Selection[T]:
     """Judge the candidates of one prompt and pick the best.
 
     Whoever selects more than once makes a `bonwise.Selector`, which keeps its connections.
@@ -226,12 +226,12 @@ def select(
 @shows(SelectorSettings)
 async def aselect(
     prompt: Any,
-    candidates: Sequence[Any],
+    candidates: Sequence[T],
     *,
     judge: Judge | Callable[[str, str], Any],
     prompt_id: str | None = None,
     **settings: Unpack[SelectorSettings],
-) -> Selection:
+) -> Selection[T]:
     """Do what `select` does, in the running event loop; parameters, result and errors are the same.
 
     Examples

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from bonwise.calls.bill import Bill
 from bonwise.shown import ShowsItself
@@ -13,11 +13,18 @@ from bonwise.table.verdicts import Score, Verdict, preferred
 
 if TYPE_CHECKING:
     import pandas as pd
+    from typing_extensions import TypeVar
 
     from bonwise.selection.result import SelectionsDocument
 
+    T = TypeVar("T", default=Any)
+else:
+    from typing import TypeVar
 
-__all__ = ["Comparison", "Routed", "Selection"]
+    T = TypeVar("T")
+"""What candidates are; anything where a selection does not say."""
+
+__all__ = ["Comparison", "Routed", "Selection", "T"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,7 @@ class Routed:
 
 
 @dataclass(frozen=True)
-class Selection(ShowsItself):
+class Selection(ShowsItself, Generic[T]):
     """The pick of one pool.
 
     Examples
@@ -67,8 +74,10 @@ class Selection(ShowsItself):
     """
 
     prompt_id: str | None
-    best: Any
-    """The candidate as it was passed in; None when nothing could be scored."""
+    best: T
+    """The candidate as it was passed in. None when nothing could be scored, which is an error unless `on_failure` is
+    ``owe``.
+    """
     best_id: str | None
     index: int | None
     """Position of the best among the candidates."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, 
 from contextlib import aclosing, suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bonwise.calls.settings import EngineSettings
 from bonwise.errors import BonwiseError, UsageError
@@ -21,7 +21,7 @@ from bonwise.selection.choosing import Turn
 from bonwise.selection.judge_runner import LoopHost, OwnThreadHost, RunningLoopHost, SharedThreadHost
 from bonwise.selection.pools import Job, jobs_of
 from bonwise.selection.ranked_candidates import RanksCandidates
-from bonwise.selection.selection import Selection
+from bonwise.selection.selection import Selection, T
 from bonwise.selection.selector_settings import CopiesSettings
 from bonwise.selection.settings import ChoiceSettings, Engines, SelectionSettings, SelectorSettings, settings_of
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
 __all__ = ["Selector"]
-
-T = TypeVar("T")
 
 Pick = Callable[..., Coroutine[Any, Any, Selection]]
 
@@ -109,7 +107,7 @@ class Selector(RanksCandidates, CopiesSettings):
         """Return the engine that asks for this event loop: its totals, and what it has spent."""
         return await self._host(RunningLoopHost).work(_itself)
 
-    async def aselect(self, prompt: Any, candidates: Sequence[Any], *, prompt_id: str | None = None) -> Selection:
+    async def aselect(self, prompt: Any, candidates: Sequence[T], *, prompt_id: str | None = None) -> Selection[T]:
         """Pick the best candidate of one prompt.
 
         Parameters
@@ -131,7 +129,7 @@ class Selector(RanksCandidates, CopiesSettings):
         """
         return await self._awaited(Job.of(prompt, candidates, self._text, prompt_id))
 
-    def select(self, prompt: Any, candidates: Sequence[Any], *, prompt_id: str | None = None) -> Selection:
+    def select(self, prompt: Any, candidates: Sequence[T], *, prompt_id: str | None = None) -> Selection[T]:
         """Do what `aselect` does, and wait for it; also inside a running event loop and a notebook."""
         return self._picked(Job.of(prompt, candidates, self._text, prompt_id))
 

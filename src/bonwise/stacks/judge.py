@@ -9,7 +9,7 @@ import math
 import statistics
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property, reduce
+from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,7 +21,16 @@ from bonwise.calls.bill import NOTHING_PAID
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, registry
-from bonwise.judges.protocol import EMPTY, AskingJudge, Conclusion, Judge, Judgment, has_words, is_asking
+from bonwise.judges.protocol import (
+    EMPTY,
+    AskingJudge,
+    Conclusion,
+    Judge,
+    Judgment,
+    cached_property,
+    has_words,
+    is_asking,
+)
 from bonwise.printable import listed, quoted
 from bonwise.stacks.fitted_stack import FeatureRecord, JudgeStack
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
