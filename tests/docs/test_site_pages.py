@@ -7,11 +7,13 @@ import re
 import tomllib
 from collections import Counter
 from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import bonwise as bw
+from bonwise.declared import result_packages
 from bonwise.studies.result import study_names
 from docs import test_guides, typed_pages
 from docs.pages import ROOT, blocks, commands
@@ -224,8 +226,9 @@ def described(doc):
 
 def public_docstrings():
     """Yield name and docstring of every public function and class, and of the public methods."""
-    for name in bw.__all__:
-        value = getattr(bw, name)
+    homes = dict.fromkeys(bw.__all__, "bonwise") | result_packages()
+    for name, home in homes.items():
+        value = getattr(import_module(home), name)
         if not callable(value):
             continue
         yield name, value.__doc__

@@ -3,12 +3,14 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import bonwise as bw
+from bonwise.declared import result_packages
 from bonwise.labels.blind_sheet import sheet_of_pools
 from bonwise.testing import simulate, simulate_ratings
 from studies.studied import RESULTS as STUDIES
@@ -160,7 +162,8 @@ def test_a_result_is_its_document(word, tmp_path):
 
 def test_every_public_result_has_a_frame():
     """Whatever has a document has a frame too, and says what a row of it is."""
-    results = [getattr(bw, name) for name in bw.__all__ if isinstance(getattr(bw, name), type)]
+    homes = dict.fromkeys(bw.__all__, "bonwise") | result_packages()
+    results = [one for name, home in homes.items() if isinstance(one := getattr(import_module(home), name), type)]
     with_document = {one.__name__: one for one in results if hasattr(one, "to_dict")}
     assert {name for name, one in with_document.items() if not hasattr(one, "to_frame")} == SETTINGS
     assert all(with_document[name].to_frame.__doc__ for name in with_document.keys() - SETTINGS)

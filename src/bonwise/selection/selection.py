@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic
 
 from bonwise.calls.bill import Bill
+from bonwise.printable import writable
 from bonwise.shown import ShowsItself
 from bonwise.table.verdicts import Score, Verdict, preferred
 
@@ -163,6 +164,11 @@ class Selection(ShowsItself, Generic[T]):
         """Mean of how much more a candidate earned when shown first; None where no pair was scored in both orders."""
         found = [one.order_effect for one in self.comparisons if one.order_effect is not None]
         return sum(found) / len(found) if found else None
+
+    def to_text(self, *, full: bool = False) -> str:
+        """Return the text that was picked, and below it how it came to it as plain text; see `ShowsItself`."""
+        how = super().to_text(full=full)
+        return how if self.text is None else f"{writable(self.text)}\n\n{how}"
 
     def document(self) -> SelectionsDocument:
         """Return a document of schema ``bonwise.selections/1``: this pick alone, with the text of the best."""

@@ -79,6 +79,14 @@ class Selector(RanksCandidates, CopiesSettings):
         self._closed = False
         self._prepared = True
 
+    def __repr__(self) -> str:
+        made = self._settings
+        router = "" if made.router is None else f", router {getattr(made.router, 'name', made.router)}"
+        stated = (
+            f", {name}={value}" for name, value in self._engines.stated.items() if isinstance(value, int | float)
+        )
+        return f"<Selector of {made.judge.name} by {made.strategy.name}{router}{''.join(stated)}>"
+
     @classmethod
     def for_one_pool(cls, judge: Judge | Callable[[str, str], Any], **settings: Unpack[SelectorSettings]) -> Self:
         """Return a selector that is used once, from synchronous code.
