@@ -22,7 +22,7 @@ import pytest
 
 import bonwise as bw
 from bonwise import errors
-from bonwise.declared import public_homes, result_packages
+from bonwise.declared import public_homes, result_homes
 from bonwise.errors import BonwiseError, MissingExtraError
 from bonwise.extras import BOOTSTRAP, PAGES, TABLES, TORCH, TREES, Feature
 from bonwise.hosts import HOSTS
@@ -133,7 +133,7 @@ def typed_names(package):
 
 def test_a_class_of_results_is_exported_by_its_feature_alone():
     """It is there, for type checkers too, and ``bonwise`` itself has no such name but says where it is."""
-    packages = result_packages()
+    packages = result_homes()
     assert len(packages) == 25
     assert not set(packages) & set(bw.__all__)
     for name, package in packages.items():

@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 import bonwise
 import bonwise.hosts
 import bonwise.testing
-from bonwise.declared import result_packages
+from bonwise.declared import result_homes
 from website.made_page import MadePage
 
 __all__ = ["api_pages", "families"]
@@ -82,7 +82,7 @@ def families() -> dict[str, list[str]]:
     One whose home no family lists is on the page ``other``.
     """
     found: dict[str, list[str]] = {key: [] for key in (*_FAMILIES, "other")}
-    results = [f"{package}.{name}" for name, package in result_packages().items()]
+    results = [f"{package}.{name}" for name, package in result_homes().items()]
     for path in (*(f"bonwise.{name}" for name in bonwise.__all__ if name != "__version__"), *results):
         found[_family_of(path)].append(path)
     return {key: sorted(paths, key=_class_last) for key, paths in found.items() if paths}
@@ -124,8 +124,8 @@ def _index() -> MadePage:
         rows.append(f"| [{_FAMILIES.get(key, _OTHER).title}]({key}.md) | {links} |")
     return MadePage(
         "All names",
-        "# Python API\n\nEvery public name of `import bonwise as bw`, and the classes of what functions return, which "
-        "are imported from their feature: `from bonwise.watching import Watch`. Doubles for tests are in "
+        "# Python API\n\nEvery public name of `import bonwise as bw`, and classes of what functions return, imported "
+        "from their feature: `from bonwise.watching import Watch`. Doubles for tests are in "
         "[`bonwise.testing`](testing.md), adapters for other frameworks in [`bonwise.hosts`](hosts.md).\n\n"
         "| page | names |\n|---|---|\n" + "\n".join(rows) + "\n",
     )

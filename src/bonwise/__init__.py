@@ -118,9 +118,9 @@ def _homes() -> Mapping[str, str]:
 
 def _elsewhere(name: str) -> str:
     """Say where a class of results is."""
-    from bonwise.declared import result_packages  # noqa: PLC0415 - looks into every package
+    from bonwise.declared import result_homes  # noqa: PLC0415 - looks into every package
 
-    package = None if name.startswith("__") else result_packages().get(name)
+    package = None if name.startswith("__") else result_homes().get(name)
     return "" if package is None else f": it is {package}.{name}"
 
 

@@ -22,7 +22,7 @@ __all__ = [
     "lazily",
     "places",
     "public_homes",
-    "result_packages",
+    "result_homes",
     "view_of",
     "words",
 ]
@@ -69,12 +69,12 @@ def public_homes() -> Mapping[str, str]:
 
 
 @cache
-def result_packages() -> Mapping[str, str]:
+def result_homes() -> Mapping[str, str]:
     """Return the package of every class of results: ``RESULTS = {"result": ("Watch",)}``.
 
     Examples
     --------
-    >>> result_packages()["Watch"]
+    >>> result_homes()["Watch"]
     'bonwise.watching'
     """
     return {name: package for package, _, names in declared("RESULTS") for name in names}

@@ -18,7 +18,7 @@ import typer.main
 
 import bonwise
 from bonwise.cli.app import app_for
-from bonwise.declared import result_packages, words
+from bonwise.declared import result_homes, words
 from bonwise.loading import json_schema
 from bonwise.report.page.defined import DEFINITIONS
 from bonwise.testing import simulate
@@ -79,7 +79,7 @@ def test_every_public_name_has_its_place(pages):
     api = {anchor for name, page in pages.items() if name.startswith("api/") for anchor in page.anchors}
     linked = {urlsplit(link).fragment for link in pages["api/index.html"].links}
     paths = {f"bonwise.{name}" for name in bonwise.__all__ if name != "__version__"}
-    paths |= {f"{package}.{name}" for name, package in result_packages().items()}
+    paths |= {f"{package}.{name}" for name, package in result_homes().items()}
     assert paths - api == set()
     assert paths - linked == set()
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.declared import result_packages
+from bonwise.declared import result_homes
 from bonwise.labels.blind_sheet import sheet_of_pools
 from bonwise.testing import simulate, simulate_ratings
 from studies.studied import RESULTS as STUDIES
@@ -74,7 +74,9 @@ def preferred(_folder):
     """Audit verdicts on pairs of two contexts."""
     gold = [1, 2, 2, 1, 2] * 8
     verdicts = pd.DataFrame({"item": range(40), "set": list("ab") * 20, "v": np.roll(gold, 1), "gold": gold})
-    return bw.audit_preferences(verdicts, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
+    return bw.audit_preferences(
+        verdicts, verdict_col=["v"], label_col="gold", prompt_col=["item"], context_col=["set"]
+    )
 
 
 def voted(_folder):
@@ -162,7 +164,7 @@ def test_a_result_is_its_document(word, tmp_path):
 
 def test_every_public_result_has_a_frame():
     """Whatever has a document has a frame too, and says what a row of it is."""
-    homes = dict.fromkeys(bw.__all__, "bonwise") | result_packages()
+    homes = dict.fromkeys(bw.__all__, "bonwise") | result_homes()
     results = [one for name, home in homes.items() if isinstance(one := getattr(import_module(home), name), type)]
     with_document = {one.__name__: one for one in results if hasattr(one, "to_dict")}
     assert {name for name, one in with_document.items() if not hasattr(one, "to_frame")} == SETTINGS
@@ -276,7 +278,9 @@ def test_metrics_of_preferences():
     """One row per judge and metric, the estimates being those of the result."""
     gold = np.random.default_rng(6).integers(1, 3, 40)
     verdicts = pd.DataFrame({"item": range(40), "set": list("ab") * 20, "v": np.roll(gold, 1), "gold": gold})
-    found = bw.audit_preferences(verdicts, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
+    found = bw.audit_preferences(
+        verdicts, verdict_col=["v"], label_col="gold", prompt_col=["item"], context_col=["set"]
+    )
     frame = found.to_frame().set_index(["judge", "metric"])
     assert list(frame.index) == [("judge", metric) for metric in dict(found.judges["judge"].metrics)]
     assert frame.loc[("judge", "agreement"), "estimate"] == found.judges["judge"].metrics.agreement.estimate
