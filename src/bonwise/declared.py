@@ -15,17 +15,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, NamedTuple
 
-__all__ = [
-    "DocumentPlace",
-    "attribute_at",
-    "declared",
-    "lazily",
-    "places",
-    "public_homes",
-    "result_homes",
-    "view_of",
-    "words",
-]
+__all__ = ["attribute_at", "declared", "lazy", "places", "public_homes", "result_homes", "view_of", "words"]
 
 
 @cache
@@ -80,9 +70,7 @@ def result_homes() -> Mapping[str, str]:
     return {name: package for package, _, names in declared("RESULTS") for name in names}
 
 
-def lazily(
-    package: str, homes: Mapping[str, tuple[str, ...]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy(package: str, homes: Mapping[str, tuple[str, ...]]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package whose names, listed by module, load on first use."""
     modules = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
 

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit as Audit
 else:
-    __getattr__, __dir__ = lazily(__name__, RESULTS := {"result": ("Audit",)})
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("Audit",)})
 
 DOCUMENTS = {
     "audit": ("result:Audit", "view:describe"),

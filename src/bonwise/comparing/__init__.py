@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.comparing.result import PickComparison as PickComparison
 else:
-    __getattr__, __dir__ = lazily(__name__, RESULTS := {"result": ("PickComparison",)})
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("PickComparison",)})
 
 DOCUMENTS = {"compare": ("result:PickComparison", "view:describe")}
 

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.confidence.result import ConfidenceAudit as ConfidenceAudit
 else:
-    __getattr__, __dir__ = lazily(__name__, RESULTS := {"result": ("ConfidenceAudit",)})
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("ConfidenceAudit",)})
 
 DOCUMENTS = {"confidence": ("result:ConfidenceAudit", "view:describe")}
 

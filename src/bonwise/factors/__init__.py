@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.factors.human_view import HumanView as HumanView
     from bonwise.factors.result import FactorFit as FactorFit
     from bonwise.factors.result import FactorStudy as FactorStudy
 else:
-    __getattr__, __dir__ = lazily(
+    __getattr__, __dir__ = lazy(
         __name__, RESULTS := {"human_view": ("HumanView",), "result": ("FactorFit", "FactorStudy")}
     )
 

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.labels.result import DesignComparison as DesignComparison
     from bonwise.labels.result import LabelDraw as LabelDraw
 else:
-    __getattr__, __dir__ = lazily(__name__, RESULTS := {"result": ("DesignComparison", "LabelDraw")})
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("DesignComparison", "LabelDraw")})
 
 DOCUMENTS = {
     "label_designs": ("result:DesignComparison", "view:describe_label_designs"),

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.monitoring.result import Monitor as Monitor
 else:
-    __getattr__, __dir__ = lazily(__name__, RESULTS := {"result": ("Monitor",)})
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("Monitor",)})
 
 DOCUMENTS = {"monitor": ("result:Monitor", "view:describe")}
 

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.planning.result import Plan as Plan
 else:
-    __getattr__, __dir__ = lazily(__name__, RESULTS := {"result": ("Plan",)})
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("Plan",)})
 
 DOCUMENTS = {"plan": ("result:Plan", "view:describe")}
 

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.routing.result import RouteStudy as RouteStudy
 else:
-    __getattr__, __dir__ = lazily(__name__, RESULTS := {"result": ("RouteStudy",)})
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("RouteStudy",)})
 
 DOCUMENTS = {"route": ("result:RouteStudy", "view:describe"), "router": ("saved:SavedRouter", "")}
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.selection.many_pools import JudgedPools as JudgedPools
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bonwise.selection.ranked_candidates import RankedCandidates as RankedCandidates
     from bonwise.selection.run import RunProgress as RunProgress
 else:
-    __getattr__, __dir__ = lazily(
+    __getattr__, __dir__ = lazy(
         __name__,
         RESULTS := {
             "many_pools": ("JudgedPools",),

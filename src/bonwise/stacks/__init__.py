@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.stacks.front import AppliedStack as AppliedStack
     from bonwise.stacks.result import StackFit as StackFit
 else:
-    __getattr__, __dir__ = lazily(__name__, RESULTS := {"front": ("AppliedStack",), "result": ("StackFit",)})
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"front": ("AppliedStack",), "result": ("StackFit",)})
 
 DOCUMENTS = {"stack": ("result:StackFit", "view:describe")}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.testing.faults import Faults
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazily(
+    __getattr__, __dir__ = lazy(
         __name__,
         {
             "faults": ("Faults",),

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.votes.preferences_result import PreferenceAudit as PreferenceAudit
     from bonwise.votes.result import PreferenceStudy as PreferenceStudy
 else:
-    __getattr__, __dir__ = lazily(
+    __getattr__, __dir__ = lazy(
         __name__, RESULTS := {"preferences_result": ("PreferenceAudit",), "result": ("PreferenceStudy",)}
     )
 

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.watching.result import Watch as Watch
 else:
-    __getattr__, __dir__ = lazily(__name__, RESULTS := {"result": ("Watch",)})
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("Watch",)})
 
 DOCUMENTS = {"watch": ("result:Watch", "view:describe")}
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.studies.calibration.result import CalibrationStudy as CalibrationStudy
 else:
-    __getattr__, __dir__ = lazily(__name__, RESULTS := {"result": ("CalibrationStudy",)})
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("CalibrationStudy",)})
 
 PUBLIC = {"front": ("study_calibration",)}

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from bonwise.declared import lazily
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.studies.requirements.result import RequirementsStudy as RequirementsStudy
 else:
-    __getattr__, __dir__ = lazily(__name__, RESULTS := {"result": ("RequirementsStudy",)})
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("RequirementsStudy",)})
 
 PUBLIC = {"front": ("study_requirements",)}
