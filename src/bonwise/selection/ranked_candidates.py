@@ -181,7 +181,7 @@ def _ranked(selection: Selection, job: Job, top_k: int | None) -> RankedCandidat
         for at, (one, name) in enumerate(zip(job.originals, selection.ids, strict=True))
     ]
     found.sort(key=lambda one: (one.rank is None, one.rank or one.index))
-    made = RankedCandidates[Any](found[:top_k])
+    made: RankedCandidates[Any] = RankedCandidates(found[:top_k])
     made.selection = selection
     return made
 
