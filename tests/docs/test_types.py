@@ -20,7 +20,7 @@ STRICT = (
     *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("howto_*.md")),
     "docs/tutorial.md",
 )
-"""Pages of which every line is checked, each page as one file."""
+"""Pages of which every line is checked: what is typed from top to bottom as one file, else each block alone."""
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 NAMES = sorted({name for page in PAGES for name in re.findall(r"\bbw\.([A-Za-z_]\w*)", page.read_text("utf-8"))})
@@ -118,7 +118,9 @@ def project(tmp_path_factory):
     """Return a folder of users' files: the pages, the names that pages use, and lines that are right and wrong."""
     folder = tmp_path_factory.mktemp("typed")
     for page in STRICT:
-        (folder / f"page_{Path(page).stem}.py").write_text("\n".join(blocks(page, "python")), encoding="utf-8")
+        whole = blocks(page, "python") if page == "README.md" else ["\n".join(blocks(page, "python"))]
+        for at, text in enumerate(whole):
+            (folder / f"page_{Path(page).stem}_{at}.py").write_text(text, encoding="utf-8")
     lines = "".join(f"print(bw.{name})\n" for name in NAMES)
     (folder / "names.py").write_text(f"import bonwise as bw\n\n{lines}", encoding="utf-8")
     (folder / "right.py").write_text(RIGHT, encoding="utf-8")
