@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import doctest
 import importlib
 import importlib.abc
@@ -205,8 +206,8 @@ def test_a_selector_says_who_judges_and_how():
     assert repr(MADE["Selector"]()) == said
 
 
-VALUES = {"Candidate", "Pool", "Preference", "Score", "Selection", "Unscored"}
-"""Made for every candidate: Python itself refuses what they do not take."""
+VALUES = {"Candidate", "LabelDesign", "Pool", "Preference", "Score", "ScoreTable", "Selection", "Unscored"}
+"""Made for every candidate, or read from files: Python itself refuses what they do not take."""
 
 
 @pytest.mark.parametrize("name", [name for name in bw.__all__ if callable(getattr(bw, name))])
@@ -220,7 +221,9 @@ def test_a_keyword_that_is_none_is_refused_with_the_nearest_one(name):
         pytest.skip("takes any keyword, none, or is refused by Python")
     known = max(named, key=len)
     with pytest.raises(TypeError, match=rf"unexpected keyword argument '{known[:-1]}'; did you mean '\w+'\?"):
-        taking(**{known[:-1]: None})
+        made = taking(**{known[:-1]: None})
+        if inspect.iscoroutine(made):
+            asyncio.run(made)
 
 
 def test_the_lazy_table_is_what_type_checkers_see():

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from bonwise.errors import UsageError
+from bonwise.flags import takes_numbers
 from bonwise.factors.latent_regression import PromptFactors
 from bonwise.factors.posterior_draws import PosteriorDraws
 from bonwise.loading import read_document
@@ -206,6 +207,7 @@ class HumanView(Document):
         yield from zip(self.prompts, mean.tolist(), sd.tolist(), strict=True)
 
 
+@takes_numbers
 def load_factors(path: str | Path) -> HumanView:
     """Read what `HumanView.save` or ``bonwise factor fit --save`` wrote.
 
