@@ -210,6 +210,12 @@ VALUES = {"Candidate", "LabelDesign", "Pool", "Preference", "Score", "ScoreTable
 """Made for every candidate, or read from files: Python itself refuses what they do not take."""
 
 
+def done(taking, **keywords):
+    """Call a function, and wait for what is asynchronous."""
+    result = taking(**keywords)
+    return asyncio.run(result) if inspect.iscoroutine(result) else result
+
+
 @pytest.mark.parametrize("name", [name for name in bw.__all__ if callable(getattr(bw, name))])
 def test_a_keyword_that_is_none_is_refused_with_the_nearest_one(name):
     """Of every public function and class of which a person makes objects, one letter of a keyword left out."""
@@ -221,9 +227,7 @@ def test_a_keyword_that_is_none_is_refused_with_the_nearest_one(name):
         pytest.skip("takes any keyword, none, or is refused by Python")
     known = max(named, key=len)
     with pytest.raises(TypeError, match=rf"unexpected keyword argument '{known[:-1]}'; did you mean '\w+'\?"):
-        made = taking(**{known[:-1]: None})
-        if inspect.iscoroutine(made):
-            asyncio.run(made)
+        done(taking, **{known[:-1]: None})
 
 
 def test_the_lazy_table_is_what_type_checkers_see():

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from bonwise.errors import UsageError
-from bonwise.flags import takes_numbers
 from bonwise.factors.latent_regression import PromptFactors
 from bonwise.factors.posterior_draws import PosteriorDraws
+from bonwise.flags import takes_numbers
 from bonwise.loading import read_document
 from bonwise.printable import listed, quoted
 from bonwise.results import Confidence, Count, Document, Number, Record
