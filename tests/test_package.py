@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import doctest
 import importlib
 import importlib.abc
+import inspect
 import itertools
 import json
 import os
@@ -21,10 +23,11 @@ import pytest
 
 import bonwise as bw
 from bonwise import errors
-from bonwise.declared import public_homes
+from bonwise.declared import public_homes, result_homes
 from bonwise.errors import BonwiseError, MissingExtraError
 from bonwise.extras import BOOTSTRAP, PAGES, TABLES, TORCH, TREES, Feature
 from bonwise.hosts import HOSTS
+from bonwise.testing import simulate, simulate_ratings
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "bonwise"
@@ -122,10 +125,114 @@ def test_the_types_are_shipped():
     assert resources.files("bonwise").joinpath("py.typed").is_file()
 
 
+def typed_names(package):
+    """Return the names that type checkers alone import into a package, each with its module."""
+    folder = SOURCE.joinpath(*package.split(".")[1:])
+    block = next(node for node in parsed(folder / "__init__.py").body if isinstance(node, ast.If))
+    return {alias.asname: found.module for found in block.body for alias in found.names}
+
+
+def test_a_class_of_results_is_exported_by_its_feature_alone():
+    """It is there, for type checkers too, and ``bonwise`` itself has no such name but says where it is."""
+    packages = result_homes()
+    assert len(packages) == 25
+    assert not set(packages) & set(bw.__all__)
+    for name, package in packages.items():
+        feature = importlib.import_module(package)
+        assert getattr(feature, name).__module__ == typed_names(package)[name]
+        assert name in dir(feature)
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}': it is {package}.{name}$"):
+            getattr(bw, name)
+    with pytest.raises(AttributeError, match=r"module 'bonwise\.watching' has no attribute 'Wach'"):
+        _ = importlib.import_module("bonwise.watching").Wach
+
+
+MADE = {
+    "DrawModel": lambda: bw.ValueOfInformation().learnt,
+    "FunctionJudge": lambda: bw.FunctionJudge(judged),
+    "Knockout": bw.Knockout,
+    "Greedy": bw.Greedy,
+    "LabelDesign": lambda: bw.draw_labels(simulate("arena", n=20, seed=1).frame(), labels=5, seed=1).design,
+    "Pool": lambda: bw.Pool("a", "q", (bw.Candidate("a", "b"),)),
+    "Preference": lambda: bw.Preference(0, 1, 1.0, None),
+    "RatingTable": lambda: bw.RatingTable.read(simulate_ratings(1, prompts=20).frame(), human="human"),
+    "Router": lambda: bw.Router(strong=judged),
+    "Scale": lambda: bw.Scale(1, 5),
+    "Score": lambda: bw.Score(0.5),
+    "ScoreTable": lambda: bw.ScoreTable.from_frame(simulate("arena", n=20, seed=1).frame()),
+    "Selection": lambda: bw.select("q", ["a", "bb"], judge=judged),
+    "Selector": lambda: bw.Selector(judged, router=bw.Router(strong=judged), deadline=2, ledger="a.sqlite"),
+    "Stop": bw.Stop,
+    "Unscored": lambda: bw.Unscored("why"),
+    "Candidate": lambda: bw.Candidate("a", "b"),
+}
+
+
+def judged(prompt, text):
+    """Judge by length."""
+    return len(text)
+
+
+def made(name):
+    """Return an object of a public class."""
+    kind = getattr(bw, name)
+    if name in MADE:
+        return MADE[name]()
+    if issubclass(kind, Exception):
+        return kind("what went wrong")
+    if name in {"Quantized", "Resampled", "TieBreak"}:
+        return kind(judged)
+    return kind("openai/m") if hasattr(kind, "asks") else kind()
+
+
+def classes():
+    """Return the public classes that a person makes objects of."""
+    named = [name for name in bw.__all__ if isinstance(getattr(bw, name), type)]
+    return [name for name in named if name not in {"Judge", "Strategy", "Stack"}]
+
+
+@pytest.mark.parametrize("name", classes())
+def test_an_object_says_what_it_is(name):
+    """Its ``repr`` is one short line that begins with the class, and holds no address in memory."""
+    text = repr(made(name))
+    assert re.match(rf"<?{name}\b", text)
+    assert not re.search(r" at 0x|\n", text)
+    assert len(text) < 500
+
+
+def test_a_selector_says_who_judges_and_how():
+    """Settings that limit it stand there; a path or an address does not."""
+    said = "<Selector of judged by greedy, router interval_width at a share of 25%, deadline=2>"
+    assert repr(MADE["Selector"]()) == said
+
+
+VALUES = {"Candidate", "LabelDesign", "Pool", "Preference", "Score", "ScoreTable", "Selection", "Unscored"}
+"""Made for every candidate, or read from files: Python itself refuses what they do not take."""
+
+
+def done(taking, **keywords):
+    """Call a function, and wait for what is asynchronous."""
+    result = taking(**keywords)
+    return asyncio.run(result) if inspect.iscoroutine(result) else result
+
+
+@pytest.mark.parametrize("name", [name for name in bw.__all__ if callable(getattr(bw, name))])
+def test_a_keyword_that_is_none_is_refused_with_the_nearest_one(name):
+    """Of every public function and class of which a person makes objects, one letter of a keyword left out."""
+    taking = getattr(bw, name)
+    parameters = inspect.signature(taking).parameters
+    named = [one.name for one in parameters.values() if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    free = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    if free or not named or name in VALUES or (isinstance(taking, type) and issubclass(taking, Exception)):
+        pytest.skip("takes any keyword, none, or is refused by Python")
+    known = max(named, key=len)
+    with pytest.raises(TypeError, match=rf"unexpected keyword argument '{known[:-1]}'; did you mean '\w+'\?"):
+        done(taking, **{known[:-1]: None})
+
+
 def test_the_lazy_table_is_what_type_checkers_see():
     """The imports for type checkers are of names that packages declare public, from the same places."""
-    block = next(node for node in parsed(SOURCE / "__init__.py").body if isinstance(node, ast.If))
-    seen = {alias.asname: found.module for found in block.body for alias in found.names}
+    seen = typed_names("bonwise")
     assert seen == dict(public_homes())
     assert set(bw.__all__) == {*seen, "__version__"}
 

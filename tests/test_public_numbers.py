@@ -304,7 +304,9 @@ DOORS = {
     ),
     "audit_confidence": (lambda **n: bw.audit_confidence(STATED, **n), {"confidence": 0.75, **READING}),
     "audit_preferences": (
-        lambda **n: bw.audit_preferences(ITEMS, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"], **n),
+        lambda **n: bw.audit_preferences(
+            ITEMS, verdict_col=["v"], label_col="gold", prompt_col=["item"], context_col=["set"], **n
+        ),
         {"confidence": 0.75},
     ),
     "audit_stack": (
@@ -393,7 +395,7 @@ DOORS = {
         {"targets": (0.5,), "within_r": (0.25,), "confidence": 0.75, "seed": 3, **UNLABELLED},
     ),
     "study_verdicts": (
-        lambda **n: bw.study_verdicts(ITEMS, verdicts=["v", "w"], oracle="gold", prompt=["item"], **n),
+        lambda **n: bw.study_verdicts(ITEMS, verdict_col=["v", "w"], label_col="gold", prompt_col=["item"], **n),
         {"confidence": 0.75},
     ),
     "watch": (

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pkgutil import iter_modules
 
 import bonwise
 import bonwise.hosts
 import bonwise.testing
+from bonwise.declared import result_homes
 from website.made_page import MadePage
 
 __all__ = ["api_pages", "families"]
@@ -75,16 +77,25 @@ _OTHER = Family("Other", "Public names of no other page.", ())
 
 @cache
 def families() -> dict[str, list[str]]:
-    """Return the public names on each page; a name whose home no family lists is on the page ``other``."""
+    """Return the public names on each page, such as ``bonwise.watch`` and ``bonwise.watching.Watch``.
+
+    One whose home no family lists is on the page ``other``.
+    """
     found: dict[str, list[str]] = {key: [] for key in (*_FAMILIES, "other")}
-    for name in bonwise.__all__:
-        if name != "__version__":
-            found[_family_of(name)].append(name)
-    return {key: sorted(names, key=lambda name: (name[0].isupper(), name)) for key, names in found.items() if names}
+    results = [f"{package}.{name}" for name, package in result_homes().items()]
+    for path in (*(f"bonwise.{name}" for name in bonwise.__all__ if name != "__version__"), *results):
+        found[_family_of(path)].append(path)
+    return {key: sorted(paths, key=_class_last) for key, paths in found.items() if paths}
 
 
-def _family_of(name: str) -> str:
-    home = getattr(bonwise, name).__module__.removeprefix("bonwise.")
+def _class_last(path: str) -> tuple[bool, str]:
+    name = path.rpartition(".")[2]
+    return name[0].isupper(), name
+
+
+def _family_of(path: str) -> str:
+    package, _, name = path.rpartition(".")
+    home = getattr(import_module(package), name).__module__.removeprefix("bonwise.")
     matches = [
         (len(prefix), key)
         for key, family in _FAMILIES.items()
@@ -97,23 +108,24 @@ def _family_of(name: str) -> str:
 @cache
 def api_pages() -> dict[str, MadePage]:
     """Return title and text of each page of the Python API by its path."""
-    pages = {f"api/{key}.md": _page(_FAMILIES.get(key, _OTHER), names) for key, names in families().items()}
+    pages = {f"api/{key}.md": _page(_FAMILIES.get(key, _OTHER), paths) for key, paths in families().items()}
     return {"api/index.md": _index(), **pages, "api/testing.md": _testing(), "api/hosts.md": _hosts()}
 
 
-def _page(family: Family, names: list[str]) -> MadePage:
-    text = "\n\n".join(f"::: bonwise.{name}" for name in names)
+def _page(family: Family, paths: list[str]) -> MadePage:
+    text = "\n\n".join(f"::: {path}" for path in paths)
     return MadePage(family.title, f"# {family.title}\n\n{family.about}\n\n{text}\n")
 
 
 def _index() -> MadePage:
     rows = []
-    for key, names in families().items():
-        links = ", ".join(f"[`{name}`]({key}.md#bonwise.{name})" for name in names)
+    for key, paths in families().items():
+        links = ", ".join(f"[`{path.removeprefix('bonwise.')}`]({key}.md#{path})" for path in paths)
         rows.append(f"| [{_FAMILIES.get(key, _OTHER).title}]({key}.md) | {links} |")
     return MadePage(
         "All names",
-        "# Python API\n\nEvery public name of `import bonwise as bw`. Doubles for tests are in "
+        "# Python API\n\nEvery public name of `import bonwise as bw`, and classes of what functions return, imported "
+        "from their feature: `from bonwise.watching import Watch`. Doubles for tests are in "
         "[`bonwise.testing`](testing.md), adapters for other frameworks in [`bonwise.hosts`](hosts.md).\n\n"
         "| page | names |\n|---|---|\n" + "\n".join(rows) + "\n",
     )

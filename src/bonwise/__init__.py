@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bonwise.auditing.front import audit as audit
-    from bonwise.auditing.result import Audit as Audit
     from bonwise.comparing.front import compare as compare
-    from bonwise.comparing.result import PickComparison as PickComparison
     from bonwise.confidence.front import audit_confidence as audit_confidence
-    from bonwise.confidence.result import ConfidenceAudit as ConfidenceAudit
     from bonwise.doctoring.front import doctor as doctor
     from bonwise.errors import BonwiseError as BonwiseError
     from bonwise.errors import CallError as CallError
@@ -25,11 +22,8 @@ if TYPE_CHECKING:
     from bonwise.errors import MissingExtraError as MissingExtraError
     from bonwise.factors.front import fit_factors as fit_factors
     from bonwise.factors.front import study_factors as study_factors
-    from bonwise.factors.human_view import HumanView as HumanView
     from bonwise.factors.human_view import load_factors as load_factors
     from bonwise.factors.ratings import RatingTable as RatingTable
-    from bonwise.factors.result import FactorFit as FactorFit
-    from bonwise.factors.result import FactorStudy as FactorStudy
     from bonwise.judges.calling import FunctionJudge as FunctionJudge
     from bonwise.judges.comparing import Logprob as Logprob
     from bonwise.judges.comparing import Pairwise as Pairwise
@@ -42,15 +36,10 @@ if TYPE_CHECKING:
     from bonwise.judges.wrappers import Resampled as Resampled
     from bonwise.labels.front import compare_designs as compare_designs
     from bonwise.labels.front import draw_labels as draw_labels
-    from bonwise.labels.result import DesignComparison as DesignComparison
-    from bonwise.labels.result import LabelDraw as LabelDraw
     from bonwise.loading import load as load
     from bonwise.monitoring.front import monitor as monitor
-    from bonwise.monitoring.result import Monitor as Monitor
     from bonwise.planning.front import plan as plan
-    from bonwise.planning.result import Plan as Plan
     from bonwise.routing.front import route as route
-    from bonwise.routing.result import RouteStudy as RouteStudy
     from bonwise.routing.router import Router as Router
     from bonwise.selection.front import agenerate_best as agenerate_best
     from bonwise.selection.front import aselect as aselect
@@ -58,16 +47,12 @@ if TYPE_CHECKING:
     from bonwise.selection.front import generate_best as generate_best
     from bonwise.selection.front import select as select
     from bonwise.selection.learnt_draws import DrawModel as DrawModel
-    from bonwise.selection.many_pools import JudgedPools as JudgedPools
     from bonwise.selection.many_pools import ajudge as ajudge
     from bonwise.selection.many_pools import aselect_many as aselect_many
     from bonwise.selection.many_pools import judge as judge
     from bonwise.selection.many_pools import select_many as select_many
     from bonwise.selection.protocol import Strategy as Strategy
-    from bonwise.selection.ranked_candidates import RankedCandidate as RankedCandidate
-    from bonwise.selection.ranked_candidates import RankedCandidates as RankedCandidates
     from bonwise.selection.registry import strategy_from_spec as strategy_from_spec
-    from bonwise.selection.run import RunProgress as RunProgress
     from bonwise.selection.run import Stop as Stop
     from bonwise.selection.selection import Selection as Selection
     from bonwise.selection.selector import Selector as Selector
@@ -78,23 +63,16 @@ if TYPE_CHECKING:
     from bonwise.selection.strategies.scores import Greedy as Greedy
     from bonwise.selection.strategies.scores import Resample as Resample
     from bonwise.selection.strategies.value_of_information import ValueOfInformation as ValueOfInformation
-    from bonwise.stacks.front import AppliedStack as AppliedStack
     from bonwise.stacks.front import apply_stack as apply_stack
     from bonwise.stacks.front import audit_stack as audit_stack
     from bonwise.stacks.front import fit_stack as fit_stack
     from bonwise.stacks.judge import Stack as Stack
-    from bonwise.stacks.result import StackFit as StackFit
     from bonwise.studies.calibration.front import study_calibration as study_calibration
-    from bonwise.studies.calibration.result import CalibrationStudy as CalibrationStudy
     from bonwise.studies.label_strategy.front import study_label_strategy as study_label_strategy
     from bonwise.studies.label_strategy.front import study_verdicts as study_verdicts
     from bonwise.studies.label_strategy.pair_draw import draw_pairs as draw_pairs
-    from bonwise.studies.label_strategy.result import LabelStrategyStudy as LabelStrategyStudy
-    from bonwise.studies.label_strategy.result import PairDraw as PairDraw
     from bonwise.studies.mix.front import study_mix as study_mix
-    from bonwise.studies.mix.result import MixStudy as MixStudy
     from bonwise.studies.requirements.front import study_requirements as study_requirements
-    from bonwise.studies.requirements.result import RequirementsStudy as RequirementsStudy
     from bonwise.table.label_design import LabelDesign as LabelDesign
     from bonwise.table.pools import Candidate as Candidate
     from bonwise.table.pools import Pool as Pool
@@ -105,10 +83,7 @@ if TYPE_CHECKING:
     from bonwise.table.verdicts import Unscored as Unscored
     from bonwise.votes.front import audit_preferences as audit_preferences
     from bonwise.votes.front import study_preferences as study_preferences
-    from bonwise.votes.preferences_result import PreferenceAudit as PreferenceAudit
-    from bonwise.votes.result import PreferenceStudy as PreferenceStudy
     from bonwise.watching.front import watch as watch
-    from bonwise.watching.result import Watch as Watch
 
 __version__: str
 
@@ -119,19 +94,21 @@ PUBLIC = {
 """Of modules that are in no package; each package declares its own."""
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from bonwise.release import release  # noqa: PLC0415 - reads the metadata on disk
+if not TYPE_CHECKING:  # which would take any name for a public one
 
-        return release()
-    if name == "__all__":
-        return __dir__()
-    home = None if name.startswith("__") else _homes().get(name)
-    if home is None:
-        raise AttributeError(f"module 'bonwise' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from bonwise.release import release  # noqa: PLC0415 - reads the metadata on disk
+
+            return release()
+        if name == "__all__":
+            return __dir__()
+        home = None if name.startswith("__") else _homes().get(name)
+        if home is None:
+            raise AttributeError(f"module 'bonwise' has no attribute {name!r}{_elsewhere(name)}")
+        value = getattr(import_module(home), name)
+        globals()[name] = value
+        return value
 
 
 def _homes() -> Mapping[str, str]:
@@ -139,6 +116,14 @@ def _homes() -> Mapping[str, str]:
     from bonwise.declared import public_homes  # noqa: PLC0415 - looks into every package
 
     return public_homes()
+
+
+def _elsewhere(name: str) -> str:
+    """Say where a class of results is."""
+    from bonwise.declared import result_homes  # noqa: PLC0415 - looks into every package
+
+    package = None if name.startswith("__") else result_homes().get(name)
+    return "" if package is None else f": it is {package}.{name}"
 
 
 def __dir__() -> list[str]:

@@ -1,12 +1,13 @@
 """What the packages of bonwise declare of themselves in their ``__init__``, so that no list names them.
 
-``PUBLIC``, the names that ``bonwise`` exports, by module; ``DOCUMENTS``, what `bonwise.load` reads, by word; and
-``COMMANDS``, what is typed after ``bonwise``, by name. A package whose folders are features too says
-``HOLDS_FEATURES = True``.
+``PUBLIC``, the names that ``bonwise`` exports, by module; ``RESULTS``, classes of what functions return, which the
+package itself exports; ``DOCUMENTS``, what `bonwise.load` reads, by word; and ``COMMANDS``, what is typed after
+``bonwise``, by name. A package whose folders are features too says ``HOLDS_FEATURES = True``.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -14,7 +15,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, NamedTuple
 
-__all__ = ["DocumentPlace", "attribute_at", "declared", "places", "public_homes", "view_of", "words"]
+__all__ = ["attribute_at", "declared", "lazy", "places", "public_homes", "result_homes", "view_of", "words"]
 
 
 @cache
@@ -35,7 +36,7 @@ def _below(package: ModuleType) -> Iterator[ModuleType]:
 def declared(what: str) -> Iterator[tuple[str, str, Any]]:
     """Yield the package, the key and the value of all that packages declare under one name."""
     for package in _packages():
-        for key, value in getattr(package, what, {}).items():
+        for key, value in vars(package).get(what, {}).items():
             yield package.__name__, key, value
 
 
@@ -55,6 +56,32 @@ def public_homes() -> Mapping[str, str]:
     'bonwise.watching.front'
     """
     return {name: f"{package}.{module}" for package, module, names in declared("PUBLIC") for name in names}
+
+
+@cache
+def result_homes() -> Mapping[str, str]:
+    """Return the package of every class of results: ``RESULTS = {"result": ("Watch",)}``.
+
+    Examples
+    --------
+    >>> result_homes()["Watch"]
+    'bonwise.watching'
+    """
+    return {name: package for package, _, names in declared("RESULTS") for name in names}
+
+
+def lazy(package: str, homes: Mapping[str, tuple[str, ...]]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package whose names, listed by module, load on first use."""
+    modules = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
+
+    def load(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(modules[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load, lambda: sorted(modules)
 
 
 class DocumentPlace(NamedTuple):

@@ -50,6 +50,7 @@ __all__ = [
     "shows",
     "takes_numbers",
     "texts",
+    "unexpected",
 ]
 
 K = TypeVar("K")
@@ -228,10 +229,24 @@ def completed(keywords: type[K], given: Mapping[str, Any], caller: str) -> K:
     for name, value in given.items():
         option = declared.get(name)
         if option is None:
-            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
+            raise unexpected(caller, name, declared)
         if option.check is not None and value is not option.default:
             option.check(name, value)
     return cast("K", {**{name: option.default for name, option in declared.items()}, **given})
+
+
+def unexpected(caller: str, name: str, known: Iterable[str]) -> TypeError:
+    """Return the error of a keyword that a function does not take; it names the nearest one that it does take.
+
+    Examples
+    --------
+    >>> unexpected("select", "jugde", ["prompt", "judge"])
+    TypeError("select() got an unexpected keyword argument 'jugde'; did you mean 'judge'?")
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - few mistype
+
+    nearest = "".join(f"; did you mean {one!r}?" for one in get_close_matches(name, list(known), n=1))
+    return TypeError(f"{caller}() got an unexpected keyword argument {name!r}{nearest}")
 
 
 def part_of(values: Mapping[str, Any], keywords: type[K]) -> K:
@@ -262,7 +277,7 @@ _LARGEST = 2**53
 def takes_numbers(taking: Shown) -> Shown:
     """Make a function, or the methods of a class, take numbers of any kind where a parameter is an int or a float.
 
-    They become Python's own, see `plain_numbers`.
+    They become Python's own, see `plain_numbers`. A keyword that it does not take is refused with the nearest one.
     """
     if isinstance(taking, type):
         for name, method in list(vars(taking).items()):
@@ -272,10 +287,14 @@ def takes_numbers(taking: Shown) -> Shown:
                 setattr(taking, name, takes_numbers(method))
         return taking
     whole, positions = _numeric(taking)
-    if not whole:
-        return taking
+    if not whole and "." in taking.__qualname__ and taking.__name__ != "__init__":
+        return taking  # a method, of which some are called for every candidate
+    parameters = signature(taking).parameters
+    known = None if any(one.kind is one.VAR_KEYWORD for one in parameters.values()) else parameters.keys()
 
     def plain(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        if known is not None and not named.keys() <= known:
+            raise unexpected(taking.__qualname__, next(name for name in named if name not in known), known)
         by_name = {**dict(zip(positions, given, strict=False)), **named}
         values = {name: plain_numbers(name, by_name[name], whole=whole[name]) for name in whole if name in by_name}
         first = [values.get(name, value) for name, value in zip(positions, given, strict=False)]

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from bonwise.declared import attribute_at, places, words
 from bonwise.errors import FileError, InputError, UsageError
+from bonwise.flags import takes_numbers
 from bonwise.printable import printable
 from bonwise.results import Document
 from bonwise.strict_json import json_object, refusal
@@ -63,6 +64,7 @@ _HINT = "give a file that bonwise wrote with --json or saved"
 D = TypeVar("D", bound=Document)
 
 
+@takes_numbers
 def load(path: str | Path) -> Document:
     """Read a document that bonwise wrote as JSON.
 

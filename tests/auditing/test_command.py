@@ -361,7 +361,12 @@ def test_pairwise_verdicts_are_audited(capsys, tmp_path):
         capsys, "preferences", source, *PREFERENCES, "--verdict-col", "two", "--context-col", "set", "--json", "-"
     )
     called = bw.audit_preferences(
-        source, verdicts=["one", "two"], oracle="gold", prompt=["item"], judge=["judge"], context=["set"]
+        source,
+        verdict_col=["one", "two"],
+        label_col="gold",
+        prompt_col=["item"],
+        judge_col=["judge"],
+        context_col=["set"],
     )
     document = strict(done.out)
     assert done.code == 0

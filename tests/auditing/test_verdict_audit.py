@@ -13,18 +13,18 @@ from bonwise.report.numbers import estimate
 
 SHARES = ("agreement", "judge_tie_rate", "order_agreement")
 LLMBAR = {
-    "verdicts": ["winner_order1", "winner_order2"],
-    "oracle": "gold",
-    "prompt": ["dataset", "item"],
-    "judge": ["llm", "strategy"],
-    "context": ["dataset"],
+    "verdict_col": ["winner_order1", "winner_order2"],
+    "label_col": "gold",
+    "prompt_col": ["dataset", "item"],
+    "judge_col": ["llm", "strategy"],
+    "context_col": ["dataset"],
 }
 
 
 def audited(rows, columns="item set v gold", **settings):
     """Audit rows given as tuples."""
     frame = pd.DataFrame(rows, columns=columns.split())
-    asked = {"verdicts": ["v"], "oracle": "gold", "prompt": ["item"], "context": ["set"], **settings}
+    asked = {"verdict_col": ["v"], "label_col": "gold", "prompt_col": ["item"], "context_col": ["set"], **settings}
     return bw.audit_preferences(frame, **asked)
 
 
@@ -157,7 +157,7 @@ def test_a_verdict_that_is_none_is_refused_with_its_row(tmp_path, bad):
     path = tmp_path / "v.csv"
     path.write_text(f"item,v,gold\na,1,1\nb,{bad},2\n", encoding="utf-8")
     with pytest.raises(RowError, match="row 3") as caught:
-        bw.audit_preferences(path, verdicts=["v"], oracle="gold", prompt=["item"])
+        bw.audit_preferences(path, verdict_col=["v"], label_col="gold", prompt_col=["item"])
     assert repr(bad) in str(caught.value)
     with pytest.raises(RowError, match="row 1"):
         audited([(0, "s", 1, 1), (1, "s", 2, bad)])
@@ -165,22 +165,29 @@ def test_a_verdict_that_is_none_is_refused_with_its_row(tmp_path, bad):
 
 @pytest.mark.parametrize(
     "asked",
-    [{"verdicts": ["x"]}, {"oracle": "x"}, {"prompt": ["x"]}, {"judge": ["x"]}, {"context": ["x"]}, {"verdicts": []}],
+    [
+        {"verdict_col": ["x"]},
+        {"label_col": "x"},
+        {"prompt_col": ["x"]},
+        {"judge_col": ["x"]},
+        {"context_col": ["x"]},
+        {"verdict_col": []},
+    ],
     ids=str,
 )
 def test_columns_that_are_absent_are_refused(asked):
     """A column that is not there is named, with those that are; no verdict column at all is refused too."""
     with pytest.raises(ColumnError) as caught:
         audited([(0, "s", 1, 1), (1, "s", 2, 2)], **asked)
-    assert "'x'" in str(caught.value) or not asked.get("verdicts", True)
+    assert "'x'" in str(caught.value) or not asked.get("verdict_col", True)
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"verdicts": ["v", "v"]}, "'v' is named twice"),
-        ({"verdicts": ["v", "gold"]}, "'gold' is a label column too"),
-        ({"verdicts": ["set"]}, "'set' is a context column too"),
+        ({"verdict_col": ["v", "v"]}, "'v' is named twice"),
+        ({"verdict_col": ["v", "gold"]}, "'gold' is a label column too"),
+        ({"verdict_col": ["set"]}, "'set' is a context column too"),
     ],
     ids=str,
 )
@@ -326,7 +333,7 @@ def truth():
 def test_intervals_cover_the_truth(metric):
     """Over 300 simulated tables the 95 % interval holds the population's value at least 90 times in a hundred."""
     rng, value, held, estimates = np.random.default_rng(20261121), truth()[metric], 0, []
-    asked = {"verdicts": ["v"], "oracle": "gold", "prompt": ["item"], "context": ["set"]}
+    asked = {"verdict_col": ["v"], "label_col": "gold", "prompt_col": ["item"], "context_col": ["set"]}
     for _ in range(300):
         found = bw.audit_preferences(simulated(rng), **asked).judges["judge"].metrics[metric]
         held += found.low <= value <= found.high

@@ -25,6 +25,7 @@ from bonwise.selection.settings import Engines
 from bonwise.table import reading_options
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingOptions, keywords_of
+from bonwise.table.roles import COLUMN_FLAGS
 from bonwise.testing import simulate
 from cli.commands import every_command, pool_file, typed
 
@@ -202,16 +203,21 @@ def test_flags_that_open_a_table_have_no_default_of_their_own():
 
 def test_keywords_are_the_options():
     """The typed keywords name every option, and each list of them says what it is for."""
-    assert reading_options.ReadingKeywords.__annotations__.keys() == {one.name for one in fields(ReadingOptions)}
+    columns = {flag.name.removeprefix("--").replace("-", "_") for flag in COLUMN_FLAGS.values()}
+    named = reading_options.ReadingKeywords.__annotations__.keys()
+    assert named == {one.name for one in fields(ReadingOptions)} | columns
     lists = [one for name, one in vars(reading_options).items() if name.endswith("Keywords")]
     assert len(lists) > 1
-    assert all(one.__doc__ and one.__annotations__.keys() <= FLAGS.keys() | {*FLAGS.values()} for one in lists)
+    assert all(one.__doc__ and one.__annotations__.keys() <= {*FLAGS.values()} | columns for one in lists)
 
 
 @pytest.mark.parametrize("function", OPENS.values(), ids=lambda one: one.__name__)
 def test_a_keyword_that_does_not_exist_is_refused(function):
     """As Python refuses it: with the name of the function and of the keyword."""
-    with pytest.raises(TypeError, match=rf"{function.__name__}\(\) got an unexpected keyword argument 'colums'"):
+    with pytest.raises(
+        TypeError,
+        match=rf"{function.__name__}\(\) got an unexpected keyword argument 'colums'; did you mean 'columns'",
+    ):
         ReadingOptions.of(function, {"colums": {}})
     with pytest.raises(TypeError, match="unexpected keyword argument 'colums'"):
         bw.audit("absent.csv", colums={})

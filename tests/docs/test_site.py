@@ -18,7 +18,7 @@ import typer.main
 
 import bonwise
 from bonwise.cli.app import app_for
-from bonwise.declared import words
+from bonwise.declared import result_homes, words
 from bonwise.loading import json_schema
 from bonwise.report.page.defined import DEFINITIONS
 from bonwise.testing import simulate
@@ -75,13 +75,13 @@ def test_every_page_of_the_docs_is_on_the_site(pages):
 
 
 def test_every_public_name_has_its_place(pages):
-    """Each name of ``bonwise.__all__`` has an anchor on a page of the API, and the list of names links it."""
+    """Each public name and class of results has an anchor on a page of the API, and the list of names links it."""
     api = {anchor for name, page in pages.items() if name.startswith("api/") for anchor in page.anchors}
     linked = {urlsplit(link).fragment for link in pages["api/index.html"].links}
-    for name in bonwise.__all__:
-        if name != "__version__":
-            assert f"bonwise.{name}" in api, name
-            assert f"bonwise.{name}" in linked, name
+    paths = {f"bonwise.{name}" for name in bonwise.__all__ if name != "__version__"}
+    paths |= {f"{package}.{name}" for name, package in result_homes().items()}
+    assert paths - api == set()
+    assert paths - linked == set()
 
 
 def test_a_parameter_has_its_own_default(site):

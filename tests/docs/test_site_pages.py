@@ -8,12 +8,13 @@ import re
 import tomllib
 from collections import Counter
 from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import bonwise as bw
-from bonwise.declared import words
+from bonwise.declared import result_homes, words
 from bonwise.studies.result import study_names
 from docs import test_guides, typed_pages
 from docs.pages import ROOT, blocks, commands
@@ -198,10 +199,7 @@ OTHERWISE = {
     ("Resampled", "confidence"): "there is one interval",
     ("Resampled", "of"): "it takes no judge of its own kind",
     ("RouteStudy.router", "judge"): "a judge that was studied",
-    ("audit_preferences", "judge"): "a column",
     ("audit_preferences", "labels"): "of pairs",
-    ("audit_preferences", "oracle"): "a column",
-    ("study_verdicts", "judge"): "a column",
     ("judge", "deadline"): "there is one per question",
     ("judge", "max_concurrency"): "its pools have no deadline",
     ("monitor", "confidence"): "it also limits false claims",
@@ -226,8 +224,9 @@ def described(doc):
 
 def public_docstrings():
     """Yield name and docstring of every public function and class, and of the public methods."""
-    for name in bw.__all__:
-        value = getattr(bw, name)
+    homes = dict.fromkeys(bw.__all__, "bonwise") | result_homes()
+    for name, home in homes.items():
+        value = getattr(import_module(home), name)
         if not callable(value):
             continue
         yield name, value.__doc__

@@ -54,7 +54,7 @@ def _results() -> dict[str, Any]:
     return {
         "confidence": bw.audit_confidence("pairs.csv", labels="labels.csv"),
         "preferences": bw.audit_preferences(
-            "verdicts.csv", verdicts=["order1", "order2"], oracle="gold", prompt=["item"], judge=["llm"]
+            "verdicts.csv", verdict_col=["order1", "order2"], label_col="gold", prompt_col=["item"], judge_col=["llm"]
         ),
         "votes": bw.study_preferences(
             "votes.csv", verdict_col="winner", pair_col=["model_a", "model_b"], ties="drop"

@@ -309,8 +309,8 @@ def test_votes_on_one_prompt_are_not_independent():
     """Where the prompt is named it has one vote; without it the assumption is said."""
     frame = votes("a", "a", "b").assign(prompt_id=["p", "q", "p"])
     with pytest.raises(InputError, match="3 votes on 2 prompts"):
-        asked(frame, prompt="prompt_id")
-    assert asked(frame.iloc[:2], prompt="prompt_id").verdict == "continue"
+        asked(frame, prompt_col="prompt_id")
+    assert asked(frame.iloc[:2], prompt_col="prompt_id").verdict == "continue"
     assert "one vote per prompt" in asked(frame).sentences[-1]
 
 
@@ -407,7 +407,7 @@ def test_settings_repeat_what_was_asked(arena, tmp_path):
     with pytest.raises(TypeError):
         found.settings["exclude"] = ()
     frame = pd.DataFrame({"l": ["x", "y"], "r": ["y", "x"], "winner": ["a", "tie"], "q": [1, 2]})
-    settings = strict_of_monitoring(asked(frame, pair=["l", "r"], prompt="q", ties="half"))["settings"]
+    settings = strict_of_monitoring(asked(frame, pair_col=["l", "r"], prompt_col="q", ties="half"))["settings"]
     assert {key: settings[key] for key in ("verdict_col", "ties", "pair", "prompt", "sides")} == {
         "verdict_col": "winner",
         "ties": "half",
@@ -444,7 +444,7 @@ def test_wrong_types_are_refused_in_one_line(arena, name, value):
     assert refused.value.hint
 
 
-@pytest.mark.parametrize(("name", "value"), [("than", "x"), ("margin", "x"), ("pair", "a,b"), ("ties", 3)])
+@pytest.mark.parametrize(("name", "value"), [("than", "x"), ("margin", "x"), ("pair_col", "a,b"), ("ties", 3)])
 def test_wrong_types_are_refused_for_votes_too(name, value):
     """They name the argument."""
     with pytest.raises(UsageError, match=name):

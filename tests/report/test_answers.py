@@ -227,7 +227,7 @@ def test_a_judge_that_always_names_one_side_is_not_called_good():
     """The oracle prefers the first side in 80% of the pairs, and the judge always does: phi is undefined."""
     gold = np.where(np.arange(100) % 5 == 0, 2, 1)
     frame = pd.DataFrame({"item": range(100), "gold": gold, "v": 1})
-    document = bw.audit_preferences(frame, verdicts=["v"], oracle="gold", prompt=["item"])
+    document = bw.audit_preferences(frame, verdict_col=["v"], label_col="gold", prompt_col=["item"])
     assert document.judges["judge"].metrics.agreement.low > 0.5
     assert found(document)[:2] == ("one side may do", "open")
 

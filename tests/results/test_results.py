@@ -3,12 +3,14 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import bonwise as bw
+from bonwise.declared import result_homes
 from bonwise.labels.blind_sheet import sheet_of_pools
 from bonwise.testing import simulate, simulate_ratings
 from studies.studied import RESULTS as STUDIES
@@ -72,7 +74,9 @@ def preferred(_folder):
     """Audit verdicts on pairs of two contexts."""
     gold = [1, 2, 2, 1, 2] * 8
     verdicts = pd.DataFrame({"item": range(40), "set": list("ab") * 20, "v": np.roll(gold, 1), "gold": gold})
-    return bw.audit_preferences(verdicts, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
+    return bw.audit_preferences(
+        verdicts, verdict_col=["v"], label_col="gold", prompt_col=["item"], context_col=["set"]
+    )
 
 
 def voted(_folder):
@@ -160,7 +164,8 @@ def test_a_result_is_its_document(word, tmp_path):
 
 def test_every_public_result_has_a_frame():
     """Whatever has a document has a frame too, and says what a row of it is."""
-    results = [getattr(bw, name) for name in bw.__all__ if isinstance(getattr(bw, name), type)]
+    homes = dict.fromkeys(bw.__all__, "bonwise") | result_homes()
+    results = [one for name, home in homes.items() if isinstance(one := getattr(import_module(home), name), type)]
     with_document = {one.__name__: one for one in results if hasattr(one, "to_dict")}
     assert {name for name, one in with_document.items() if not hasattr(one, "to_frame")} == SETTINGS
     assert all(with_document[name].to_frame.__doc__ for name in with_document.keys() - SETTINGS)
@@ -273,7 +278,9 @@ def test_metrics_of_preferences():
     """One row per judge and metric, the estimates being those of the result."""
     gold = np.random.default_rng(6).integers(1, 3, 40)
     verdicts = pd.DataFrame({"item": range(40), "set": list("ab") * 20, "v": np.roll(gold, 1), "gold": gold})
-    found = bw.audit_preferences(verdicts, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
+    found = bw.audit_preferences(
+        verdicts, verdict_col=["v"], label_col="gold", prompt_col=["item"], context_col=["set"]
+    )
     frame = found.to_frame().set_index(["judge", "metric"])
     assert list(frame.index) == [("judge", metric) for metric in dict(found.judges["judge"].metrics)]
     assert frame.loc[("judge", "agreement"), "estimate"] == found.judges["judge"].metrics.agreement.estimate

@@ -59,6 +59,7 @@ async def main() -> None:
     assert_type(kept("p", 2), dict[str, str])
     assert_type(Writer().write(text), Kept)
     assert_type(await Writer().awrite("p", 2), list[str])
+    assert_type(bw.generate_best(lambda prompt: len(str(prompt)), "p", n=2, judge=length).best, int)
     counted = (await Writer().awrite.aselect("p", 2)).generated
     assert_type(0 if counted is None else counted.drawn, int)
     write(3)  # type: ignore[arg-type]

@@ -478,11 +478,11 @@ def audited(llmbar):
     """Audit these verdicts."""
     return bw.audit_preferences(
         llmbar,
-        verdicts=["winner_order1", "winner_order2"],
-        oracle="gold",
-        prompt=["dataset", "item"],
-        judge=["llm", "strategy"],
-        context=["dataset"],
+        verdict_col=["winner_order1", "winner_order2"],
+        label_col="gold",
+        prompt_col=["dataset", "item"],
+        judge_col=["llm", "strategy"],
+        context_col=["dataset"],
     )
 
 

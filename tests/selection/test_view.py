@@ -190,9 +190,10 @@ def test_many_comparisons_are_cut():
 
 
 def test_a_single_pick_shows_its_candidates(tmp_path):
-    """A pick of Python says first who it is, then how the candidates stand, the best first."""
+    """A pick of Python begins with the text that was picked; then who it is, and how the candidates stand."""
     pick = bw.select("Say hi", ["hello <b>", "hi"], judge=lambda _, text: -len(text))
-    lines = str(pick).splitlines()
+    text, blank, *lines = str(pick).splitlines()
+    assert (text, blank) == ("hi", "")
     assert lines[0] == "Verdict: c1 is picked"
     assert lines[3] == "c1, decided by score: every candidate was scored once"
     assert [line.split() for line in lines[6:8]] == [["c1", "-2"], ["c0", "-9"]]

@@ -47,7 +47,9 @@ def orders(two=True, judges=("j",), prompts=12):
         for q in range(prompts)
     ]
     named = ["one", "two"] if two else ["one"]
-    return study_verdicts(pd.DataFrame(rows), verdicts=named, oracle="gold", prompt=["q"], judge=["who"])
+    return study_verdicts(
+        pd.DataFrame(rows), verdict_col=named, label_col="gold", prompt_col=["q"], judge_col=["who"]
+    )
 
 
 def pools(folder):

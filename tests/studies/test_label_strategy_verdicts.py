@@ -23,10 +23,10 @@ from studies.pairwise_judges import verdicts
 
 
 ROLES = {
-    "verdicts": ["winner_order1", "winner_order2"],
-    "oracle": "gold",
-    "prompt": ["dataset", "item"],
-    "judge": ["llm", "strategy"],
+    "verdict_col": ["winner_order1", "winner_order2"],
+    "label_col": "gold",
+    "prompt_col": ["dataset", "item"],
+    "judge_col": ["llm", "strategy"],
 }
 TINY = pd.DataFrame({"item": range(4), "one": [1, 1, 2, "tie"], "two": [1, 2, 2, 2], "gold": [1, 1, 2, 2]})
 
@@ -116,7 +116,7 @@ def test_the_document_is_strict_json(study):
 
 def test_a_tie_in_one_order_and_a_verdict_in_the_other():
     """A verdict beside a tie decides; verdicts that contradict each other tie."""
-    found = study_verdicts(TINY, verdicts=["one", "two"], oracle="gold", prompt=["item"]).judges["judge"]
+    found = study_verdicts(TINY, verdict_col=["one", "two"], label_col="gold", prompt_col=["item"]).judges["judge"]
     both = {metric: one["estimate"] for metric, one in {**found["ways"]["both_orders"]}.items()}
     assert both == {"tie_rate": 0.25, "agreement": 0.875, "accuracy_decided": 1.0}
     assert found["order"]["flips"]["estimate"] == 0.5
@@ -124,7 +124,7 @@ def test_a_tie_in_one_order_and_a_verdict_in_the_other():
 
 def test_one_column_has_no_order_effect():
     """With one verdict column nothing is said of orders."""
-    found = study_verdicts(TINY, verdicts=["one"], oracle="gold", prompt=["item"])
+    found = study_verdicts(TINY, verdict_col=["one"], label_col="gold", prompt_col=["item"])
     assert found.judges["judge"]["order"] is None
     assert set(found.judges["judge"]["ways"]) == {"first_order"}
     assert "flips" not in str(found)
@@ -133,17 +133,17 @@ def test_one_column_has_no_order_effect():
 @pytest.mark.parametrize(
     ("roles", "message"),
     [
-        ({"verdicts": ["one", "one"]}, "verdict column 'one' is named twice"),
-        ({"verdicts": ["one", "gold"]}, "verdict column 'gold' is a label column too"),
-        ({"verdicts": ["item"]}, "verdict column 'item' is a prompt column too"),
-        ({"verdicts": ["one", "two"], "judge": ["two"]}, "verdict column 'two' is a judge column too"),
-        ({"verdicts": ["one", "two"], "pair": ["gold", "one"]}, "verdict column 'one' is a pair column too"),
+        ({"verdict_col": ["one", "one"]}, "verdict column 'one' is named twice"),
+        ({"verdict_col": ["one", "gold"]}, "verdict column 'gold' is a label column too"),
+        ({"verdict_col": ["item"]}, "verdict column 'item' is a prompt column too"),
+        ({"verdict_col": ["one", "two"], "judge_col": ["two"]}, "verdict column 'two' is a judge column too"),
+        ({"verdict_col": ["one", "two"], "pair_col": ["gold", "one"]}, "verdict column 'one' is a pair column too"),
     ],
 )
 def test_a_verdict_column_is_named_once_and_is_nothing_else(roles, message):
     """The same column as both orders would make any judge proof against the order; the label, any judge right."""
     with pytest.raises(UsageError, match=message) as refused:
-        study_verdicts(TINY, **{"oracle": "gold", "prompt": ["item"], **roles})
+        study_verdicts(TINY, **{"label_col": "gold", "prompt_col": ["item"], **roles})
     assert refused.value.hint
     assert "\n" not in str(refused.value)
 
@@ -151,7 +151,7 @@ def test_a_verdict_column_is_named_once_and_is_nothing_else(roles, message):
 def test_three_columns_are_refused():
     """There are two orders."""
     with pytest.raises(InputError, match="3 verdict columns"):
-        study_verdicts(TINY, verdicts=["one", "two", "one"], oracle="gold", prompt=["item"])
+        study_verdicts(TINY, verdict_col=["one", "two", "one"], label_col="gold", prompt_col=["item"])
 
 
 @pytest.mark.shared
@@ -169,7 +169,9 @@ def beside_each_other(*judges):
         for at, items in enumerate(judges)
         for item in items
     ]
-    found = study_verdicts(pd.DataFrame(rows), verdicts=["one"], oracle="gold", prompt=["item"], judge=["who"])
+    found = study_verdicts(
+        pd.DataFrame(rows), verdict_col=["one"], label_col="gold", prompt_col=["item"], judge_col=["who"]
+    )
     return list(found.to_dict()["sentences"])
 
 
@@ -191,7 +193,13 @@ def test_judges_of_as_many_other_pairs_do_not_compare():
 def test_pairs_of_one_prompt_are_told_apart():
     """Other pairs of the same prompts are other pairs."""
     rows = pd.DataFrame({"who": ["a", "a", "b", "b"], "item": 1, "pair": [1, 2, 1, 3], "one": 1, "gold": 1})
-    roles = {"verdicts": ["one"], "oracle": "gold", "prompt": ["item"], "judge": ["who"], "pair": ["pair"]}
+    roles = {
+        "verdict_col": ["one"],
+        "label_col": "gold",
+        "prompt_col": ["item"],
+        "judge_col": ["who"],
+        "pair_col": ["pair_col"],
+    }
     assert len(study_verdicts(rows, **roles).sentences) == 1
     assert not study_verdicts(rows.assign(pair=[1, 2, 1, 2]), **roles).sentences
 

@@ -53,7 +53,9 @@ def sentences(table, pairs, **settings):
 def alone(one, two, gold):
     """Return the sentences on verdicts alone, a prompt a pair."""
     frame = pd.DataFrame({"item": range(len(gold)), "one": one, "two": two, "gold": gold})
-    return study_verdicts(frame, verdicts=["one", "two"], oracle="gold", prompt=["item"]).judges["judge"]["sentences"]
+    return study_verdicts(frame, verdict_col=["one", "two"], label_col="gold", prompt_col=["item"]).judges["judge"][
+        "sentences"
+    ]
 
 
 def the(said, start):
@@ -236,7 +238,7 @@ def test_notes_on_missing_figures_name_the_figure():
 # The study of ways of asking in words, tables and drawings: every kind, names from files kept harmless.
 
 
-ORDERS = {"verdicts": ["one", "two"], "oracle": "gold", "prompt": ["q"], "judge": ["who"]}
+ORDERS = {"verdict_col": ["one", "two"], "label_col": "gold", "prompt_col": ["q"], "judge_col": ["who"]}
 
 
 def tables(block):
@@ -290,7 +292,7 @@ def documents(study, tmp_path):
     return {
         "strategies": study,
         "verdicts": study_verdicts(judges(5), **ORDERS),
-        "one order": study_verdicts(judges(2), **{**ORDERS, "verdicts": ["one"]}),
+        "one order": study_verdicts(judges(2), **{**ORDERS, "verdict_col": ["one"]}),
         "draw": drawn(SIMULATION.frame(), tmp_path, pairs=20),
     }
 
@@ -350,7 +352,7 @@ def test_a_hostile_name_breaks_nothing(tmp_path):
     frame = SIMULATION.frame().assign(judge=HOSTILE)
     harmless(study_label_strategy(frame, verdicts=verdicts(SIMULATION).assign(judge=HOSTILE + "2")))
     named = judges(2).assign(who=lambda rows: HOSTILE + rows["who"]).rename(columns={"gold": HOSTILE})
-    harmless(study_verdicts(named, **{**ORDERS, "oracle": HOSTILE}))
+    harmless(study_verdicts(named, **{**ORDERS, "label_col": HOSTILE}))
     found = drawn(SIMULATION.frame(), tmp_path, pairs=20)
     settings = found.settings.model_copy(update={"source": HOSTILE})
     harmless(found.model_copy(update={"settings": settings, "prompts_left_out": {HOSTILE: 1200}}))
@@ -426,7 +428,7 @@ def test_a_weighted_share_is_not_shown_as_that_of_its_count(study):
 def test_judges_on_different_pairs_are_warned_of():
     """The warning stands there only where the pairs differ."""
     rows = pd.DataFrame({"q": [1, 2, 1, 3], "who": list("aabb"), "one": 1, "gold": 1})
-    asked = {**ORDERS, "verdicts": ["one"]}
+    asked = {**ORDERS, "verdict_col": ["one"]}
     warned = "Judges were asked about 2 pairs each, not all about the same"
     assert warned in " ".join(text(study_verdicts(rows, **asked)).split())
     assert "Judges were asked" not in text(study_verdicts(rows.assign(q=[1, 2, 1, 2]), **asked))

@@ -211,6 +211,19 @@ class TestRefusals:
         named = ScoreTable.from_frame(frame, columns={"oracle_label": "rater_a,rater_b"})
         assert labels_of(named) == [3.5] * 4
 
+    @pytest.mark.parametrize(
+        "named",
+        [{"label_col": ["rater_a", "rater_b"]}, {"columns": {"oracle_label": ["rater_a", "rater_b"]}}],
+        ids=str,
+    )
+    def test_columns_are_named_as_by_flags(self, named):
+        """Several are a list, as ``--label-col`` is repeated; one column is not named in two ways."""
+        frame = columns([[1, 2, 3, 4]] * 4, ["label_1", "label_2", "rater_a", "rater_b"])
+        assert labels_of(ScoreTable.from_frame(frame, **named)) == [3.5] * 4
+        assert ReadingOptions.of(ScoreTable.from_frame, named).as_flags() == ["--label-col rater_a,rater_b"]
+        with pytest.raises(UsageError, match="the column of oracle_label is named twice"):
+            ScoreTable.from_frame(frame, label_col="label_1", columns={"oracle_label": "label_2"})
+
     def test_a_column_for_two_roles(self):
         """A column for two roles."""
         frame = columns([[1, 2]] * 4, ["label_1", "label_2"])

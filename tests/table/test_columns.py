@@ -416,8 +416,13 @@ def stated(made):
 
 def preferred(made):
     """Audit votes by several columns of names."""
-    taken = {"verdicts": ["said"], "oracle": "truth", "prompt": ["set", "turn"], "pair": ["left", "right"]}
-    return bw.audit_preferences(made(votes()), judge=["rater"], **taken).to_dict()
+    taken = {
+        "verdict_col": ["said"],
+        "label_col": "truth",
+        "prompt_col": ["set", "turn"],
+        "pair_col": ["left", "right"],
+    }
+    return bw.audit_preferences(made(votes()), judge_col=["rater"], **taken).to_dict()
 
 
 def verdicts(made):

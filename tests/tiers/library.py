@@ -82,7 +82,7 @@ def audited():
     """Whatever opens a table says what to type, for a file and for a DataFrame."""
     import pandas as pd  # noqa: PLC0415 - the functions above are held to not loading it
 
-    against = {"verdicts": ["winner"], "oracle": "oracle", "prompt": ["prompt_id"]}
+    against = {"verdict_col": ["winner"], "label_col": "oracle", "prompt_col": ["prompt_id"]}
     votes = {"verdict_col": "winner", "pair_col": ("model_a", "model_b")}
     doors: list[Callable[[object], object]] = [
         bw.audit,

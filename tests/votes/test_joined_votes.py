@@ -72,7 +72,7 @@ def test_a_pair_of_which_one_order_has_no_verdict_is_left_out():
     assert (data.pairs, data.pairs_in_both_orders) == (3, 1)
     verdicts, labels = frames([*JUDGE, ("p1", "y", "x", ""), ("p2", "x", "y", "A")])
     names = ["one"] * len(JUDGE) + ["other"] * 2
-    two = bw.audit_preferences(verdicts.assign(judge=names), labels=labels, judge=["judge"])
+    two = bw.audit_preferences(verdicts.assign(judge=names), labels=labels, judge_col=["judge"])
     assert (two.judges["one"].data.pairs, two.judges["other"].data.pairs) == (4, 1)
 
 
@@ -157,7 +157,7 @@ def test_pairs_without_sides_are_joined_by_prompt():
     """Where neither file names the sides, A is A in both; where one alone does, they cannot be joined."""
     verdicts, labels = frames()
     alone = bw.audit_preferences(
-        verdicts[["prompt_id", "winner"]], labels=labels[["Question ID", "Vote"]][3:5], pair=()
+        verdicts[["prompt_id", "winner"]], labels=labels[["Question ID", "Vote"]][3:5], pair_col=()
     )
     assert alone.judges["judge"].metrics["agreement"].estimate == 0
     with pytest.raises(UsageError, match="names the sides of a pair by 'model_a' and 'model_b', and labels does not"):

@@ -346,7 +346,7 @@ def audited(verdicts=("v",), **settings):
     gold = np.random.default_rng(6).integers(1, 3, 40).astype(float)
     columns = {"item": range(40), "set": list("ab") * 20, "v": np.roll(gold, 1), "w": np.roll(gold, 2)}
     frame = pd.DataFrame({**columns, "gold": np.where(np.arange(40) == 3, np.nan, gold)})
-    given = {"verdicts": verdicts, "oracle": "gold", "prompt": ["item"], "context": ["set"], **settings}
+    given = {"verdict_col": verdicts, "label_col": "gold", "prompt_col": ["item"], "context_col": ["set"], **settings}
     return bw.audit_preferences(frame, **given)
 
 
@@ -423,7 +423,7 @@ def test_the_page_holds_what_the_text_holds():
 def test_names_stay_text():
     """Judges, columns and sources are text wherever they are shown; a long name is shortened in the table."""
     frame = pd.DataFrame({"item": range(8), HOSTILE: [1, 2] * 4, "v": [1, 2, 2, 2] * 2, "j": HOSTILE + "n" * 50})
-    found = bw.audit_preferences(frame, verdicts=["v"], oracle=HOSTILE, prompt=["item"], judge=["j"])
+    found = bw.audit_preferences(frame, verdict_col=["v"], label_col=HOSTILE, prompt_col=["item"], judge_col=["j"])
     shown = harmless(found)
     assert "n" * 40 not in shown[0]
 

@@ -1,9 +1,18 @@
 """What a judge is worth for choosing: metrics, verdict, gates, the page."""
 
+from typing import TYPE_CHECKING
+
+from bonwise.declared import lazy
+
+if TYPE_CHECKING:
+    from bonwise.auditing.result import Audit as Audit
+else:
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("Audit",)})
+
 DOCUMENTS = {
     "audit": ("result:Audit", "view:describe", "view:describe_in_short"),
     "exhibits": ("result_exhibits:Exhibits", ""),
     "note": ("result_exhibits:Note", "view_exhibits:describe"),
 }
 
-PUBLIC = {"front": ("audit",), "result": ("Audit",)}
+PUBLIC = {"front": ("audit",)}

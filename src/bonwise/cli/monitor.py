@@ -47,7 +47,8 @@ def monitor(
     prompt = call.reading.values.get("--prompt-col") if asked["question"] == "preference" else None
     if prompt is not None:  # of votes it is no column of a table of scores
         call = replace(call, reading=call.reading.without("--prompt-col"))
-    decided = call.run(**asked, prompt=prompt)
+        asked["prompt_col"] = prompt
+    decided = call.run(**asked)
     output.deliver(decided)
     return _exit_code(decided.verdict, decided.describes, suspected=decided.suspicions is not None)
 

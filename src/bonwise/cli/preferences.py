@@ -17,9 +17,9 @@ def preferences(*, audit: TypedCall, study: TypedCall, output: JsonOutput) -> in
     against labels. Columns that are not named are found, and the page says how the file was read.
     """
     output.refuse_overwriting(*audit.paths())
-    if audit.values["oracle"] is None and audit.values["labels"] is None:
+    if audit.values["label_col"] is None and audit.values["labels"] is None:
         hint = "name the labels with --labels or --label-col, or leave it out"
-        _refuse("is only for verdicts compared with labels", hint, audit, "judge", "context")
+        _refuse("is only for verdicts compared with labels", hint, audit, "judge_col", "context_col")
         output.deliver(study.run())
         return 0
     hint = "leave it out, or leave out the labels"

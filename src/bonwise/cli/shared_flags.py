@@ -108,9 +108,8 @@ def _as_it_is(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _columns(*names: str | list[str] | None) -> dict[str, str]:
-    given_names = {role: name for role, name in zip(COLUMN_FLAGS, names, strict=True) if name is not None}
-    return {role: name if isinstance(name, str) else ",".join(name) for role, name in given_names.items()}
+def _columns(*names: str | list[str] | None) -> dict[str, str | list[str]]:
+    return {role: name for role, name in zip(COLUMN_FLAGS, names, strict=True) if name is not None}
 
 
 def _label_scale(text: str | None) -> object:

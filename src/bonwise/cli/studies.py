@@ -96,10 +96,9 @@ def _verdicts(
         raise UsageError("verdicts are studied with one --label-col", hint="name the column of the oracle's verdict")
     from bonwise.studies.label_strategy.front import study_verdicts
 
-    named = {role: tuple(text.split(",")) if text else () for role, text in roles.items()}
-    output.deliver(
-        study_verdicts(file, verdicts=verdicts, oracle=oracle[0] if oracle else "", confidence=confidence, **named)
-    )
+    named = {f"{role}_col": tuple(text.split(",")) if text else () for role, text in roles.items()}
+    label = oracle[0] if oracle else ""
+    output.deliver(study_verdicts(file, verdict_col=verdicts, label_col=label, confidence=confidence, **named))
     return 0
 
 

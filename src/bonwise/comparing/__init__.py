@@ -1,7 +1,16 @@
 """Which of several picks or judges is better."""
 
+from typing import TYPE_CHECKING
+
+from bonwise.declared import lazy
+
+if TYPE_CHECKING:
+    from bonwise.comparing.result import PickComparison as PickComparison
+else:
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("PickComparison",)})
+
 DOCUMENTS = {"compare": ("result:PickComparison", "view:describe")}
 
-PUBLIC = {"front": ("compare",), "result": ("PickComparison",)}
+PUBLIC = {"front": ("compare",)}
 
 COMMANDS = {"compare": (70, "front:COMMAND")}

@@ -1,5 +1,18 @@
 """Ratings of models by several judges, fused with few human ratings: factor models."""
 
+from typing import TYPE_CHECKING
+
+from bonwise.declared import lazy
+
+if TYPE_CHECKING:
+    from bonwise.factors.human_view import HumanView as HumanView
+    from bonwise.factors.result import FactorFit as FactorFit
+    from bonwise.factors.result import FactorStudy as FactorStudy
+else:
+    __getattr__, __dir__ = lazy(
+        __name__, RESULTS := {"human_view": ("HumanView",), "result": ("FactorFit", "FactorStudy")}
+    )
+
 DOCUMENTS = {
     "factor": ("result:FactorFit", "view:describe"),
     "factor_comparison": ("result_models:FactorComparison", "view_models:describe_comparison"),
@@ -11,9 +24,4 @@ DOCUMENTS = {
     "factor_study": ("result:FactorStudy", "view:describe_study"),
 }
 
-PUBLIC = {
-    "front": ("fit_factors", "study_factors"),
-    "human_view": ("HumanView", "load_factors"),
-    "ratings": ("RatingTable",),
-    "result": ("FactorFit", "FactorStudy"),
-}
+PUBLIC = {"front": ("fit_factors", "study_factors"), "human_view": ("load_factors",), "ratings": ("RatingTable",)}

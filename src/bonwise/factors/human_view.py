@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 from bonwise.errors import UsageError
 from bonwise.factors.latent_regression import PromptFactors
 from bonwise.factors.posterior_draws import PosteriorDraws
+from bonwise.flags import takes_numbers
 from bonwise.loading import read_document
 from bonwise.printable import listed, quoted
 from bonwise.results import Confidence, Count, Document, Number, Record
@@ -206,6 +207,7 @@ class HumanView(Document):
         yield from zip(self.prompts, mean.tolist(), sd.tolist(), strict=True)
 
 
+@takes_numbers
 def load_factors(path: str | Path) -> HumanView:
     """Read what `HumanView.save` or ``bonwise factor fit --save`` wrote.
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field, fields
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -128,7 +128,7 @@ class AskingSettings(ABC):
         """The mode that the prompt file must have."""
         return self.kind
 
-    @cached_property
+    @protocol.cached_property
     def name(self) -> str:
         """What makes this judge on a command line; options that stand at their default are left out.
 
@@ -137,16 +137,16 @@ class AskingSettings(ABC):
         never = ("model", "base_url", "client", "price", "seed")
         return str(registry.Spec(self.kind, options_text(self, never=never), rest=self.model))
 
-    @cached_property
+    @protocol.cached_property
     def version(self) -> str:
         """Identity of the prompt file, version of the readers, and the seed where it decides what is asked."""
         return f"{self.file.identity} parse{answer.VERSION}{self._drawn()}"
 
-    @cached_property
+    @protocol.cached_property
     def _schema(self) -> dict[str, Any] | None:
         return self.file.schema
 
-    @cached_property
+    @protocol.cached_property
     def _read(self) -> Callable[[Choice], Any]:
         """What reads an answer about one candidate, where each is asked about alone."""
         raise NotImplementedError

@@ -82,6 +82,10 @@ class FunctionJudge:
         check_whole("workers", workers, least=1, most=most, hint=hint)
         object.__setattr__(self, "workers", workers)
 
+    def __repr__(self) -> str:
+        settings = f"version={self.version!r}, workers={self.workers}, batch={self.batch}"
+        return f"FunctionJudge({self.name}, {settings})"
+
     @property
     def name(self) -> str:
         """The function's own name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from bonwise.calls.ask import Answers, Choice
 from bonwise.flags import takes_numbers
 from bonwise.judges.asking import AskingSettings, concluded_alone
 from bonwise.judges.parse import readers
-from bonwise.judges.protocol import Conclusion
+from bonwise.judges.protocol import Conclusion, cached_property
 from bonwise.table.verdicts import Score
 
 __all__ = ["Interval", "Pointwise"]

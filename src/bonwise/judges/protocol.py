@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
 from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.bill import Bill
@@ -16,11 +16,18 @@ __all__ = [
     "Conclusion",
     "Judge",
     "Judgment",
+    "cached_property",
     "candidates_with_words",
     "has_words",
     "is_asking",
     "is_listwise",
 ]
+
+if TYPE_CHECKING:
+    # A type checker takes only a property for the property of a protocol, not one that is kept.
+    cached_property = property
+else:
+    from functools import cached_property
 
 
 @runtime_checkable

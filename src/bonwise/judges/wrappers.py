@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 from bonwise.calls.ask import Answer, Answers, Ask
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, registry
-from bonwise.judges.protocol import EMPTY, Conclusion, Judge, has_words, is_asking, is_listwise
+from bonwise.judges.protocol import EMPTY, Conclusion, Judge, cached_property, has_words, is_asking, is_listwise
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
 
@@ -55,8 +54,9 @@ class Quantized:
 
     kind: ClassVar[str] = "quantized"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "of", calling.as_judge(self.of))
+    def __init__(self, of: Judge | Callable[[str, str], Any], bins: int = 20) -> None:
+        object.__setattr__(self, "of", calling.as_judge(of))
+        object.__setattr__(self, "bins", bins)
         check_whole("bins", self.bins, least=2)
 
     @cached_property
@@ -156,10 +156,18 @@ class Resampled:
 
     kind: ClassVar[str] = "resampled"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "of", calling.as_judge(self.of))
+    def __init__(
+        self,
+        of: Judge | Callable[[str, str], Any],
+        draws: int = 5,
+        temperature: float | None = 1.0,
+        confidence: float = 0.95,
+    ) -> None:
+        object.__setattr__(self, "of", calling.as_judge(of))
+        object.__setattr__(self, "draws", draws)
+        object.__setattr__(self, "temperature", asking.checked_temperature(temperature))
+        object.__setattr__(self, "confidence", confidence)
         check_whole("draws", self.draws, least=2)
-        object.__setattr__(self, "temperature", asking.checked_temperature(self.temperature))
         check_number("confidence", self.confidence, low=0, high=1)
         if self.confidence in (0, 1):
             raise UsageError(f"confidence is {self.confidence}", hint="give a number between 0 and 1, such as 0.95")

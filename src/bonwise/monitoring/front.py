@@ -36,11 +36,9 @@ def monitor(  # noqa: PLR0913 - all but the source are named
         Flag("How prompts were drawn: uniform, or the file of bonwise labels draw --design uniform.", kind=str),
     ] = None,
     verdict_col: Annotated[str | None, Flag("Column of the votes.")] = None,
-    pair: Annotated[
-        Sequence[str],
-        Flag("Columns of the two models, a,b, where they change places.", "--pair-col", str, comma_separated),
+    pair_col: Annotated[
+        Sequence[str], Flag("Columns of the two models, a,b, where they change places.", "", str, comma_separated)
     ] = (),
-    prompt: Annotated[str | None, NO_FLAG] = None,
     ties: Annotated[Ties | None, Flag("How ties count: drop, half or pessimistic.", kind=str)] = None,
     margin: Annotated[float | None, Flag("Expected distance of the share from one half [0.1].")] = None,
     control: Annotated[
@@ -55,7 +53,8 @@ def monitor(  # noqa: PLR0913 - all but the source are named
 ) -> Monitor:
     """Decide whether the labels so far are enough, by a rule that may be asked as often as one likes.
 
-    All that the rule depends on (half-width, reference, plan, margin) is to be fixed before the first label.
+    All that the rule depends on (half-width, reference, plan, margin) is to be fixed before the first label. Of
+    preferences `prompt_col` names the prompt, each with one vote at most.
 
     Parameters
     ----------
@@ -82,10 +81,8 @@ def monitor(  # noqa: PLR0913 - all but the source are named
         Where more than 5 % of the prompts lack labels, the verdict is on the labelled ones alone without it.
     verdict_col : str, optional
         Preference: column of the votes; needed there.
-    pair : sequence of str
+    pair_col : sequence of str
         Preference: the two columns that name the models, where they change places.
-    prompt : str, optional
-        Preference: column of the prompt, each with one vote at most.
     ties : {"drop", "half", "pessimistic"}, optional
         Preference: needed where there are ties.
     margin : float, optional
@@ -120,5 +117,7 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     arguments = dict(locals())
     from bonwise.monitoring.engine import decide
 
+    arguments["pair"] = arguments.pop("pair_col")
+    arguments["prompt"] = reading.pop("prompt_col", None) if question == "preference" else None
     options = ReadingOptions.of(monitor, arguments.pop("reading"), labels=arguments.pop("label_file"))
     return decide(arguments.pop("source"), arguments, options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import get_args
@@ -18,7 +18,8 @@ from bonwise.table import checks, label_design, reading_options, votes
 
 __all__ = ["MonitorRequest"]
 
-_OF_READING = ("labels", *reading_options.LabelledInOrderKeywords.__annotations__)
+_TAKEN = reading_options.LabelledInOrderKeywords.__annotations__
+_OF_READING = ("labels", *(one.name for one in fields(reading_options.ReadingOptions) if one.name in _TAKEN))
 
 _OF_RECOVERY = ("planned", "first_look", "judge", "design", "control", "keep_easy", *_OF_READING)
 
@@ -145,5 +146,5 @@ def _is_given(value: object) -> bool:
 
 def _spelt(name: str) -> str:
     """Name an argument as both Python and the command line know it."""
-    keyword = "label_file" if name == "labels" else name
+    keyword = {"labels": "label_file", "pair": "pair_col", "prompt": "prompt_col"}.get(name, name)
     return f"{keyword} ({_FLAGS.get(name, '--' + name.replace('_', '-'))})"

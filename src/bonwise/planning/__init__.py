@@ -1,7 +1,16 @@
 """How many labels a question takes."""
 
+from typing import TYPE_CHECKING
+
+from bonwise.declared import lazy
+
+if TYPE_CHECKING:
+    from bonwise.planning.result import Plan as Plan
+else:
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("Plan",)})
+
 DOCUMENTS = {"plan": ("result:Plan", "view:describe")}
 
-PUBLIC = {"front": ("plan",), "result": ("Plan",)}
+PUBLIC = {"front": ("plan",)}
 
 COMMANDS = {"plan": (110, "front:COMMAND")}

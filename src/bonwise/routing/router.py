@@ -168,6 +168,9 @@ class Router:
         self._without_signal = self._kept = 0
         self._lock = threading.Lock()
 
+    def __repr__(self) -> str:
+        return f"<Router to {self.strong.name}: {self.name}>"
+
     @property
     def signal(self) -> str:
         """Name of the signal."""

@@ -14,7 +14,7 @@ from bonwise.errors import JudgeError, UsageError
 from bonwise.flags import shows
 from bonwise.judges.protocol import Judge
 from bonwise.selection.generating import AnswerDraws, awaited_in_thread, check_stop_at
-from bonwise.selection.selection import Selection
+from bonwise.selection.selection import Selection, T
 from bonwise.selection.selector import Selector
 from bonwise.selection.settings import SelectorSettings
 from bonwise.table.checks import check_whole
@@ -32,15 +32,15 @@ class Kept(str):
 
     __slots__ = ("selection",)
 
-    selection: Selection
+    selection: Selection[str]
 
-    def __new__(cls, text: str, selection: Selection) -> Self:
+    def __new__(cls, text: str, selection: Selection[str]) -> Self:
         """Return the text with its selection."""
         made = super().__new__(cls, text)
         made.selection = selection
         return made
 
-    def __getnewargs__(self) -> tuple[str, Selection]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[str, Selection[str]]:  # type: ignore[override]
         """Return what a copy is made from."""
         return str(self), self.selection
 
@@ -118,6 +118,10 @@ class BestOf(Generic[P, R]):
 
     async def _kept_later(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         return _kept(await self.aselect(*args, **kwargs))
+
+    def __repr__(self) -> str:
+        n, name = self._bound.keywords["n"], getattr(self, "__qualname__", repr(self._generate))
+        return f"best_of({n}, {self._selector.settings.judge.name})({name})"
 
     def close(self) -> None:
         """Close the selector."""
@@ -217,14 +221,14 @@ def best_of(
 
 @shows(SelectorSettings)
 def generate_best(
-    generate: Callable[[Any], Any],
+    generate: Callable[[Any], T],
     prompt: Any,
     *,
     n: int,
     judge: Judge | Callable[[str, str], Any],
     stop_at: float | None = None,
     **settings: Unpack[SelectorSettings],
-) -> Selection:
+) -> Selection[T]:
     """Call a generate function n times, side by side, and pick the best answer: `best_of` for a single call.
 
     Parameters
@@ -315,12 +319,12 @@ def _kept(selection: Selection) -> Any:
 @shows(SelectorSettings)
 def select(
     prompt: Any,
-    candidates: Sequence[Any],
+    candidates: Sequence[T],
     *,
     judge: Judge | Callable[[str, str], Any],
     prompt_id: str | None = None,
     **settings: Unpack[SelectorSettings],
-) -> Selection:
+) -> Selection[T]:
     """Judge the candidates of one prompt and pick the best.
 
     Whoever selects more than once makes a `bonwise.Selector`, which keeps its connections.
@@ -368,12 +372,12 @@ def select(
 @shows(SelectorSettings)
 async def aselect(
     prompt: Any,
-    candidates: Sequence[Any],
+    candidates: Sequence[T],
     *,
     judge: Judge | Callable[[str, str], Any],
     prompt_id: str | None = None,
     **settings: Unpack[SelectorSettings],
-) -> Selection:
+) -> Selection[T]:
     """Do what `select` does, in the running event loop; parameters, result and errors are the same.
 
     Examples

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic
 
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.selection.pools import Job
-from bonwise.selection.selection import Selection
+from bonwise.selection.selection import Selection, T
 from bonwise.selection.settings import SelectionSettings, compares
 from bonwise.table import chat, checks, verdicts
 
@@ -18,7 +18,7 @@ __all__ = ["RankedCandidate", "RankedCandidates", "RanksCandidates"]
 
 
 @dataclass(frozen=True, slots=True)
-class RankedCandidate:
+class RankedCandidate(Generic[T]):
     """A candidate with its place.
 
     Parameters
@@ -36,7 +36,7 @@ class RankedCandidate:
         One line, in plain words. Why there is no score; empty where there is one.
     """
 
-    candidate: Any
+    candidate: T
     id: str
     index: int
     score: float | None
@@ -44,7 +44,7 @@ class RankedCandidate:
     reason: str = ""
 
 
-class RankedCandidates(list[RankedCandidate]):
+class RankedCandidates(list[RankedCandidate[T]]):
     """The candidates from best to worst, those without a score last.
 
     Attributes
@@ -61,7 +61,7 @@ class RankedCandidates(list[RankedCandidate]):
     [('red', -3.0, 1), ('a long answer', -13.0, 2)]
     """
 
-    selection: Selection | None = None
+    selection: Selection[T] | None = None
 
 
 @takes_numbers
@@ -72,8 +72,8 @@ class RanksCandidates(ABC):
     _text: Callable[[Any], str] | None
 
     async def arank(
-        self, prompt: Any, candidates: Sequence[Any], top_k: int | None = None, *, prompt_id: str | None = None
-    ) -> RankedCandidates:
+        self, prompt: Any, candidates: Sequence[T], top_k: int | None = None, *, prompt_id: str | None = None
+    ) -> RankedCandidates[T]:
         """Score every candidate and return them from best to worst, those without a score last.
 
         A single candidate is judged too. Candidates with one and the same text share one judgment and each have its
@@ -105,8 +105,8 @@ class RanksCandidates(ABC):
         return RankedCandidates() if job is None else _ranked(await self._awaited(job), job, top_k)
 
     def rank(
-        self, prompt: Any, candidates: Sequence[Any], top_k: int | None = None, *, prompt_id: str | None = None
-    ) -> RankedCandidates:
+        self, prompt: Any, candidates: Sequence[T], top_k: int | None = None, *, prompt_id: str | None = None
+    ) -> RankedCandidates[T]:
         """Do what `arank` does, and wait for it; also inside a running event loop and a notebook."""
         job = self._ranking_job(prompt, candidates, top_k, prompt_id)
         return RankedCandidates() if job is None else _ranked(self._picked(job), job, top_k)
@@ -171,7 +171,7 @@ class RanksCandidates(ABC):
         return replace(Job.of(prompt, [candidate], self._text), judge_all=True)
 
 
-def _ranked(selection: Selection, job: Job, top_k: int | None) -> RankedCandidates:
+def _ranked(selection: Selection, job: Job, top_k: int | None) -> RankedCandidates[Any]:
     """Put the candidates of a selection in their order."""
     places = {name: place for place, name in enumerate(selection.ranking, start=1)}
     found = [
@@ -181,7 +181,7 @@ def _ranked(selection: Selection, job: Job, top_k: int | None) -> RankedCandidat
         for at, (one, name) in enumerate(zip(job.originals, selection.ids, strict=True))
     ]
     found.sort(key=lambda one: (one.rank is None, one.rank or one.index))
-    made = RankedCandidates(found[:top_k])
+    made: RankedCandidates[Any] = RankedCandidates(found[:top_k])
     made.selection = selection
     return made
 

@@ -226,6 +226,9 @@ class Stop:
         self._heard_by: list[Callable[[int], None]] = []
         self._lock = threading.RLock()  # a signal may come while the same thread holds it
 
+    def __repr__(self) -> str:
+        return f"<Stop: requested {self.requests} times>"
+
     def request(self) -> None:
         """Ask for the end."""
         with self._lock:

@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from bonwise.calls.bill import Bill
+from bonwise.printable import writable
 from bonwise.shown import ShowsItself
 from bonwise.table.verdicts import Score, Verdict, preferred
 
 if TYPE_CHECKING:
     import pandas as pd
+    from typing_extensions import TypeVar
 
     from bonwise.selection.result import SelectionsDocument
 
+    T = TypeVar("T", default=Any)
+else:
+    from typing import TypeVar
 
-__all__ = ["Comparison", "GeneratedAnswers", "Routed", "Selection"]
+    T = TypeVar("T")
+"""What candidates are; anything where a selection does not say."""
+
+__all__ = ["Comparison", "GeneratedAnswers", "Routed", "Selection", "T"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ class GeneratedAnswers:
 
 
 @dataclass(frozen=True)
-class Selection(ShowsItself):
+class Selection(ShowsItself, Generic[T]):
     """The pick of one pool.
 
     Examples
@@ -85,8 +93,10 @@ class Selection(ShowsItself):
     """
 
     prompt_id: str | None
-    best: Any
-    """The candidate as it was passed in; None when nothing could be scored."""
+    best: T
+    """The candidate as it was passed in. None when nothing could be scored, which is an error unless `on_failure` is
+    ``owe``.
+    """
     best_id: str | None
     index: int | None
     """Position of the best among the candidates."""
@@ -174,6 +184,11 @@ class Selection(ShowsItself):
         """Mean of how much more a candidate earned when shown first; None where no pair was scored in both orders."""
         found = [one.order_effect for one in self.comparisons if one.order_effect is not None]
         return sum(found) / len(found) if found else None
+
+    def to_text(self, *, full: bool = False) -> str:
+        """Return the text that was picked, and below it how it came to it as plain text; see `ShowsItself`."""
+        how = super().to_text(full=full)
+        return how if self.text is None else f"{writable(self.text)}\n\n{how}"
 
     def document(self) -> SelectionsDocument:
         """Return a document of schema ``bonwise.selections/1``: this pick alone, with the text of the best."""

@@ -18,7 +18,7 @@ from collections.abc import (
 from contextlib import aclosing, suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bonwise.calls.settings import EngineSettings
 from bonwise.errors import BonwiseError, UsageError
@@ -31,7 +31,7 @@ from bonwise.selection.generating import AnswerDraws
 from bonwise.selection.judge_runner import LoopHost, OwnThreadHost, RunningLoopHost, SharedThreadHost
 from bonwise.selection.pools import Job, jobs_of
 from bonwise.selection.ranked_candidates import RanksCandidates
-from bonwise.selection.selection import Selection
+from bonwise.selection.selection import Selection, T
 from bonwise.selection.selector_settings import CopiesSettings
 from bonwise.selection.settings import ChoiceSettings, Engines, SelectionSettings, SelectorSettings, settings_of
 
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
 __all__ = ["Selector"]
-
-T = TypeVar("T")
 
 Pick = Callable[..., Coroutine[Any, Any, Selection]]
 
@@ -91,6 +89,14 @@ class Selector(RanksCandidates, CopiesSettings):
         self._closed = False
         self._prepared = True
 
+    def __repr__(self) -> str:
+        made = self._settings
+        router = "" if made.router is None else f", router {getattr(made.router, 'name', made.router)}"
+        stated = (
+            f", {name}={value}" for name, value in self._engines.stated.items() if isinstance(value, int | float)
+        )
+        return f"<Selector of {made.judge.name} by {made.strategy.name}{router}{''.join(stated)}>"
+
     @classmethod
     def for_one_pool(cls, judge: Judge | Callable[[str, str], Any], **settings: Unpack[SelectorSettings]) -> Self:
         """Return a selector that is used once, from synchronous code.
@@ -119,7 +125,7 @@ class Selector(RanksCandidates, CopiesSettings):
         """Return the engine that asks for this event loop: its totals, and what it has spent."""
         return await self._host(RunningLoopHost).work(_itself)
 
-    async def aselect(self, prompt: Any, candidates: Sequence[Any], *, prompt_id: str | None = None) -> Selection:
+    async def aselect(self, prompt: Any, candidates: Sequence[T], *, prompt_id: str | None = None) -> Selection[T]:
         """Pick the best candidate of one prompt.
 
         Parameters
@@ -141,11 +147,11 @@ class Selector(RanksCandidates, CopiesSettings):
         """
         return await self._awaited(Job.of(prompt, candidates, self._text, prompt_id))
 
-    def select(self, prompt: Any, candidates: Sequence[Any], *, prompt_id: str | None = None) -> Selection:
+    def select(self, prompt: Any, candidates: Sequence[T], *, prompt_id: str | None = None) -> Selection[T]:
         """Do what `aselect` does, and wait for it; also inside a running event loop and a notebook."""
         return self._picked(Job.of(prompt, candidates, self._text, prompt_id))
 
-    async def aselect_drawn(self, draws: AnswerDraws[T], draw: Callable[[int], Awaitable[T]]) -> Selection:
+    async def aselect_drawn(self, draws: AnswerDraws[T], draw: Callable[[int], Awaitable[T]]) -> Selection[T]:
         """Draw candidates in tasks and pick the best; `draw` takes the number of a draw, from 0."""
         self._check_open()
         draws.in_tasks(draw, self._text)
@@ -154,7 +160,7 @@ class Selector(RanksCandidates, CopiesSettings):
         finally:
             await draws.aclose()
 
-    def select_drawn(self, draws: AnswerDraws[T], draw: Callable[[int], T]) -> Selection:
+    def select_drawn(self, draws: AnswerDraws[T], draw: Callable[[int], T]) -> Selection[T]:
         """Do the same in threads, and wait for it."""
         self._check_open()
         draws.in_threads(draw, self._text)

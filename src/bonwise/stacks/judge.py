@@ -9,7 +9,7 @@ import math
 import statistics
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property, reduce
+from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,7 +20,7 @@ from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.bill import NOTHING_PAID
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.flags import takes_numbers
-from bonwise.judges import asking, calling, judging, registry
+from bonwise.judges import asking, calling, judging, protocol, registry
 from bonwise.judges.protocol import EMPTY, AskingJudge, Conclusion, Judge, Judgment, has_words, is_asking
 from bonwise.printable import listed, quoted
 from bonwise.stacks.fitted_stack import FeatureRecord, JudgeStack
@@ -305,13 +305,13 @@ class Stack:
             # Of no effect, it is no part of the name.
             object.__setattr__(self, "model", None)
 
-    @cached_property
+    @protocol.cached_property
     def name(self) -> str:
         """What makes this judge on a command line; ``stack`` where it was made of no file."""
         stated = asking.options_text(self, never=("stack", "judges", "base_url", "seed"))
         return str(registry.Spec(self.kind, stated, rest=self.stack if isinstance(self.stack, str) else ""))
 
-    @cached_property
+    @protocol.cached_property
     def version(self) -> str:
         """The weights, and the versions of all judges."""
         stack = self.weights
@@ -327,7 +327,7 @@ class Stack:
         """The judges that are heard, in the order of the stack."""
         return tuple(one for _, one in self.named_parts)
 
-    @cached_property
+    @protocol.cached_property
     def asking(self) -> bool:
         """Whether one of its judges asks a model."""
         return any(map(is_asking, self.parts))

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from bonwise.errors import UsageError
-from bonwise.flags import field_texts, show_keywords, takes_numbers
+from bonwise.flags import field_texts, show_keywords, takes_numbers, unexpected
 from bonwise.printable import quoted, shell_word
 from bonwise.table.checks import (
     AnnotatorRule,
@@ -63,7 +63,18 @@ _OF_LABEL_FILE = ("oracle_label", "annotator")
 class ColumnKeywords(TypedDict, total=False):
     """How any file is read; of repeated judgments nothing else matters."""
 
-    columns: Mapping[str, str] | None
+    columns: Mapping[str, str | Sequence[str]] | None
+    prompt_col: str | None
+    candidate_col: str | None
+    score_col: str | Sequence[str] | None
+    label_col: str | Sequence[str] | None
+    annotator_col: str | None
+    judge_col: str | None
+    propensity_col: str | None
+    cluster_col: str | None
+    length_col: str | None
+    family_col: str | None
+    position_col: str | None
 
 
 class RowKeywords(ColumnKeywords, total=False):
@@ -204,7 +215,7 @@ class ReadingOptions:
     """What a prompt is worth of which no candidate has a score: a random pick, its first candidate, or, with
     ``drop``, nothing: it is left out, named and counted.
     """
-    columns: Mapping[str, str] | None = field(
+    columns: Mapping[str, str | Sequence[str]] | None = field(
         default=None,
         metadata=_by(
             *(
@@ -213,8 +224,9 @@ class ReadingOptions:
             )
         ),
     )
-    """Role to column name; several columns of ``judge_score``, joined by commas, are those of judges or candidates,
-    and several of ``oracle_label`` those of annotators.
+    """Role to column name, for roles without an argument of their own, such as ``low``; those with one may stand here
+    too. Several columns of ``judge_score`` are those of judges or candidates, several of ``oracle_label`` those of
+    annotators.
     """
     judge_scale: Scale | Mapping[str, Scale] | None = field(
         default=None,
@@ -296,13 +308,21 @@ class ReadingOptions:
         taken = keywords_of(function).__annotations__
         for name in reading:
             if name not in taken:
-                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
-        return cls(**reading, **own)
+                raise unexpected(function.__name__, name, taken)
+        named = {role: one for name, role in _ROLES.items() if (one := reading.get(name)) is not None}
+        options = cls(**{name: value for name, value in reading.items() if name not in _ROLES}, **own)
+        twice = sorted(named.keys() & options.named_columns.keys())
+        if twice:
+            raise UsageError(
+                f"the column of {twice[0]} is named twice", hint="name it in columns, or by its argument"
+            )
+        return replace(options, columns={**options.named_columns, **named}) if named else options
 
     @property
     def named_columns(self) -> Mapping[str, str]:
-        """Role to column, empty where none was named."""
-        return self.columns or {}
+        """Role to column, or to several with commas between; empty where none was named."""
+        named = self.columns or {}
+        return {role: ",".join(one) if isinstance(one, list | tuple) else one for role, one in named.items()}  # type: ignore[misc]
 
     @property
     def word_values(self) -> Mapping[str, float]:
@@ -377,6 +397,9 @@ def keywords_of(function: Callable[..., Any]) -> type:
     return taken
 
 
+_ROLES = {flag.name.removeprefix("--").replace("-", "_"): role for role, flag in COLUMN_FLAGS.items()}
+"""By the argument that names the column of a role, such as ``score_col``."""
+
 _IN_WORDS = {"RowSource": "str, pathlib.Path, pandas.DataFrame or rows as mappings"}
 """Types that are names for type checkers alone."""
 
@@ -386,11 +409,13 @@ def opens_a_table(function: Function) -> Function:
     kind = signature(function).parameters["reading"].annotation
     taken: type = globals()[str(kind).removeprefix("Unpack[").removesuffix("]")]
     kinds = taken.__annotations__
+    defaults = {**{one.name: one.default for one in fields(ReadingOptions)}, **dict.fromkeys(_ROLES)}
     parameters = [
-        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=kinds[one.name].__forward_arg__)
-        for one in fields(ReadingOptions)
-        if one.name in kinds
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kinds[name].__forward_arg__)
+        for name, default in defaults.items()
+        if name in kinds
     ]
-    show_keywords(function, "reading", parameters, field_texts(ReadingOptions), globals() | _IN_WORDS)
+    columns = {name: COLUMN_FLAGS[role].help.replace("repeatable", "or several") for name, role in _ROLES.items()}
+    show_keywords(function, "reading", parameters, {**field_texts(ReadingOptions), **columns}, globals() | _IN_WORDS)
     function.__reading__ = taken  # type: ignore[attr-defined]
     return takes_numbers(function)

@@ -5,8 +5,9 @@ They load on first use: simulating must not load what talks to services.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bonwise.declared import lazy
 
 if TYPE_CHECKING:
     from bonwise.testing.faults import Faults
@@ -33,29 +34,17 @@ __all__ = [
     "simulate_ratings",
 ]
 
-_HOMES = {
-    "Counts": "bonwise.testing.script",
-    "FakeTransport": "bonwise.testing.transport",
-    "Faults": "bonwise.testing.faults",
-    "RatedModels": "bonwise.testing.rated_models",
-    "ReplayJudge": "bonwise.testing.scripted_judge",
-    "Script": "bonwise.testing.script",
-    "ScriptedJudge": "bonwise.testing.scripted_judge",
-    "ScriptedServer": "bonwise.testing.server",
-    "Simulation": "bonwise.testing.simulation",
-    "WireRequest": "bonwise.testing.wire",
-    "simulate": "bonwise.testing.simulation",
-    "simulate_ratings": "bonwise.testing.rated_models",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'bonwise.testing' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "faults": ("Faults",),
+            "rated_models": ("RatedModels", "simulate_ratings"),
+            "script": ("Counts", "Script"),
+            "scripted_judge": ("ReplayJudge", "ScriptedJudge"),
+            "server": ("ScriptedServer",),
+            "simulation": ("Simulation", "simulate"),
+            "transport": ("FakeTransport",),
+            "wire": ("WireRequest",),
+        },
+    )

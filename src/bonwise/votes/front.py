@@ -131,15 +131,15 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
 def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
     source: Annotated[RowSource, _SOURCE],
     *,
-    verdicts: Annotated[Sequence[str], _VERDICTS] = (),
-    oracle: Annotated[str | None, Flag("Column of the oracle's verdict, in LABELS if given.", "--label-col")] = None,
+    verdict_col: Annotated[str | Sequence[str], _VERDICTS] = (),
+    label_col: Annotated[str | None, Flag("Column of the oracle's verdict, in LABELS if given.")] = None,
     labels: Annotated[
         RowSource | None, Flag("Votes of people on the same pairs, joined by prompt and sides.", kind=Path)
     ] = None,
-    prompt: Annotated[Sequence[str], _PROMPT] = (),
-    judge: Annotated[Sequence[str], Flag("Column of the judge's name.", "--judge-col", str, comma_separated)] = (),
-    context: Annotated[Sequence[str], Flag("Column of the context.", "--context-col", str, comma_separated)] = (),
-    pair: Annotated[Sequence[str], _PAIR] = (),
+    prompt_col: Annotated[str | Sequence[str], _PROMPT] = (),
+    judge_col: Annotated[str | Sequence[str], Flag("Column of the judge's name.", "", str, comma_separated)] = (),
+    context_col: Annotated[str | Sequence[str], Flag("Column of the context.", "", str, comma_separated)] = (),
+    pair_col: Annotated[str | Sequence[str], _PAIR] = (),
     verdict_map: Annotated[Mapping[str, str] | None, _VERDICT_MAP] = None,
     confidence: float = checks.CONFIDENCE,
 ) -> PreferenceAudit:
@@ -153,16 +153,16 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     Parameters
     ----------
     source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-    verdicts : sequence of str
+    verdict_col : str or sequence of str
         One or two columns with the judge's verdict; see docs/preferences.md for what they may hold.
-    oracle : str, optional
+    label_col : str, optional
         Column with the oracle's verdict, in `labels` where these are given.
     labels : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
         Votes of people, joined by prompt and sides, whichever side stands first; of several votes on a pair the
         majority counts, and a tie where there is none.
-    prompt, judge, context : sequence of str
+    prompt_col, judge_col, context_col : str or sequence of str
         Columns that together name a pair's prompt (the unit of the intervals), its judge, its context X.
-    pair : sequence of str
+    pair_col : str or sequence of str
         Columns that tell the pairs of one prompt apart, where it has several. With `labels`, the two columns that
         name the sides, then such columns.
     verdict_map : mapping of str to str, optional
@@ -174,11 +174,21 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"item": range(4), "set": list("aabb"), "v": [1, 2, 1, 2], "gold": [1, 2, 2, 2]})
-    >>> found = audit_preferences(frame, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
+    >>> found = audit_preferences(frame, verdict_col="v", label_col="gold", prompt_col="item", context_col="set")
     >>> found.judges["judge"].metrics.agreement.estimate
     0.75
     """
-    arguments = dict(locals())
     from bonwise.votes.preferences import audited_preferences
 
-    return audited_preferences(**arguments)
+    columns = {
+        "verdict": verdict_col,
+        "prompt": prompt_col,
+        "judge": judge_col,
+        "context": context_col,
+        "pair": pair_col,
+    }
+    named = {role: checks.names_of(f"{role}_col", columns[role]) for role in columns}
+    named["verdicts"] = named.pop("verdict")
+    return audited_preferences(
+        source, oracle=label_col, labels=labels, verdict_map=verdict_map, confidence=confidence, **named
+    )

@@ -1,7 +1,16 @@
 """What moved in the picks of production."""
 
+from typing import TYPE_CHECKING
+
+from bonwise.declared import lazy
+
+if TYPE_CHECKING:
+    from bonwise.watching.result import Watch as Watch
+else:
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("Watch",)})
+
 DOCUMENTS = {"watch": ("result:Watch", "view:describe")}
 
-PUBLIC = {"front": ("watch",), "result": ("Watch",)}
+PUBLIC = {"front": ("watch",)}
 
 COMMANDS = {"watch": (130, "front:COMMAND")}

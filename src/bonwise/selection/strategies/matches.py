@@ -6,13 +6,12 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, comparing
-from bonwise.judges.protocol import Judge
+from bonwise.judges.protocol import Judge, cached_property
 from bonwise.selection import draws, entrants, registry
 from bonwise.selection.protocol import Contest, Draw, Entrants, Heard, Match, Question, Standing
 from bonwise.table.checks import check_whole
@@ -41,8 +40,8 @@ class Knockout:
     [(0, 2), (1, 3)]
     """
 
-    name: ClassVar[str] = "knockout"
-    compares: ClassVar[bool] = True
+    name = "knockout"
+    compares = True
 
     def contest(self, entrants: Entrants) -> _KnockoutContest:
         """Open the contest of one pool."""
@@ -172,7 +171,7 @@ class RoundRobin:
     pairs: int | Literal["matched"] | None = None
 
     kind: ClassVar[str] = "round_robin"
-    compares: ClassVar[bool] = True
+    compares = True
 
     def __post_init__(self) -> None:
         if isinstance(self.pairs, str) and self.pairs != "matched":
@@ -307,7 +306,7 @@ class TieBreak:
     knockout: bool = False
 
     kind: ClassVar[str] = "tie_break"
-    compares: ClassVar[bool] = False
+    compares = False
 
     def __init__(self, pairwise: Judge | Callable[[str, str], Any], *, knockout: bool = False) -> None:
         if not isinstance(knockout, bool):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling
-from bonwise.judges.protocol import Judge
+from bonwise.judges.protocol import Judge, cached_property
 from bonwise.selection import draws, entrants, registry
 from bonwise.selection.protocol import Draw, Entrants, Standing
 from bonwise.table import checks, verdicts
@@ -62,7 +61,7 @@ class Adaptive:
     temperature: float | None = 1.0
 
     kind: ClassVar[str] = "adaptive"
-    compares: ClassVar[bool] = False
+    compares = False
 
     def __post_init__(self) -> None:
         checks.check_number("margin", self.margin, low=0, high=math.inf)
@@ -143,8 +142,8 @@ class Greedy:
     (Draw(candidate=0, number=0, temperature=None), Draw(candidate=1, number=0, temperature=None))
     """
 
-    name: ClassVar[str] = "greedy"
-    compares: ClassVar[bool] = False
+    name = "greedy"
+    compares = False
 
     def contest(self, entrants: Entrants) -> _GreedyContest:
         """Open the contest of one pool."""
@@ -200,7 +199,7 @@ class Resample:
     temperature: float | None = 1.0
 
     kind: ClassVar[str] = "resample"
-    compares: ClassVar[bool] = False
+    compares = False
 
     def __post_init__(self) -> None:
         checks.check_whole("draws", self.draws, least=1)

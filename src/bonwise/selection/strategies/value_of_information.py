@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling
+from bonwise.judges.protocol import Judge, cached_property
 from bonwise.selection import draw_model, draws, registry
 from bonwise.selection.learnt_draws import DrawModel
 from bonwise.selection.protocol import Draw, Entrants, Heard, Question, Standing
 from bonwise.stats.beliefs import Beliefs, best_of_normals
 from bonwise.stats.redraws import CallPrice
 from bonwise.table import checks, verdicts
-
-if TYPE_CHECKING:
-    from bonwise.judges.protocol import Judge
 
 __all__ = ["ValueOfInformation"]
 
@@ -85,7 +82,7 @@ class ValueOfInformation:
     learnt: DrawModel = field(init=False, repr=False, compare=False)
 
     kind: ClassVar[str] = "value_of_information"
-    compares: ClassVar[bool] = False
+    compares = False
 
     def __post_init__(self) -> None:
         checks.check_whole("max_draws", self.max_draws, least=2)

@@ -36,7 +36,7 @@ from bonwise.studies.label_strategy.result import (
 from bonwise.studies.label_strategy.strategies import Asking, compared
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.registration import Study
-from bonwise.table.checks import CONFIDENCE, SEED, check_confidence
+from bonwise.table.checks import CONFIDENCE, SEED, check_confidence, names_of
 from bonwise.table.labelled_verdicts import LabelledVerdicts
 from bonwise.table.panel import Panel
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
@@ -224,11 +224,11 @@ _NO_ORDER = "one verdict column: what the order did is unknown"
 def study_verdicts(
     source: RowSource,
     *,
-    verdicts: Sequence[str],
-    oracle: str,
-    prompt: Sequence[str],
-    judge: Sequence[str] = (),
-    pair: Sequence[str] = (),
+    verdict_col: str | Sequence[str],
+    label_col: str,
+    prompt_col: str | Sequence[str],
+    judge_col: str | Sequence[str] = (),
+    pair_col: str | Sequence[str] = (),
     confidence: float = 0.95,
 ) -> VerdictsStudy:
     """Study the order effect, ties and agreement of pairwise verdicts, one order against both.
@@ -236,12 +236,12 @@ def study_verdicts(
     Parameters
     ----------
     source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-    verdicts : sequence of str
+    verdict_col : str or sequence of str
         One or two columns of verdicts (1/2, a/b, model_a/model_b, tie). Two are two presentation orders; both name
         the candidates as in the first, in which the first candidate is shown first.
-    oracle : str
+    label_col : str
         Column with the oracle's verdict.
-    prompt, judge, pair : sequence of str
+    prompt_col, judge_col, pair_col : str or sequence of str
         Columns that together name a pair's prompt (the unit of the intervals), its judge, and what tells the pairs
         of a prompt apart.
     confidence : float
@@ -263,21 +263,23 @@ def study_verdicts(
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"item": range(4), "one": [1, 1, 2, 1], "two": [1, 2, 2, 2], "gold": [1, 1, 2, 2]})
-    >>> found = study_verdicts(frame, verdicts=["one", "two"], oracle="gold", prompt=["item"]).judges["judge"]
+    >>> found = study_verdicts(frame, verdict_col=["one", "two"], label_col="gold", prompt_col="item").judges["judge"]
     >>> found["order"]["flips"]["estimate"], found["ways"]["both_orders"]["accuracy_decided"]["estimate"]
     (0.5, 1.0)
     """
     check_confidence(confidence)
+    verdicts, prompt = names_of("verdict_col", verdict_col), names_of("prompt_col", prompt_col)
+    judge, pair = names_of("judge_col", judge_col), names_of("pair_col", pair_col)
     if len(verdicts) > 2:
         raise UsageError(f"{len(verdicts)} verdict columns", hint="name one, or two for two presentation orders")
-    table = LabelledVerdicts.read(source, verdicts=verdicts, oracle=oracle, prompt=prompt, judge=judge, pair=pair)
+    table = LabelledVerdicts.read(source, verdicts=verdicts, oracle=label_col, prompt=prompt, judge=judge, pair=pair)
     names = [str(name) for name in table.judge.categories]
     judges = {name: _verdicts_of_judge(table, name, confidence) for name in names if (table.judge == name).any()}
     settings = VerdictsSettings(
         confidence=confidence,
         source=table.source,
         verdict_columns=list(verdicts),
-        oracle=oracle,
+        oracle=label_col,
         prompt=list(prompt),
         judge=list(judge),
         pair=list(pair),

@@ -1,3 +1,12 @@
 """How good a judge has to be."""
 
-PUBLIC = {"front": ("study_requirements",), "result": ("RequirementsStudy",)}
+from typing import TYPE_CHECKING
+
+from bonwise.declared import lazy
+
+if TYPE_CHECKING:
+    from bonwise.studies.requirements.result import RequirementsStudy as RequirementsStudy
+else:
+    __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("RequirementsStudy",)})
+
+PUBLIC = {"front": ("study_requirements",)}
