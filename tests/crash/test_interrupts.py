@@ -150,7 +150,14 @@ INTERRUPTED, KILLED_OF_INTERRUPTS = 130, -signal.SIGINT
 WITHIN = {"judge": 2.5, "select": 2.5, "audit": 2.0, "serve": 3.0}
 """Seconds from the begin in which the moments lie, on an idle machine, until the command has ended or answers."""
 
-BEGUN = "import sys; from bonwise.cli.entry import main; print('begun', file=sys.stderr, flush=True); main()"
+BEGUN = """
+import signal, sys
+# A shell lets what it begins in the background ignore the key.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from bonwise.cli.entry import main
+print("begun", file=sys.stderr, flush=True)
+main()
+"""
 NEEDS_AUDIT = pytest.mark.skipif(find_spec("pyarrow") is None, reason="bonwise[audit] is not installed")
 MOMENTS = [
     pytest.param(command, seed, marks=[pytest.mark.slow] * (seed >= EVERY_DAY) + [NEEDS_AUDIT] * (command == "audit"))
