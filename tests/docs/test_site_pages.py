@@ -100,6 +100,8 @@ RUN = {*test_guides.GUIDES, *IN_ORDER, *ELSEWHERE, *OF_HOSTS}
 NOT_TYPED = {
     "pip install": "needs a package index; the environments of .ci/run install what the lines name",
     "python3 -m venv": "the same",
+    ".ci/release": "tags and uploads; tests/test_release.py runs what comes before",
+    "TWINE_": "the same",
     "python -m bonwise.testing.server": "runs until it is stopped; tests/testing starts it",
     "docker": "no engine where the tests run; tests/serving checks what the image is made from",
     "inspect ": "needs the framework; tests/hosts/test_inspect_ai.py types it",
