@@ -260,3 +260,19 @@ def test_no_difference_is_stated_in_vain():
     here = {(where, name) for where, doc in public_docstrings() for name, _, _ in described(doc)}
     assert set(OTHERWISE) <= here
     assert set(MEANS) <= {name for _, name in here}
+
+
+FUNCTIONS = {
+    name
+    for path in (ROOT / "src" / "bonwise").rglob("*.py")
+    for name in re.findall(r"^ *(?:async )?def (?!_)(\w+_\w+)", path.read_text("utf-8"), re.MULTILINE)
+}
+_CODE = re.compile(r"^ *```.*?^ *```|``.+?``|`[^`]+`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES_OF_BLOCKS)
+def test_no_verb_of_a_sentence_is_the_name_of_a_function(page):
+    """A name that was replaced everywhere must not have changed what is no name: "cannot estimate_asks its calls"."""
+    prose = _CODE.sub("", (ROOT / page).read_text("utf-8"))
+    after = re.findall(r"\b(?:cannot|can|not|will|would|may|must)\s+([a-z]+_\w+)", prose)
+    assert [word for word in after if word in FUNCTIONS] == []
