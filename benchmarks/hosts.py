@@ -38,6 +38,9 @@ HEADER = (
     "what is exercised",
     "what is refused or left out",
 )
+PAGES = "tests/hosts/test_doctests.py"
+"""Runs each block of the page of the host, and the examples of the adapter."""
+
 TOOLS = ("pytest", "pytest-xdist", "hypothesis", "starlette", "uvicorn")
 
 
@@ -225,7 +228,18 @@ def tested(host: TestedHost, interpreter: Path, version: str, report: Path, *, w
     """Run the tests of an adapter."""
     # A skipped file would be a host that was not tested.
     beside = {"BONWISE_REQUIRE_HOST": host.extra, "BONWISE_WARNINGS": "own", "OMP_NUM_THREADS": "1"}
-    command = [str(interpreter), "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *host.tests.split()]
+    command = [
+        str(interpreter),
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        *host.tests.split(),
+        PAGES,
+    ]
     command += [f"--junit-xml={report}", "-m", "slow or not slow" if whole else "not slow"]
     done = subprocess.run(command, cwd=CHECKOUT, env=os.environ | beside, check=False, capture_output=True, text=True)
     if done.returncode:

@@ -393,9 +393,11 @@ def test_a_forbidden_module_counts_as_missing(monkeypatch):
 
 
 def test_the_features_need_what_the_extra_brings():
-    """The modules of all features are those that the audit extra of the distribution installs, and no others."""
+    """The modules of features are those that their extra of the distribution installs, and no others."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    brought = {one.partition(">")[0] for one in project["optional-dependencies"]["audit"]}
-    needed = {DISTRIBUTIONS.get(one, one) for feature in (TABLES, PAGES, BOOTSTRAP, TREES) for one in feature.modules}
-    assert needed == brought
-    assert needed.isdisjoint(one.partition(">")[0] for one in project["dependencies"])
+    for extra, features in {"audit": (TABLES, PAGES, BOOTSTRAP), "trees": (TREES,)}.items():
+        brought = {one.partition(">")[0] for one in project["optional-dependencies"][extra]}
+        needed = {DISTRIBUTIONS.get(one, one) for feature in features for one in feature.modules}
+        assert needed == brought
+        assert {feature.extra for feature in features} == {extra}
+        assert needed.isdisjoint(one.partition(">")[0] for one in project["dependencies"])

@@ -53,7 +53,7 @@ FIGURES = Feature(("matplotlib",))
 BOOTSTRAP = Feature(("threadpoolctl",))
 FAST = Feature(("aiohttp",), "fast")
 TORCH = Feature(("torch",), "torch")
-TREES = Feature(("sklearn", "threadpoolctl"))
+TREES = Feature(("sklearn", "threadpoolctl"), "trees")
 
 
 def _is_installed(name: str) -> bool:

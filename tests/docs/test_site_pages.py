@@ -103,6 +103,8 @@ RUN = {*test_guides.GUIDES, *IN_ORDER, *ELSEWHERE, *OF_HOSTS}
 NOT_TYPED = {
     "pip install": "needs a package index; the environments of .ci/run install what the lines name",
     "python3 -m venv": "the same",
+    ".ci/release": "tags and uploads; tests/test_release.py runs what comes before",
+    "TWINE_": "the same",
     "python -m bonwise.testing.server": "runs until it is stopped; tests/testing starts it",
     "docker": "no engine where the tests run; tests/serving checks what the image is made from",
     "inspect ": "needs the framework; tests/hosts/test_inspect_ai.py types it",
@@ -297,3 +299,19 @@ def test_a_section_is_made_where_it_is_missing():
     assert router < made.index("| `threshold` | number | yes | Value of the signal") < last
     assert last < made.index("## `bonwise.confidence/1`")
     assert made.count("Also by hand.") == 1
+
+
+FUNCTIONS = {
+    name
+    for path in (ROOT / "src" / "bonwise").rglob("*.py")
+    for name in re.findall(r"^ *(?:async )?def (?!_)(\w+_\w+)", path.read_text("utf-8"), re.MULTILINE)
+}
+_CODE = re.compile(r"^ *```.*?^ *```|``.+?``|`[^`]+`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES_OF_BLOCKS)
+def test_no_verb_of_a_sentence_is_the_name_of_a_function(page):
+    """A name that was replaced everywhere must not have changed what is no name: "cannot estimate_asks its calls"."""
+    prose = _CODE.sub("", (ROOT / page).read_text("utf-8"))
+    after = re.findall(r"\b(?:cannot|can|not|will|would|may|must)\s+([a-z]+_\w+)", prose)
+    assert [word for word in after if word in FUNCTIONS] == []

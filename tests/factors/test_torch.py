@@ -113,15 +113,11 @@ def test_parts_of_the_ratings_add_up_to_all(monkeypatch):
 def test_both_backends_find_the_same_factors():
     """The same loss, and the same capabilities up to what the optimiser leaves."""
     data = arrays(prompts=150, judges=8).without_human()
-    lines = []
-    by_numpy, by_torch = (
-        fit_capabilities(data, 3, restarts=2, backend=name, say=lines.append) for name in ("numpy", "torch")
-    )
+    by_numpy, by_torch = (fit_capabilities(data, 3, restarts=2, backend=name) for name in ("numpy", "torch"))
     assert by_torch.loss == pytest.approx(by_numpy.loss, abs=2e-4)
     assert np.corrcoef(by_torch.tensor().ravel(), by_numpy.tensor().ravel())[0, 1] > 0.999
     again = fit_capabilities(data, 3, restarts=2, backend="torch")
     assert np.allclose(again.tensor(), by_torch.tensor(), atol=1e-6)
-    assert sum("pass 20 of 20" in line for line in lines) == 2
 
 
 @pytest.mark.torch

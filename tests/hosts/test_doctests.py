@@ -32,3 +32,13 @@ def test_every_block_of_its_page_runs(name, block, tmp_path, monkeypatch):
     """Each Python block of a host's page runs as it stands."""
     monkeypatch.chdir(tmp_path)
     exec(compile(block, PAGES[name], "exec"), {})  # noqa: S102 - its purpose
+
+
+@pytest.mark.parametrize("page", sorted({page for page in PAGES.values() if (ROOT / page).exists()}))
+def test_a_page_begins_with_a_few_lines_that_run(page):
+    """The first block of Python is short, and only the line that installs and two sentences come before it."""
+    text = (ROOT / page).read_text("utf-8")
+    first, before = blocks(page, "python")[0], text[: text.index("```python")]
+    assert sum(bool(line.strip()) for line in first.splitlines()) <= 15
+    assert "assert" in first
+    assert page == "docs/hosts.md" or len(before.splitlines()) <= 12

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import bonwise as bw
+from bonwise.errors import UsageError
+from bonwise.hosts.reranking import DocumentRanker
 from hosts.generation_rules import GENERATION_RULES, TOKENS_IN, TOKENS_OUT, Generated, broken
 from hosts.reranker_rules import RERANKER_RULES, Reranked, by_length, does_not_block
 
@@ -98,6 +100,16 @@ def test_rules_of_rerankers(rule, drive):
 def test_the_compressor_works_in_the_callers_loop():
     """It blocks no loop, and ends with its caller."""
     asyncio.run(does_not_block(acompressed))
+
+
+@pytest.mark.parametrize("given", [{}, {"judge": by_length, "ranker": 1}, {"ranker": 1, "deadline": 2.0}])
+def test_a_compressor_takes_a_judge_or_a_ranker(given):
+    """By keyword too; neither, both, or settings of a ranker that has its own are one error."""
+    assert JudgeCompressor(judge=by_length, top_n=1).compress_documents([Document("red"), Document("blue")], "q")
+    assert JudgeCompressor(ranker=DocumentRanker(by_length)).top_n is None
+    given = {name: DocumentRanker(by_length) if name == "ranker" else value for name, value in given.items()}
+    with pytest.raises(UsageError, match=r"takes a judge|has its settings already"):
+        JudgeCompressor(**given)
 
 
 def test_a_score_of_another_reranker_is_not_taken_for_one_of_the_judge():

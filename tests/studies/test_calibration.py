@@ -14,6 +14,7 @@ from auditing.tables import cohort, lossy, table, two_judges
 from bonwise.auditing.front import audit
 from bonwise.cli.shared_flags import command_of
 from bonwise.errors import InputError, UsageError
+from bonwise.extras import TREES
 from bonwise.report.blocks import Part, Table, drawings_of
 from bonwise.report.numbers import count, with_interval
 from bonwise.report.numbers import estimate as estimate_of_studies
@@ -167,6 +168,19 @@ def test_methods_with_covariates_are_left_out_without_any():
     assert list(document["methods"]) == ["isotonic", "two_stage"]
     assert list(document["left_out"]) == ["two_stage_covariates", "gradient_boosting"]
     assert all("covariate" in why for why in document["left_out"].values())
+
+
+def test_without_their_extra_trees_are_left_out_with_the_line_to_type(monkeypatch):
+    """The other three ways are the same figures, and a sentence says what to install."""
+    frame = with_hint(60)
+    whole = study_calibration(frame, covariates="hint").to_dict()["judges"]["judge"]
+    monkeypatch.setattr(type(TREES), "missing", lambda feature: feature.modules if feature is TREES else ())
+    found = study_calibration(frame, covariates="hint").to_dict()["judges"]["judge"]
+    assert list(found["methods"]) == WITH_COVARIATES[:3]
+    assert found["left_out"] == {"gradient_boosting": "it needs bonwise[trees] (pip install 'bonwise[trees]')"}
+    assert found["methods"] == {name: whole["methods"][name] for name in WITH_COVARIATES[:3]}
+    left = "Gradient boosting is left out: it needs bonwise[trees] (pip install 'bonwise[trees]')."
+    assert left in found["sentences"]
 
 
 def test_the_document_is_strict_json(hinted):

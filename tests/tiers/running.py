@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from bonwise.extras import BOOTSTRAP, PAGES, TABLES, TREES
+from bonwise.extras import BOOTSTRAP, PAGES, TABLES
 from processes import PATIENCE
 
-AUDIT_MODULES = tuple(
-    dict.fromkeys(name for feature in (TABLES, PAGES, BOOTSTRAP, TREES) for name in feature.modules)
-)
+AUDIT_MODULES = tuple(dict.fromkeys(name for feature in (TABLES, PAGES, BOOTSTRAP) for name in feature.modules))
 LINE = "pip install 'bonwise[audit]'"
 
 

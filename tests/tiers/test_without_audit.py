@@ -106,14 +106,11 @@ def test_what_needs_a_distribution_loads_scipy_alone(folder):
 
 
 AUDIT = ("audit", "scores.csv", "--labels", "labels.csv")
-STUDY = ("study", "calibration", "scores.csv", "--labels", "labels.csv", "--folds", "2")
-TEXTS = ("--pools", "pools.jsonl")
 
 CASES = {
     "jinja2": (AUDIT, (*AUDIT, "--html", "page.html"), "--html page.html"),
     "matplotlib": (AUDIT, (*AUDIT, "--html", "page.html"), "--html page.html"),
     "threadpoolctl": (AUDIT, (*AUDIT, "--interval", "bootstrap"), "the bootstrap"),
-    "sklearn": (STUDY, (*STUDY, *TEXTS), "calibrating with covariates"),
 }
 
 

@@ -14,6 +14,7 @@ from bonwise.auditing.settings import IntervalKind, Settings
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import estimate_records
 from bonwise.printable import listed, quoted
+from bonwise.progress import counting
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.table import checks, facts, label_design, opening, reading_options, score_table
@@ -83,17 +84,18 @@ def _audit(table: score_table.ScoreTable, settings: Settings, stated: labelling.
     others = judge_audit.FurtherPanels(table, settings)
     against = f"{table.reference}" if table.reference is not None else verdict.ORACLE
     judges, refused, covariates = [], {}, _covariates(panels, stated)
-    for panel in panels:
-        if panel.judge in covariates:
-            continue
-        try:
-            judges.append(
-                judge_audit.audit_judge(panel, others, settings, table=table, against=against, stated=stated)
-            )
-        except InputError as error:
-            if len(panels) == 1 + len(covariates):
-                raise
-            refused[panel.judge] = error.message
+    with counting("judge", len(panels) - len(covariates)) as step:
+        for panel in panels:
+            if panel.judge in covariates:
+                continue
+            try:
+                judge = judge_audit.audit_judge(panel, others, settings, table=table, against=against, stated=stated)
+                judges.append(judge)
+            except InputError as error:
+                if len(panels) == 1 + len(covariates):
+                    raise
+                refused[panel.judge] = error.message
+            step()
     if not judges:
         first, reason = next(iter(refused.items()))
         raise InputError(f"{table.source}: no judge can be audited; {first!r}: {reason}", hint="see bonwise doctor")

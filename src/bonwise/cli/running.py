@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from bonwise.cli.arguments import say
 from bonwise.errors import CallError
 from bonwise.printable import quoted
+from bonwise.progress import time_left
 from bonwise.report.amounts import money
 from bonwise.report.numbers import counted
 
@@ -78,7 +79,7 @@ def _progress_lines() -> Iterator[Progress]:
         nonlocal said_at
         if now.seconds >= said_at + LINE_PAUSE:
             said_at = now.seconds
-            left = [] if now.total is None else [_left(now.done, now.total, now.seconds)]
+            left = [] if now.total is None else [time_left(now.done, now.total, now.seconds)]
             say(", ".join([_progress_figures(now), *left]))
 
     yield show
@@ -130,13 +131,6 @@ def _short(trouble: str) -> str:
     from bonwise.printable import printable
 
     return printable(trouble, longest=60)
-
-
-def _left(done: int, total: int, seconds: float) -> str:
-    if not done:
-        return "time left unknown"
-    left = max(total - done, 0) * seconds / done
-    return f"about {left / 60:.0f} min left" if left >= 90 else f"about {left:.0f} s left"
 
 
 ENOUGH = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -143,14 +143,14 @@ def fitted_factors(
     ranks = [few for few in RANKS if few <= largest_rank(judges)] if rank is None else [rank]
     priors = [0.0] if normalize else list(PRIORS) if settings.prior is None else [settings.prior]
     how: dict[str, Any] = {name: getattr(settings, name) for name in ("normalize", "restarts", "seed", "backend")}
-    chosen = choose_among(fit_stage_one(judges, ranks, priors, **how, say=say), design, ratings)
+    chosen = choose_among(fit_stage_one(judges, ranks, priors, **how), design, ratings)
     held = None
     if holdout is not None:
         held = _held_out(HumanRatings.of(whole.only(whole.human & ~known)), chosen, design, ratings, data.prompts)
     if interval is None:
         return _fit(table, settings, chosen, held, None, len(ratings))
     skills = fit_human(chosen.human.design, ratings, ["skills"], _WEAK_RIDGE)
-    view = _view(table, data, _draws(data, chosen, skills, settings, say), settings)
+    view = _view(table, data, _draws(data, chosen, skills, settings), settings)
     variances = None
     if chosen.best.prior > 0 and judges.raters > 1:
         variances = gap_variances(judges, chosen.capabilities, _weights(skills), chosen.best.prior)
@@ -220,16 +220,12 @@ def _held_out(
 
 
 def _draws(
-    data: RatingArrays,
-    chosen: ChosenModel,
-    skills: HumanModel,
-    settings: result.FactorSettings,
-    say: Callable[[str], None] | None,
+    data: RatingArrays, chosen: ChosenModel, skills: HumanModel, settings: result.FactorSettings
 ) -> posterior_draws.PosteriorDraws:
     """Draw capabilities of the model on skills alone, because the interval is about these."""
     if settings.interval == "laplace_gibbs":
         start = (_weights(skills), skills.regression.cutoffs)
-        return posterior_draws.draw_posterior(data, chosen.capabilities, start, seed=settings.seed, say=say)
+        return posterior_draws.draw_posterior(data, chosen.capabilities, start, seed=settings.seed)
     propagated = settings.interval == "propagated"
     prior = max(chosen.best.prior, 1e-6)
     plugged = posterior_draws.PluggedIn.of(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from bonwise.factors import rating_arrays, result, stage_one, stage_two
+from bonwise.progress import counting
 
 __all__ = ["PRIORS", "RANKS", "ChosenModel", "StageOneFit", "choose_among", "fit_stage_one"]
 
@@ -51,11 +53,12 @@ def fit_stage_one(
     **settings: Any,
 ) -> list[StageOneFit]:
     """Fit stage 1 to the judges' ratings, with each rank and prior; `settings` are those of `fit_capabilities`."""
-    return [
-        StageOneFit(rank, prior, stage_one.fit_capabilities(judges, rank, prior=prior, **settings))
-        for rank in ranks
-        for prior in priors
-    ]
+    fits = []
+    with counting("stage 1: fit", len(ranks) * len(priors)) as step:
+        for rank, prior in product(ranks, priors):
+            fits.append(StageOneFit(rank, prior, stage_one.fit_capabilities(judges, rank, prior=prior, **settings)))
+            step()
+    return fits
 
 
 def choose_among(
@@ -66,11 +69,13 @@ def choose_among(
     columns: Sequence[tuple[stage_two.Block, ...]] = COLUMNS,
 ) -> ChosenModel:
     """Take of fits of stage 1, and of `columns`, sets of blocks, what predicts human ratings best out of fold."""
-    compared = [
-        (_candidate(fit, skilled, ratings, blocks), fit.capabilities, skilled, blocks)
-        for fit, skilled in [(fit, design.with_skills(fit.capabilities)) for fit in fits]
-        for blocks in columns
-    ]
+    compared = []
+    with counting("stage 2: fit", len(fits) * len(columns)) as step:
+        for fit in fits:
+            skilled = design.with_skills(fit.capabilities)
+            for blocks in columns:
+                compared.append((_candidate(fit, skilled, ratings, blocks), fit.capabilities, skilled, blocks))
+                step()
     best, capabilities, skilled, blocks = min(compared, key=lambda row: row[0].cross_entropy)
     human = stage_two.fit_human(skilled, ratings, blocks, best.ridge)
     return ChosenModel(capabilities, human, best, [candidate for candidate, *_ in compared])

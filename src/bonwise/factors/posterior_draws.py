@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -11,6 +10,7 @@ import numpy as np
 from scipy import sparse, stats
 
 from bonwise.factors import rating_arrays, stage_one, stage_two
+from bonwise.progress import counting
 from bonwise.stats.ordinal_ratings import mirrored, score_and_information, slope_and_curvature
 from bonwise.stats.sums import Floats
 
@@ -62,7 +62,6 @@ def draw_posterior(
     seed: int = 0,
     burn_in: int = BURN_IN,
     sweeps: int = SWEEPS,
-    say: Callable[[str], None] | None = None,
 ) -> PosteriorDraws:
     """Draw from the posterior.
 
@@ -71,15 +70,15 @@ def draw_posterior(
     """
     sampler = _Sampler(data.counted(), np.random.default_rng(seed), _State.starting(data, start, human))
     models, prompts, cutoffs = [], [], []
-    for sweep in range(burn_in + sweeps):
-        sampler.sweep()
-        if say is not None and (sweep + 1) % 100 == 0:
-            say(f"interval: sweep {sweep + 1} of {burn_in + sweeps}")
-        if sweep >= burn_in and (sweep - burn_in) % _KEEP_EVERY == _KEEP_EVERY - 1:
-            state = sampler.state
-            models.append(state.raters[0] * state.models)
-            prompts.append(state.prompts.copy())
-            cutoffs.append(state.cutoffs[data.layout.spans[0][0]].copy())
+    with counting("interval: sweep", burn_in + sweeps) as step:
+        for sweep in range(burn_in + sweeps):
+            sampler.sweep()
+            step()
+            if sweep >= burn_in and (sweep - burn_in) % _KEEP_EVERY == _KEEP_EVERY - 1:
+                state = sampler.state
+                models.append(state.raters[0] * state.models)
+                prompts.append(state.prompts.copy())
+                cutoffs.append(state.cutoffs[data.layout.spans[0][0]].copy())
     return PosteriorDraws(np.array(models), np.array(prompts), np.array(cutoffs))
 
 

@@ -77,4 +77,4 @@ class FactorKeywords(TypedDict, total=False):
     seed: Annotated[int, Option(SEED, lambda _, value: check_seed(value))]
     """Of everything that is drawn."""
     say: Annotated[Callable[[str], None] | None, Option()]
-    """Called with a line now and then."""
+    """Called with advice in one line: which package would need less time."""

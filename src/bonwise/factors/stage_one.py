@@ -13,6 +13,7 @@ from bonwise.errors import UsageError
 from bonwise.extras import TORCH
 from bonwise.factors import rating_arrays, settings
 from bonwise.printable import quoted
+from bonwise.progress import counting
 from bonwise.stats.ordinal_ratings import CutoffLayout, ordinal_terms
 from bonwise.stats.sums import Floats
 
@@ -171,7 +172,7 @@ def say_torch_is_faster(backend: settings.Backend, ratings: int, say: Callable[[
         say(f"stage 1 fits {ratings:,} ratings with numpy; torch needs less time: pip install 'bonwise[torch]'")
 
 
-def fit_capabilities(  # noqa: PLR0913 - every setting is named
+def fit_capabilities(
     data: rating_arrays.RatingArrays,
     rank: int,
     *,
@@ -180,7 +181,6 @@ def fit_capabilities(  # noqa: PLR0913 - every setting is named
     restarts: int = 2,
     seed: int = 0,
     backend: settings.Backend = "auto",
-    say: Callable[[str], None] | None = None,
 ) -> CapabilityFactors:
     """Fit the factors of all raters of `data`; of so many `restarts` the one with the smallest loss is kept.
 
@@ -196,20 +196,21 @@ def fit_capabilities(  # noqa: PLR0913 - every setting is named
         from bonwise.factors.torch_stage_one import TorchStageOneLoss, by_batches  # noqa: PLC0415 - an extra
 
         by_torch = TorchStageOneLoss(counted, shape, prior, normalize)
-        minimised, nearer = by_torch, lambda start, rng: by_batches(by_torch, start, rng, say)
+        minimised, nearer = by_torch, lambda start, rng: by_batches(by_torch, start, rng)
     best: CapabilityFactors | None = None
-    for number, rng in enumerate(np.random.default_rng(seed).spawn(max(restarts, 1))):
-        found = optimize.minimize(
-            minimised,
-            nearer(loss.start(rng), rng),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": _ITERATIONS, "maxcor": _MEMORY, "gtol": 1e-6, "ftol": 1e-9},
-        )
-        one = loss.capabilities(found.x, float(found.fun), int(found.nit))
-        if say is not None:
-            say(f"stage 1, rank {rank}, start {number + 1} of {restarts}: loss {one.loss:.5f}")
-        if best is None or one.loss < best.loss:
-            best = one
+    starts = np.random.default_rng(seed).spawn(max(restarts, 1))
+    with counting("start", len(starts)) as step:
+        for rng in starts:
+            found = optimize.minimize(
+                minimised,
+                nearer(loss.start(rng), rng),
+                jac=True,
+                method="L-BFGS-B",
+                options={"maxiter": _ITERATIONS, "maxcor": _MEMORY, "gtol": 1e-6, "ftol": 1e-9},
+            )
+            one = loss.capabilities(found.x, float(found.fun), int(found.nit))
+            if best is None or one.loss < best.loss:
+                best = one
+            step()
     assert best is not None  # noqa: S101 - there is at least one start
     return best

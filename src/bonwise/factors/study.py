@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.factors import engine, model_choice, rating_arrays, ratings, result, stage_one, stage_two
 from bonwise.factors.baselines import HeldOut, baseline_losses
 from bonwise.factors.settings import FactorKeywords
+from bonwise.progress import counting
 from bonwise.stats.sums import Floats
 from bonwise.table import checks, reading
 
@@ -127,7 +128,7 @@ def studied_factors(
         rater_budget=_at_budget(taken, rater_budget),
         splits=splits,
     )
-    held_out, studied = _StudiedSplits(whole, settings, asked["say"]).studied()
+    held_out, studied = _StudiedSplits(whole, settings).studied()
     by_labels, by_judges = studied[: len(taken)], studied[len(taken) :]
     return result.FactorStudy(
         data=result.StudiedData(
@@ -153,7 +154,6 @@ class _StudiedSplits:
     data: rating_arrays.RatingArrays
     """All ratings."""
     settings: result.FactorStudySettings
-    say: Callable[[str], None] | None
 
     def studied(self) -> tuple[list[int], list[_ShareLosses]]:
         """Return how many ratings each split holds out, and the losses by budget and then by share of judges."""
@@ -167,22 +167,22 @@ class _StudiedSplits:
             for at, ((budget, share), count) in enumerate(zip(steps, counts, strict=True))
         ]
         held_out = []
-        for number, rng in enumerate(np.random.default_rng(asked.seed).spawn(asked.splits)):
-            ratings, places = self._in_order(rng)
-            order = rng.permutation(judges) + 1
-            held = ratings.only(places >= max(asked.budgets) * len(ratings))
-            held_out.append(len(held))
-            fits: dict[int, tuple[list[model_choice.StageOneFit], stage_two.HumanDesign]] = {judges: self._all_judges}
-            losses: dict[tuple[float, int], tuple[HeldOut, int]] = {}
-            for (budget, _), count, into in zip(steps, counts, studied, strict=True):
-                fitted = ratings.only(places < budget * len(ratings))
-                if count not in fits:
-                    fits[count] = self._stage_one(sorted(order[:count].tolist()))
-                if (budget, count) not in losses:
-                    losses[budget, count] = self._losses(*fits[count], fitted, held)
-                into.by_split.append(_SplitLosses(*losses[budget, count], len(fitted)))
-            if self.say is not None:
-                self.say(f"split {number + 1} of {asked.splits}: {len(steps)} shares fitted")
+        with counting("share", asked.splits * len(steps)) as step:
+            for rng in np.random.default_rng(asked.seed).spawn(asked.splits):
+                ratings, places = self._in_order(rng)
+                order = rng.permutation(judges) + 1
+                held = ratings.only(places >= max(asked.budgets) * len(ratings))
+                held_out.append(len(held))
+                fits = {judges: self._all_judges}
+                losses: dict[tuple[float, int], tuple[HeldOut, int]] = {}
+                for (budget, _), count, into in zip(steps, counts, studied, strict=True):
+                    fitted = ratings.only(places < budget * len(ratings))
+                    if count not in fits:
+                        fits[count] = self._stage_one(sorted(order[:count].tolist()))
+                    if (budget, count) not in losses:
+                        losses[budget, count] = self._losses(*fits[count], fitted, held)
+                    into.by_split.append(_SplitLosses(*losses[budget, count], len(fitted)))
+                    step()
         return held_out, studied
 
     def _in_order(self, rng: np.random.Generator) -> tuple[stage_two.HumanRatings, Floats]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import torch
 from torch.nn.functional import logsigmoid, softplus
 
 from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.progress import counting
 from bonwise.stats import ordinal_ratings, sums
 
 if TYPE_CHECKING:
@@ -107,24 +107,19 @@ class TorchStageOneLoss:
         return weight / 2 * (held * held).sum()
 
 
-def by_batches(
-    loss: TorchStageOneLoss, start: sums.Floats, rng: np.random.Generator, say: Callable[[str], None] | None = None
-) -> sums.Floats:
+def by_batches(loss: TorchStageOneLoss, start: sums.Floats, rng: np.random.Generator) -> sums.Floats:
     """Return parameters after some passes of Adam over batches of the ratings, in single precision."""
     at = torch.tensor(start, dtype=torch.float32, requires_grad=True)
     count = len(loss.data)
     steps = _EPOCHS * -(-count // _BATCH)
     adam = torch.optim.Adam([at], lr=_RATE)
     slower = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
-    for epoch in range(_EPOCHS):
-        total = 0.0
-        for rows in torch.from_numpy(rng.permutation(count)).split(_BATCH):
-            adam.zero_grad()
-            found = loss.of_batch(at, rows)
-            found.backward()
-            adam.step()
-            slower.step()
-            total += float(found.detach()) * len(rows)
-        if say is not None:
-            say(f"stage 1, pass {epoch + 1} of {_EPOCHS} over {count:,} ratings: loss {total / count:.5f}")
+    with counting("batch", steps) as step:
+        for _ in range(_EPOCHS):
+            for rows in torch.from_numpy(rng.permutation(count)).split(_BATCH):
+                adam.zero_grad()
+                loss.of_batch(at, rows).backward()
+                adam.step()
+                slower.step()
+                step()
     return np.asarray(at.detach().double().numpy())

@@ -7,10 +7,12 @@ from typing import Any, Self, Unpack
 
 from pydantic import ConfigDict, Field, PrivateAttr
 
+from bonwise.errors import UsageError
 from bonwise.hosts import HOSTS
 from bonwise.hosts.adapters import added_usage, place_of
 from bonwise.hosts.generation import BestOfN, Chosen
 from bonwise.hosts.reranking import DocumentRanker
+from bonwise.printable import listed
 from bonwise.selection.ranked_candidates import RankedCandidates
 from bonwise.selection.settings import SelectorSettings
 
@@ -32,12 +34,17 @@ class JudgeCompressor(BaseDocumentCompressor):
     Each document is a copy: ``relevance_score`` in its metadata is there only where it was scored, and ``bonwise``
     holds rank, score and the reason where there is none. Documents without a score come last.
 
-    Attributes
+    Parameters
     ----------
+    judge : Judge, callable, str or Selector
+        A judge, a function ``(query, text) -> number``, a text such as ``pointwise:openai/gpt-5-mini``, or a selector
+        with all its settings.
     ranker : DocumentRanker
-        The judge with its settings; the last ranking, counts and cost are there to be read.
+        In place of a judge; the last ranking, counts and cost are there to be read.
     top_n : int, optional
         How many documents to return; as many as the ranker says unless given.
+    **settings
+        Of `bonwise.Selector`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -45,10 +52,24 @@ class JudgeCompressor(BaseDocumentCompressor):
     ranker: DocumentRanker
     top_n: int | None = Field(default=None, ge=1)
 
+    def __init__(
+        self,
+        judge: Any = None,
+        *,
+        top_n: int | None = None,
+        ranker: DocumentRanker | None = None,
+        **settings: Unpack[SelectorSettings],
+    ) -> None:
+        if (judge is None) == (ranker is None):
+            raise UsageError("JudgeCompressor takes a judge, or a ranker made of one", hint="such as judge=my_judge")
+        if ranker is not None and settings:
+            raise UsageError("a ranker has its settings already", hint=f"give {listed(settings)} to the ranker")
+        super().__init__(ranker=ranker or DocumentRanker(judge, **settings), top_n=top_n)
+
     @classmethod
     def of(cls, judge: Any, *, top_n: int | None = None, **settings: Unpack[SelectorSettings]) -> Self:
         """Return the compressor of a judge: a judge, a function, a text such as ``pointwise:openai/gpt-5-mini``."""
-        return cls(ranker=DocumentRanker(judge, **settings), top_n=top_n)
+        return cls(judge, top_n=top_n, **settings)
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Any = None

@@ -9,6 +9,7 @@ import numpy as np
 
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
+from bonwise.progress import counting
 from bonwise.release import release
 from bonwise.report import amounts, numbers
 from bonwise.results import given
@@ -290,26 +291,28 @@ def routed(  # noqa: PLR0913 - all but the source are named
     studied: dict[str, signal_study.StudiedJudge] = {}
     refused: dict[str, str] = {}
     panels = lay_out(table, exclude=options.exclude, shape=options.shape)
-    for panel in panels:
-        try:
-            prompts = judged_prompts.judged_prompts(table, panel, first_pass_only=first_pass_only)
-            split = None
-            if mean_calls is not None and strong_cost is not None:
-                single = _of_one_draw(prompts, table, panel, first_pass_only=first_pass_only)
-                split = split_budget(single, mean_calls, strong_cost, confidence=confidence, seed=seed)
-            scale = table.judge_scales.get(panel.judge, table.judge_scales.get(""))
-            judges[panel.judge], studied[panel.judge] = signal_study.study_judge(
-                prompts,
-                share,
-                confidence=confidence,
-                seed=seed,
-                budget=split,
-                scale="" if scale is None else str(scale),
-            )
-        except InputError as error:
-            if len(panels) == 1:
-                raise
-            refused[panel.judge] = error.message
+    with counting("judge", len(panels)) as step:
+        for panel in panels:
+            try:
+                prompts = judged_prompts.judged_prompts(table, panel, first_pass_only=first_pass_only)
+                split = None
+                if mean_calls is not None and strong_cost is not None:
+                    single = _of_one_draw(prompts, table, panel, first_pass_only=first_pass_only)
+                    split = split_budget(single, mean_calls, strong_cost, confidence=confidence, seed=seed)
+                scale = table.judge_scales.get(panel.judge, table.judge_scales.get(""))
+                judges[panel.judge], studied[panel.judge] = signal_study.study_judge(
+                    prompts,
+                    share,
+                    confidence=confidence,
+                    seed=seed,
+                    budget=split,
+                    scale="" if scale is None else str(scale),
+                )
+            except InputError as error:
+                if len(panels) == 1:
+                    raise
+                refused[panel.judge] = error.message
+            step()
     if not judges:
         first, reason = next(iter(refused.items()))
         raise InputError(f"{table.source}: no judge can be studied; {first!r}: {reason}", hint="see bonwise doctor")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.progress import counting
 from bonwise.stacks.procedure import Deal, Paths, StackPools, Trained, train
 from bonwise.stats import catalog, clusters, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
@@ -217,15 +218,18 @@ def worth_of_judges(
     """
     count = pools.judges.shape[1]
     singles = []
-    for judge in range(count):
-        sums = _sums(pools, paths, deal, [one for one in range(count) if one != judge], owners)[:, measured]
-        (lost,) = estimation.difference([_RECOVERY], whole, sums, rule).values()
-        singles.append(JudgeWorth(lost, _recovery(sums)))
     kept = list(range(count))
     path = [Smaller(tuple(kept), _recovery(whole))]
-    while len(kept) > 1:
-        kept.remove(_least_certain(paths, kept, owners))
-        path.append(Smaller(tuple(kept), _recovery(_sums(pools, paths, deal, kept, owners)[:, measured])))
+    with counting("smaller stack", 2 * count - 1) as step:
+        for judge in range(count):
+            sums = _sums(pools, paths, deal, [one for one in range(count) if one != judge], owners)[:, measured]
+            (lost,) = estimation.difference([_RECOVERY], whole, sums, rule).values()
+            singles.append(JudgeWorth(lost, _recovery(sums)))
+            step()
+        while len(kept) > 1:
+            kept.remove(_least_certain(paths, kept, owners))
+            path.append(Smaller(tuple(kept), _recovery(_sums(pools, paths, deal, kept, owners)[:, measured])))
+            step()
     return singles, path
 
 

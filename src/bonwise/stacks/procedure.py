@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.progress import counting
 from bonwise.stacks.ridge_path import LabelledPairs, RidgePath, labelled_pairs, ridge_path
 from bonwise.stats.clusters import cluster_codes
 from bonwise.stats.sums import TIE_DECIMALS, Floats, by_rank, prompt_sums
@@ -242,7 +243,11 @@ def train(pools: StackPools, paths: Paths, deal: Deal, sets: _Mask | None = None
     """
     sets = np.ones((1, deal.count), dtype=bool) if sets is None else sets
     folds = [_InnerFold.of(pools, deal, numbers == fold) for numbers in deal.inner for fold in np.unique(numbers)]
-    some = [_train(pools, paths, deal, folds, sets[at : at + _AT_ONCE]) for at in range(0, len(sets), _AT_ONCE)]
+    some = []
+    with counting("fit", len(sets)) as step:
+        for at in range(0, len(sets), _AT_ONCE):
+            some.append(_train(pools, paths, deal, folds, sets[at : at + _AT_ONCE]))
+            step(min(_AT_ONCE, len(sets) - at))
     return Trained(*(np.concatenate([getattr(part, field.name) for part in some]) for field in fields(Trained)))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from bonwise.progress import counting
 from bonwise.stats import catalog, clusters, jackknife
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, OneLess, Percentile, RecoveryNearOne, Student
@@ -44,10 +45,11 @@ def bootstrap(functional: Callable[..., Floats], matrices: Sequence[Floats], *, 
     """
     totals = [np.empty((len(matrix), resamples)) for matrix in matrices]
     # One BLAS thread: sums in one order, hence the same bits on any number of cores, and less CPU time.
-    with _blas().limit(limits=1, user_api="blas"):
+    with _blas().limit(limits=1, user_api="blas"), counting("resample", resamples) as step:
         for some, counts in _counts(matrices[0].shape[1], resamples, seed):
             for total, matrix in zip(totals, matrices, strict=True):
                 np.matmul(matrix, counts.T, out=total[:, some])
+            step(len(counts))
     return functional(*(Sums(*total) for total in totals))
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.progress import counting
 from bonwise.stats import draw_prior, sums
 from bonwise.stats.beliefs import Beliefs
 
@@ -132,17 +133,19 @@ def replay(draws: sums.Floats, prior: draw_prior.DrawPrior, *, most: int = 8, se
     steps, rows = K * (most - 1), np.arange(n)
     opportunity, top = np.full((n, steps + 1), -np.inf), np.zeros((n, steps + 1, K), dtype=bool)
     highest = np.zeros((n, steps + 1))
-    for step in range(steps + 1):
-        top[:, step] = beliefs.top()
-        highest[:, step] = np.fmax.reduce(beliefs.posterior().mean, axis=1)
-        who = beliefs.best_draw()
-        opportunity[:, step] = np.where(who >= 0, beliefs.opportunity_cost(), -np.inf)
-        if (who < 0).all():
-            top[:, step:] = top[:, step, None]
-            highest[:, step:] = highest[:, step, None]
-            break
-        number = np.minimum(beliefs.asked[rows, who], most - 1)
-        beliefs.hear(who, stored[rows, who, number])
+    with counting("draw", steps + 1) as drawn:
+        for step in range(steps + 1):
+            top[:, step] = beliefs.top()
+            highest[:, step] = np.fmax.reduce(beliefs.posterior().mean, axis=1)
+            who = beliefs.best_draw()
+            opportunity[:, step] = np.where(who >= 0, beliefs.opportunity_cost(), -np.inf)
+            if (who < 0).all():
+                top[:, step:] = top[:, step, None]
+                highest[:, step:] = highest[:, step, None]
+                break
+            number = np.minimum(beliefs.asked[rows, who], most - 1)
+            beliefs.hear(who, stored[rows, who, number])
+            drawn()
     return Replay((~np.isnan(draws).all(axis=2)).sum(axis=1), opportunity, top, highest)
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
+from bonwise.progress import counting
 from bonwise.stats import estimand, estimation, laws
 from bonwise.stats.sums import Floats
 
@@ -247,7 +248,11 @@ class PairResamples:
     def _replicates(self, statistic: Callable[[Floats], Floats], columns: Floats) -> Floats:
         drawn = self.drawn()
         step = max(1, _CHUNK_CELLS // self.pairs)
-        parts = [statistic(columns[..., drawn[at : at + step]]) for at in range(0, self.resamples, step)]
+        parts = []
+        with counting("resample", self.resamples) as count:
+            for at in range(0, self.resamples, step):
+                parts.append(statistic(columns[..., drawn[at : at + step]]))
+                count(step)
         return np.concatenate(parts)
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from bonwise.auditing.settings import Settings
 from bonwise.errors import ColumnError, InputError, UsageError
-from bonwise.extras import TREES
 from bonwise.printable import listed, quoted
+from bonwise.progress import counting
 from bonwise.stats.sums import Floats
 from bonwise.studies.calibration import judge_calibration, result
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
@@ -125,15 +125,15 @@ def calibration_of(
     if folds < 2:
         raise UsageError(f"2 folds or more are needed to learn a map on, not {folds}", hint="such as 5")
     joined = covariates_of(judged.table, covariates, pools)
-    if joined.names:
-        TREES.require("calibrating with covariates")
     judges: dict[str, result.CalibrationJudge] = {}
     refused = dict(judged.not_studied)
-    for name in judged.panels:
-        try:
-            judges[name] = _calibrated(judged, name, joined, folds)
-        except InputError as error:
-            refused[name] = error.message
+    with counting("judge", len(judged.panels)) as step:
+        for name in judged.panels:
+            try:
+                judges[name] = _calibrated(judged, name, joined, folds)
+            except InputError as error:
+                refused[name] = error.message
+            step()
     if not judges:
         first, reason = next(iter(refused.items()))
         raise InputError(

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
+from bonwise.extras import TREES
+from bonwise.progress import counting
 from bonwise.report.numbers import Unit, estimate, interval
 from bonwise.stats import catalog, estimand, estimation, level_bias
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
@@ -340,20 +342,31 @@ class RawScores:
 
 
 _NO_COVARIATE = "it needs a covariate: name a column of numbers, or give the texts for their length"
+_NO_TREES = "it needs bonwise[trees] (pip install 'bonwise[trees]')"
+
+
+def _left_out(covariates: Mapping[str, Floats]) -> dict[str, str]:
+    """Return the methods that cannot be used here, and why."""
+    if not covariates:
+        return dict.fromkeys(COVARIATE_METHODS, _NO_COVARIATE)
+    return {"gradient_boosting": _NO_TREES} if TREES.missing() else {}
 
 
 def calibrate_judge(
     panel: Panel, covariates: Mapping[str, Floats], settings: Settings, *, data: JudgeCounts, folds: int, prompts: int
 ) -> result.CalibrationJudge:
-    """Calibrate a judge on a completely labelled panel in every way that its covariates allow.
+    """Calibrate a judge on a completely labelled panel in every way that its covariates and what is installed allow.
 
     Covariates are (cells,), by name, without NaN where there is a score; folds are at most half as many as prompts.
     `prompts` counts those of the judge, labelled or not.
     """
-    used = [name for name in METHODS if covariates or name not in COVARIATE_METHODS]
+    left_out = _left_out(covariates)
     raw = RawScores(panel, covariates, settings, folds, data.method)
-    figures, methods = raw.raw(), {name: raw.calibrated(name) for name in used}
-    left_out = {name: _NO_COVARIATE for name in METHODS if name not in used}
+    figures, methods = raw.raw(), {}
+    with counting("method", len(METHODS) - len(left_out)) as step:
+        for name in (one for one in METHODS if one not in left_out):
+            methods[name] = raw.calibrated(name)
+            step()
     return result.CalibrationJudge(
         data=data,
         covariates=list(covariates),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.progress import counting
 from bonwise.stats import catalog, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.estimation import (
@@ -97,7 +98,11 @@ def refits(sums_of: SumsOf, groups: _Ints) -> Refits:
     ([14.0], [[4.5, 0.5]])
     """
     whole = sums_of(np.ones(len(groups), dtype=bool))
-    rests = [sums_of(groups != group).sum(axis=1) for group in range(int(groups.max()) + 1)]
+    rests = []
+    with counting("refit", int(groups.max()) + 1) as step:
+        for group in range(int(groups.max()) + 1):
+            rests.append(sums_of(groups != group).sum(axis=1))
+            step()
     return Refits(whole, np.column_stack(rests))
 
 

@@ -11,6 +11,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import estimate_records
 from bonwise.flags import takes_numbers
+from bonwise.progress import counting
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.estimand import Estimate
@@ -149,16 +150,18 @@ def label_strategy_of(
         verdicts, missing = record.back(verdicts)
     judges: dict[str, StrategiesJudge] = {}
     refused = dict(judged.not_studied)
-    for name, panel in judged.panels.items():
-        if name == verdicts.judge and len(judged.panels) > 1:
-            refused[name] = "its scores are what its own verdicts earned"
-            continue
-        asking = Asking(bins, edges, gap_groups, *_range(judged.table, panel)[0])
-        found = _ways_of_judge(judged, panel, verdicts, asking, missing)
-        if found is None:
-            refused[name] = "no pair with its scores, labels and a verdict"
-        else:
-            judges[name] = found
+    with counting("judge", len(judged.panels)) as step:
+        for name, panel in judged.panels.items():
+            if name == verdicts.judge and len(judged.panels) > 1:
+                refused[name] = "its scores are what its own verdicts earned"
+                continue
+            asking = Asking(bins, edges, gap_groups, *_range(judged.table, panel)[0])
+            found = _ways_of_judge(judged, panel, verdicts, asking, missing)
+            if found is None:
+                refused[name] = "no pair with its scores, labels and a verdict"
+            else:
+                judges[name] = found
+            step()
     if not judges:
         raise _no_pair(verdicts)
     asked = judged.settings_as(

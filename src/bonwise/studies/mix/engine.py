@@ -13,6 +13,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.metric_groups import unit_of
 from bonwise.printable import listed, printable, quoted
+from bonwise.progress import counting
 from bonwise.report import numbers
 from bonwise.stats import catalog, estimand, estimation
 from bonwise.stats.sums import Floats, Sums, by_rank, prompt_sums
@@ -311,13 +312,15 @@ def mix_of(judged: LabelledPanels) -> MixStudy:
             hint=f"name the easy candidate with --control; the candidates are {listed(table.candidates)}",
         )
     judges, refused = {}, dict(judged.not_studied)
-    for panel in lay_out(table, exclude=settings.exclude, shape=settings.shape):
-        if panel.judge in judged.panels:
-            mixed = _mix(judged, panel, easy)
-            if mixed is None:
-                refused[panel.judge] = "no labelled prompt holds a control"
-            else:
-                judges[panel.judge] = mixed
+    with counting("judge", len(judged.panels)) as step:
+        for panel in lay_out(table, exclude=settings.exclude, shape=settings.shape):
+            if panel.judge in judged.panels:
+                mixed = _mix(judged, panel, easy)
+                if mixed is None:
+                    refused[panel.judge] = "no labelled prompt holds a control"
+                else:
+                    judges[panel.judge] = mixed
+                step()
     if not judges:
         raise InputError(
             f"{table.source}: no labelled prompt holds the control {quoted(easy[0])} with a score",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bonwise.auditing.settings import Settings
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
+from bonwise.progress import counting
 from bonwise.report.numbers import Ends, counted, estimate, percent, setting, with_interval
 from bonwise.stats import catalog, estimand, estimation
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
@@ -145,16 +146,18 @@ def requirements_of(
     # Judges of the same prompts have the same labels, hence one curve.
     shared: dict[tuple[bytes, bytes], _OfLabels] = {}
     judges = {}
-    for name, panel in judged.panels.items():
-        afforded = affordable(panel.sizes, judged.settings.seed)
-        used = panel.keep(afforded.kept)
-        key = used.sizes.tobytes(), used.labels.tobytes()
-        if key not in shared:
-            shared[key] = _of_labels(NoisyOracle.of(used.labels, used.sizes), *asked, judged.settings.confidence)
-        data = judged.counts_as(
-            result.RequirementCounts, name, studied_prompts=len(used.sizes), too_large_prompts=afforded.too_large
-        )
-        judges[name] = _one_judge(used, data, shared[key], judged.settings)
+    with counting("judge", len(judged.panels)) as step:
+        for name, panel in judged.panels.items():
+            afforded = affordable(panel.sizes, judged.settings.seed)
+            used = panel.keep(afforded.kept)
+            key = used.sizes.tobytes(), used.labels.tobytes()
+            if key not in shared:
+                shared[key] = _of_labels(NoisyOracle.of(used.labels, used.sizes), *asked, judged.settings.confidence)
+            data = judged.counts_as(
+                result.RequirementCounts, name, studied_prompts=len(used.sizes), too_large_prompts=afforded.too_large
+            )
+            judges[name] = _one_judge(used, data, shared[key], judged.settings)
+            step()
     settings = judged.settings_as(
         result.RequirementsSettings, targets=asked[0], within_r=asked[1], most_cells=MOST_CELLS, most_pairs=MOST_PAIRS
     )
