@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.calls.engine import Engine
+from bonwise.declared import result_homes
 from bonwise.results import Document
 from bonwise.stacks.fitted_stack import FeatureScaling, JudgeStack, StackFeature
 from bonwise.testing import simulate, simulate_ratings
@@ -57,11 +59,19 @@ def _callables(name, public):
             yield f"{name}.{method}", held
 
 
+HOMES = dict.fromkeys(dir(bw), "bonwise") | result_homes()
+
+
+def public_value(name):
+    """Return what has a public name, of the package or of a feature's results."""
+    return getattr(import_module(HOMES[name]), name)
+
+
 def numeric_parameters():
     """Return every numeric parameter of a public name, by name and parameter."""
     found = []
-    for name in dir(bw):
-        public = getattr(bw, name)
+    for name in HOMES:
+        public = public_value(name)
         if not callable(public) or getattr(public, "_is_protocol", False):
             continue
         for where, called in _callables(name, public):
@@ -511,7 +521,7 @@ def test_what_is_no_finite_number_is_refused(where, name, tmp_path):
 def test_a_part_of_a_whole_number_is_refused(where, name, tmp_path):
     """Nothing is rounded: 2.5 draws, or a seed of 2**60 that no JSON holds, are refused."""
     _, numbers = DOORS[where]
-    called_ = getattr(bw, where.partition(".")[0])
+    called_ = public_value(where.partition(".")[0])
     for part in where.split(".")[1:]:
         called_ = getattr(called_, part)
     if "float" in str(inspect.signature(called_).parameters[name].annotation) or name in ("max_cost", "pairs"):

@@ -180,7 +180,6 @@ MEANS = {
     "max_draws": "a limit, or what a model was learnt from",
     "mean_calls": "of a strategy, or of a joint budget",
     "orders": "of a mode that has them, or of every question",
-    "pair": "of a figure on votes",
     "path": "of any file",
     "pools": "where texts are, or what a page shows",
     "power": "of a test, or of a pair",
@@ -206,6 +205,9 @@ OTHERWISE = {
     ("judge", "max_concurrency"): "its pools have no deadline",
     ("monitor", "confidence"): "it also limits false claims",
     ("plan", "confidence"): "of a test",
+    ("study_verdicts", "judge_col"): "described beside the other columns of a pair",
+    ("study_verdicts", "pair_col"): "described beside the other columns of a pair",
+    ("study_verdicts", "prompt_col"): "described beside the other columns of a pair",
     ("watch", "confidence"): "it also limits false alarms",
     ("watch", "judge"): "of the audit that is the baseline",
 }

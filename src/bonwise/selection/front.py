@@ -241,7 +241,8 @@ def generate_best(
     judge : Judge or callable
         As in `bonwise.select`.
     stop_at : float, optional
-        As of `best_of`, as deadline and errors are.
+        A score: the first answer that has it, or a higher one, ends the drawing. Deadline and errors are as of
+        `best_of`.
     **settings
         Those of `SelectorSettings`: strategy, router, deadline, on_failure, ledger, limits, seed ...
 
