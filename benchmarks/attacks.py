@@ -1,10 +1,12 @@
 """How many attacks the tests behind each promise try, and how many held; ``--write`` puts both into docs/security.md.
 
-``python benchmarks/attacks.py [--full] [--write] [--only WORDS]``: a row of the page's table names tests of this
-checkout. They are run, with ``--full`` in the number that is marked slow. A test counts as one attack, or as many as
-its property ``attacks`` says, which is for tests that try many in a loop; a test that fails held none of its own.
-``--only`` runs the rows that hold these words, and may be repeated: such as those of an assistant's tools, by an
-interpreter with `bonwise[mcp]`. A row that was not run, or tried nothing, keeps its counts.
+``python benchmarks/attacks.py [--full] [--write] [--only WORDS] [--report FILE]``: a row of the page's table names
+tests of this checkout. They are run, with ``--full`` in the number that is marked slow. A test counts as one attack, or
+as many as its property ``attacks`` says, which is for tests that try many in a loop; a test that fails held none of its
+own. ``--only`` runs the rows that hold these words, and may be repeated: such as those of an assistant's tools, by an
+interpreter with `bonwise[mcp]`. ``--report`` counts what ``pytest --junitxml FILE -o junit_family=xunit1`` wrote of a
+run that was made already; it may be repeated, and of a test that stands in several the last one counts. A row that was
+not run, or tried nothing, keeps its counts.
 """
 
 from __future__ import annotations
@@ -33,25 +35,30 @@ def promises(page: str) -> dict[str, list[str]]:
     return {row[0]: re.findall(r"`([^`]+)`", row["tests"]) for row in rows if row}
 
 
-def run(tests: Iterable[str], *, full: bool) -> tuple[Counter[str], Counter[str]]:
-    """Run tests; return the attacks that each tried, and those that held, by file and by ``file::name``."""
+def run(tests: Iterable[str], report: Path, *, full: bool) -> None:
+    """Run tests, and write what came of them."""
+    chosen = ["-m", "not realserver"] if full else []
+    flags = ["-q", "--junitxml", str(report), "-o", "junit_family=xunit1", *chosen]
+    subprocess.run([sys.executable, "-m", "pytest", *sorted(set(tests)), *flags], cwd=HERE, check=False)
+    if not report.exists():
+        sys.exit("pytest ended before it reported: see above")
+
+
+def counted(reports: Iterable[Path]) -> tuple[Counter[str], Counter[str]]:
+    """Return the attacks that each test tried, and those that held, by file and by ``file::name``."""
     tried: Counter[str] = Counter()
     held: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.xml"
-        chosen = ["-m", "not realserver"] if full else []
-        flags = ["-q", "--junitxml", str(report), "-o", "junit_family=xunit1", *chosen]
-        subprocess.run([sys.executable, "-m", "pytest", *sorted(set(tests)), *flags], cwd=HERE, check=False)
-        if not report.exists():
-            sys.exit("pytest ended before it reported: see above")
-        for case in ET.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it a moment ago
-            if case.find("skipped") is not None:
-                continue
-            attacks = {item.get("name"): item.get("value") for item in case.iter("property")}.get("attacks")
-            failed = case.find("failure") is not None or case.find("error") is not None
-            for name in (str(case.get("file")), f"{case.get('file')}::{str(case.get('name')).partition('[')[0]}"):
-                tried[name] += int(attacks or 1)
-                held[name] += 0 if failed else int(attacks or 1)
+    cases = {}
+    for report in reports:
+        for case in ET.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it
+            if case.find("skipped") is None:
+                cases[case.get("file"), str(case.get("name"))] = case
+    for (file, name), case in cases.items():
+        attacks = {item.get("name"): item.get("value") for item in case.iter("property")}.get("attacks")
+        failed = case.find("failure") is not None or case.find("error") is not None
+        for test in (str(file), f"{file}::{name.partition('[')[0]}"):
+            tried[test] += int(attacks or 1)
+            held[test] += 0 if failed else int(attacks or 1)
     return tried, held
 
 
@@ -73,18 +80,23 @@ def main() -> int:
     parser.add_argument("--full", action="store_true", help="what is marked slow, too: about an hour")
     parser.add_argument("--write", action="store_true", help=f"write the counts into {PAGE.relative_to(HERE)}")
     parser.add_argument("--only", action="append", metavar="WORDS", help="run the rows that hold these words")
+    parser.add_argument("--report", action="append", type=Path, help="count what this report holds, and run nothing")
     wanted = parser.parse_args()
     os.environ.setdefault("BONWISE_SHARED", str(HERE.parent / "shared"))
     page = PAGE.read_text("utf-8")
     named = {
         line: tests for line, tests in promises(page).items() if any(word in line for word in wanted.only or [""])
     }
-    tried, held = run((test for tests in named.values() for test in tests), full=wanted.full)
+    tests = {test for tests in named.values() for test in tests}
+    with tempfile.TemporaryDirectory() as folder:
+        reports = wanted.report or [Path(folder) / "report.xml"]
+        if not wanted.report:
+            run(tests, reports[0], full=wanted.full)
+        tried, held = counted(reports)
     page = rewritten(page, tried, held)
     print(*promises(page), sep="\n")
     if wanted.write:
         PAGE.write_text(page, "utf-8")
-    tests = {test for tests in named.values() for test in tests}
     absent = sorted(test for test in tests if not tried[test])
     print(*(f"{test}: tried nothing here" for test in absent), sep="\n")
     return int(bool(absent) or any(tried[test] != held[test] for test in tests))
