@@ -1,12 +1,12 @@
 """How many attacks the tests behind each promise try, and how many held; ``--write`` puts both into docs/security.md.
 
 ``python benchmarks/attacks.py [--full] [--write] [--only WORDS] [--report FILE]``: a row of the page's table names
-tests of this checkout. They are run, with ``--full`` in the number that is marked slow. A test counts as one attack, or
-as many as its property ``attacks`` says, which is for tests that try many in a loop; a test that fails held none of its
-own. ``--only`` runs the rows that hold these words, and may be repeated: such as those of an assistant's tools, by an
-interpreter with `bonwise[mcp]`. ``--report`` counts what ``pytest --junitxml FILE -o junit_family=xunit1`` wrote of a
-run that was made already; it may be repeated, and of a test that stands in several the last one counts. A row that was
-not run, or tried nothing, keeps its counts.
+tests of this checkout. They are run, with ``--full`` in the number that is marked slow. A test counts as one
+attack, or as many as its property ``attacks`` says, which is for tests that try many in a loop; a test that fails
+held none of its own. ``--only`` runs the rows that hold these words, and may be repeated: such as those of an
+assistant's tools, by an interpreter with `bonwise[mcp]`. ``--report`` counts what ``pytest --junitxml FILE -o
+junit_family=xunit1`` wrote of a run that was made already; it may be repeated, and of a test that stands in several
+the last one counts. A row that was not run, or tried nothing, keeps its counts.
 """
 
 from __future__ import annotations
