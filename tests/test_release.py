@@ -64,7 +64,7 @@ def test_the_version_is_stated_in_one_place():
 
 def test_the_package_says_where_it_comes_from():
     """An index shows the addresses, all of one repository."""
-    assert {"Repository", "Documentation", "Changelog", "Issues"} <= PROJECT["urls"].keys()
+    assert {"Repository", "Changelog", "Issues"} <= PROJECT["urls"].keys()
     assert len({url.split("/bonwise")[0] for url in PROJECT["urls"].values()}) == 1
 
 

@@ -350,7 +350,7 @@ def test_names_stay_text(kind, tmp_path):
             question="preference",
             verdict_col="winner",
             ties="half",
-            pair=("model_a", "model_b"),
+            pair_col=("model_a", "model_b"),
         ),
         "plan": lambda: bw.plan(question="recovery>0", pilot=frame, judge=HOSTILE),
     }[kind]()

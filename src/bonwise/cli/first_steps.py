@@ -98,7 +98,7 @@ def doctor(*, call: shared_flags.TypedCall, output: shared_flags.JsonOutput) -> 
     return 0
 
 
-def _show_columns(file: Path, columns: Mapping[str, str]) -> None:
+def _show_columns(file: Path, columns: Mapping[str, str | Sequence[str]]) -> None:
     """Print what the columns hold of a file that cannot be read as a table of scores."""
     from bonwise.doctoring import engine, view
     from bonwise.errors import BonwiseError

@@ -23,7 +23,7 @@ from bonwise.report import numbers, table_facts
 from bonwise.results import given
 from bonwise.stats import catalog, top_of_scores
 from bonwise.stats.sums import Sums, prompt_sums
-from bonwise.table import annotators, cells, opening, reading_options, sources
+from bonwise.table import annotators, cells, checks, opening, reading_options, sources
 from bonwise.table.columns import LabelColumns, names_of_columns, resolve_columns
 from bonwise.table.label_words import label_words
 from bonwise.table.numbers import StructuredText, distinct, is_blank, read_numbers, without_missing
@@ -448,8 +448,8 @@ def looked_over(source: opening.ScoreSource, options: reading_options.ReadingOpt
     )
 
 
-def columns_of(source: RowSource, **columns: str) -> list[result.ColumnFacts]:
-    """Describe the columns of a file that may be no table of scores; `columns` are role to column.
+def columns_of(source: RowSource, **columns: str | Sequence[str]) -> list[result.ColumnFacts]:
+    """Describe the columns of a file that may be no table of scores; `columns` are role to column, or to several.
 
     Examples
     --------
@@ -458,7 +458,12 @@ def columns_of(source: RowSource, **columns: str) -> list[result.ColumnFacts]:
     """
     opened = sources.open_source(source, columns)
     frame, name = opened.frame, opened.name
-    taken: dict[str, str] = {role: column for role, column in columns.items() if column in frame.columns}
+    named = {role: checks.names_of(role, column) for role, column in columns.items()}
+    taken: dict[str, str] = {
+        role: names[0] if len(names) == 1 else LabelColumns.of(names)
+        for role, names in named.items()
+        if names and all(name in frame.columns for name in names)
+    }
     for role in ROLES:
         # Alone each role is found that can be; which of several columns plays it is then open.
         with suppress(InputError):
