@@ -48,7 +48,7 @@ _NOWHERE = re.compile(rf"\S{{{_LONGEST}}}(?=[^\s\u0300-\u036f\ufe00-\ufe0f])")
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z-])")
 """Where a sentence may begin; a title before a name begins one too many, which moves the name to the next line."""
 
-_REM = re.compile(r"\b([0-9.]+|\.[0-9]+)rem\b")
+_REM = re.compile(r"(?<![\w.])(\d*\.?\d+)rem\b")
 
 _KEPT = ",;:/?!@$&'()*+=-_.~|[]"
 """Letters that an address may hold as they are."""
