@@ -7,7 +7,8 @@ __all__ = ["HOSTS", "in_host"]
 _JUPYTER = """
 .jp-RenderedHTMLCommon { font-family: serif; font-size: 17px; line-height: 1.9; padding-right: 20px; }
 .jp-RenderedHTMLCommon a:link { text-decoration: none; color: rgb(1, 2, 3); }
-.jp-RenderedHTMLCommon code, .jp-RenderedHTMLCommon pre { border: 0; background-color: rgb(4, 5, 6); font-size: inherit; }
+.jp-RenderedHTMLCommon code, .jp-RenderedHTMLCommon pre { border: 0; background-color: rgb(4, 5, 6);
+  font-size: inherit; }
 .jp-RenderedHTMLCommon p > code { background-color: rgb(7, 8, 9); padding: 1px 5px; }
 .jp-RenderedHTMLCommon table { border-spacing: 0; border: none; color: rgb(10, 11, 12); font-size: 12px;
   table-layout: fixed; margin-left: auto; margin-bottom: 1em; margin-right: auto; }
@@ -32,7 +33,8 @@ html { font-size: 10px; }
 * { box-sizing: border-box; }
 dl { margin-bottom: 18px; } dt { font-weight: bold; } dt, dd { line-height: 1.42857143; }
 .rendered_html { color: #000; }
-.rendered_html table { margin-left: auto; margin-right: auto; border: none; color: black; font-size: 12px; table-layout: fixed; }
+.rendered_html table { margin-left: auto; margin-right: auto; border: none; color: black; font-size: 12px;
+  table-layout: fixed; }
 .rendered_html td, .rendered_html th, .rendered_html tr { text-align: right; vertical-align: middle; padding: .5em;
   line-height: normal; white-space: normal; max-width: none; border: none; }
 .rendered_html tbody tr:nth-child(odd) { background: #f5f5f5; }
@@ -45,11 +47,14 @@ code { color: #c7254e; background-color: #f9f2f4; border-radius: 2px; }
 _VSCODE = """
 :root { --vscode-editor-foreground: #cccccc; --vscode-textLink-foreground: #3794ff;
   --vscode-textPreformat-foreground: #d7ba7d; --vscode-font-family: monospace; --vscode-font-size: 13px; }
-body { color: var(--vscode-editor-foreground); font-family: var(--vscode-font-family); font-size: var(--vscode-font-size); }
+body { color: var(--vscode-editor-foreground); font-family: var(--vscode-font-family);
+  font-size: var(--vscode-font-size); }
 a, a code { color: var(--vscode-textLink-foreground); }
-code { color: var(--vscode-textPreformat-foreground); background-color: rgba(9, 9, 9, .4); padding: 1px 3px; border-radius: 4px; }
+code { color: var(--vscode-textPreformat-foreground); background-color: rgba(9, 9, 9, .4); padding: 1px 3px;
+  border-radius: 4px; }
 img, video, svg { max-width: 100%; max-height: 100%; }
-table, thead, tr, th, td, tbody { border: none; border-color: transparent; border-spacing: 0; border-collapse: collapse; }
+table, thead, tr, th, td, tbody { border: none; border-color: transparent; border-spacing: 0;
+  border-collapse: collapse; }
 table, th, tr { vertical-align: middle; text-align: right; }
 thead { font-weight: bold; background-color: rgba(130, 130, 130, .16); }
 th, td { padding: 4px 8px; }
@@ -68,7 +73,13 @@ html[theme="dark"] .rendered_html a { color: #8ab4f8; }
 """
 
 HOSTS = {
-    "jupyterlab-light": (_JUPYTER, "", 'data-jp-theme-light="true"', "jp-RenderedHTMLCommon jp-RenderedHTML", "light"),
+    "jupyterlab-light": (
+        _JUPYTER,
+        "",
+        'data-jp-theme-light="true"',
+        "jp-RenderedHTMLCommon jp-RenderedHTML",
+        "light",
+    ),
     "jupyterlab-dark": (_JUPYTER, "", 'data-jp-theme-light="false"', "jp-RenderedHTMLCommon jp-RenderedHTML", "dark"),
     "classic": (_CLASSIC, 'data-theme="light"', "", "output_html rendered_html", "light"),
     "vscode-light": (_VSCODE, "", 'class="vscode-light"', "output", "light"),
@@ -79,7 +90,9 @@ HOSTS = {
 }
 """Name to rules, attributes of the page and of its body, classes around an output, and the scheme that is meant."""
 
-_OWN = '<dl id="own"><dt>a <code>b</code></dt><dd>c</dd></dl><table><tbody><tr><th>d</th><td>e</td></tr></tbody></table>'
+_OWN = (
+    '<dl id="own"><dt>a <code>b</code></dt><dd>c</dd></dl><table><tbody><tr><th>d</th><td>e</td></tr></tbody></table>'
+)
 
 
 def in_host(host, shown=""):

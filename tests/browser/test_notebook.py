@@ -32,7 +32,8 @@ STYLES = """(where) => [...document.querySelectorAll(where)].map((one) => {
     return [one.tagName, one.className, ...[
         "display", "float", "clear", "box-sizing", "margin", "padding", "border", "border-collapse", "border-spacing",
         "width", "height", "max-width", "table-layout", "background-color", "background-image", "color", "font",
-        "letter-spacing", "line-height", "list-style", "text-align", "text-decoration", "vertical-align", "white-space",
+        "letter-spacing", "line-height", "list-style", "text-align", "text-decoration", "vertical-align",
+        "white-space",
     ].map((name) => `${name}: ${style.getPropertyValue(name)}`)].join("; ");
 })"""
 """How elements look that a selector finds."""
@@ -107,7 +108,9 @@ def looks(show, path, html, where, scheme):
     path.write_text(html, "utf-8")
     with show(path, color_scheme=scheme) as page:
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        sizes = page.locator(".bonwise svg").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().width)")
+        sizes = page.locator(".bonwise svg").evaluate_all(
+            "(all) => all.map((one) => one.getBoundingClientRect().width)"
+        )
         return page.evaluate(STYLES, where), sizes
 
 
@@ -124,7 +127,10 @@ def test_a_notebook_and_an_output_leave_each_other_alone(output, host, show, tmp
     assert sizes == bare_sizes
     assert min(sizes) > 300
     around = "main > div:last-child *"
-    assert looks(show, path, in_host(host, output), around, other)[0] == looks(show, path, in_host(host), around, other)[0]
+    assert (
+        looks(show, path, in_host(host, output), around, other)[0]
+        == looks(show, path, in_host(host), around, other)[0]
+    )
 
 
 @pytest.mark.parametrize("output", ["audit"], indirect=True)

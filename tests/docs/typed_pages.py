@@ -46,13 +46,13 @@ def _printed(language: str, block: str, names: dict[str, object]) -> str:
         if language == "python":
             exec(compile(block, "page", "exec"), names)  # noqa: S102 - its purpose
         else:
-            for line in typed(block):
+            for line in _typed(block):
                 stream.write(line)
     lines = [line.rstrip() for line in stream.getvalue().splitlines()]
     return "".join(f"{line}\n" for line in lines)
 
 
-def typed(block: str) -> Iterator[str]:
+def _typed(block: str) -> Iterator[str]:
     """Type the lines of a block into a shell that knows ``bonwise``, ``head`` and ``echo $?``."""
     code, said = 0, ""
     for line in block.splitlines():

@@ -42,7 +42,9 @@ def few(described: Part) -> Part:
     decisive = [one for one in blocks if isinstance(one, Part) and one.role in {"verdict", "outcomes"}]
     drawings = list(islice(drawings_of(blocks), _DRAWINGS))
     shown: list[Block] = [*map(_in_brief, decisive), *drawings]
-    room = _ROOM - sum(_height(one) for one in shown if isinstance(one, Part)) - max(map(_height, drawings), default=0)
+    room = (
+        _ROOM - sum(_height(one) for one in shown if isinstance(one, Part)) - max(map(_height, drawings), default=0)
+    )
     rest = [one for one in blocks if one not in decisive and not _is_facts(one)]
     lines = list(_without_drawings(rest))
     fitting = 0
