@@ -100,5 +100,6 @@ def in_host(host, shown=""):
     css, page, body, classes, _ = HOSTS[host]
     return (
         f'<!DOCTYPE html><html lang="en" {page}><meta charset="utf-8"><title>Notebook</title><style>{css}</style>'
-        f'<body {body}><main><div class="{classes}">{shown}</div><div class="{classes}">{_OWN}</div></main></body></html>'
+        f'<body {body}><main><div class="{classes}">{shown}</div>'
+        f'<div class="{classes}">{_OWN}</div></main></body></html>'
     )
