@@ -1,8 +1,10 @@
 """How many attacks the tests behind each promise try, and how many held; ``--write`` puts both into docs/security.md.
 
-``python benchmarks/attacks.py [--full] [--write]``: a row of the page's table names tests of this checkout. They are
-run, with ``--full`` in the number that is marked slow. A test counts as one attack, or as many as its property
-``attacks`` says, which is for tests that try many in a loop; a test that fails held none of its own.
+``python benchmarks/attacks.py [--full] [--write] [--only WORDS]``: a row of the page's table names tests of this
+checkout. They are run, with ``--full`` in the number that is marked slow. A test counts as one attack, or as many as
+its property ``attacks`` says, which is for tests that try many in a loop; a test that fails held none of its own.
+``--only`` runs the rows that hold these words, and may be repeated: such as those of an assistant's tools, by an
+interpreter with `bonwise[mcp]`. A row that was not run, or tried nothing, keeps its counts.
 """
 
 from __future__ import annotations
@@ -58,6 +60,8 @@ def rewritten(page: str, tried: Mapping[str, int], held: Mapping[str, int]) -> s
     for line, tests in promises(page).items():
         row = ROW.match(line)
         assert row is not None
+        if not any(tried[test] for test in tests):
+            continue
         counts = " | ".join(f"{sum(each[test] for test in tests):,}" for each in (tried, held))
         page = page.replace(line, f"| {row['promise']} | {row['tests']} | {counts} |")
     return page
@@ -68,10 +72,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="what is marked slow, too: about an hour")
     parser.add_argument("--write", action="store_true", help=f"write the counts into {PAGE.relative_to(HERE)}")
+    parser.add_argument("--only", action="append", metavar="WORDS", help="run the rows that hold these words")
     wanted = parser.parse_args()
     os.environ.setdefault("BONWISE_SHARED", str(HERE.parent / "shared"))
     page = PAGE.read_text("utf-8")
-    named = promises(page)
+    named = {
+        line: tests for line, tests in promises(page).items() if any(word in line for word in wanted.only or [""])
+    }
     tried, held = run((test for tests in named.values() for test in tests), full=wanted.full)
     page = rewritten(page, tried, held)
     print(*promises(page), sep="\n")

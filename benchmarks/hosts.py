@@ -60,6 +60,8 @@ class TestedHost:
     by_pip : str
         What pip installs before uv installs the rest, with a blank between two: pip may know an index of torch for
         processors alone.
+    beside : str
+        What is installed instead of the extra, with a blank between two, where there is none of that name.
     """
 
     extra: str
@@ -69,6 +71,7 @@ class TestedHost:
     exercised: str
     refused: str
     by_pip: str = ""
+    beside: str = ""
 
 
 TESTED = (
@@ -161,6 +164,15 @@ TESTED = (
         "a completion without a score has no reward",
         by_pip="torch requests",  # older versions of TRL import requests and do not ask for it
     ),
+    TestedHost(
+        "loops",
+        "gevent",
+        "bonwise",
+        "tests/hosts/test_loops.py",
+        "select, selectors, audit in gevent's greenlets; the async functions on uvloop; threads of trio",
+        "the async functions on trio; several selectors at once, or half of the patches, under gevent",
+        beside="gevent uvloop trio anyio",
+    ),
 )
 
 
@@ -185,7 +197,7 @@ class HostRun:
 def floors(extra: str) -> list[str]:
     """Return the requirements of an extra, each at the lowest version that it admits."""
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
-    asked = project["optional-dependencies"][extra]
+    asked = project["optional-dependencies"].get(extra, ())
     return [one.replace(">=", "==") for one in asked if not one.startswith("bonwise[")]
 
 
@@ -198,7 +210,9 @@ def environment(uv: Uv, host: TestedHost, folder: Path, *, floor: bool, fresh: b
         uv.checked("venv", "--quiet", "--seed", "--python", sys.executable, str(folder))
         if host.by_pip:
             subprocess.run([str(interpreter), "-m", "pip", "install", "--quiet", *host.by_pip.split()], check=True)
-        asked = ["--editable", f"{CHECKOUT}[{host.extra}]", *TOOLS, *(floors(host.extra) if floor else [])]
+        extra = "audit" if host.beside else host.extra
+        asked = ["--editable", f"{CHECKOUT}[{extra}]", *TOOLS, *host.beside.split()]
+        asked += floors(host.extra) if floor else []
         try:
             uv.checked("pip", "install", "--quiet", "--python", str(interpreter), *asked)
         except UvError:
@@ -285,7 +299,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if (asked.only and host.extra not in asked.only) or host.extra in (asked.without or ()):
                 continue
             runs: list[HostRun | None] = []
-            for floor in (False, True) if asked.floor else (False,):
+            for floor in (False, True) if asked.floor and not host.beside else (False,):
                 folder = asked.envs / f"{host.extra}{'-floor' if floor else ''}"
                 interpreter = environment(uv, host, folder, floor=floor, fresh=asked.fresh)
                 version = uv.installed(interpreter)[re.sub(r"[-_.]+", "-", host.package)]

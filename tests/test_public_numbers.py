@@ -150,6 +150,7 @@ POOLS = [("Name a colour", ["red", "sky blue"]), ("Name a fish", ["cod", "salmon
 LIMITS = {"max_concurrency": 4, "max_calls": 5, "max_tokens": 1000, "deadline": 64.5, "attempts": 2, "reask": 1}
 MONEY = {**LIMITS, "max_cost": 0.5}
 SEEDED = {"seed": 3, **MONEY}
+DRAWN = {"n": 3, "stop_at": 64.5, **SEEDED}
 READING = {"label_map": {"good": 1.0}, "missing": -1.0}
 UNLABELLED = {**READING, "unlabelled_is": 0.0}
 ASKED = {"model": "openai/m"}
@@ -169,6 +170,12 @@ async def _all(picks):
 def _best(n, **numbers):
     drafts = iter(["a long answer", "red", "a longer answer"])
     return bw.best_of(n=n, judge=length, **numbers)(lambda _: next(drafts))("Name a colour")
+
+
+def _generated(generate_best, **numbers):
+    drafts = iter(["a long answer", "red", "a longer answer"])
+    pick = generate_best(lambda _: next(drafts), "Name a colour", judge=length, **numbers)
+    return (asyncio.run(pick) if inspect.iscoroutine(pick) else pick).best
 
 
 def _picks_file(folder):
@@ -304,7 +311,9 @@ DOORS = {
         lambda **n: bw.audit_stack(several("q"), stack=fitted(), **n),
         {"confidence": 0.75, "seed": 3, **UNLABELLED},
     ),
-    "best_of": (_best, {"n": 3, **SEEDED}),
+    "best_of": (_best, DRAWN),
+    "generate_best": (lambda **n: _generated(bw.generate_best, **n), DRAWN),
+    "agenerate_best": (lambda **n: _generated(bw.agenerate_best, **n), DRAWN),
     "compare": (_compare, {"confidence": 0.75, "label_map": {"good": 1.0}}),
     "compare_designs": (
         lambda **n: bw.compare_designs(scores(), **n),

@@ -52,8 +52,10 @@ if TYPE_CHECKING:
     from bonwise.routing.front import route as route
     from bonwise.routing.result import RouteStudy as RouteStudy
     from bonwise.routing.router import Router as Router
+    from bonwise.selection.front import agenerate_best as agenerate_best
     from bonwise.selection.front import aselect as aselect
     from bonwise.selection.front import best_of as best_of
+    from bonwise.selection.front import generate_best as generate_best
     from bonwise.selection.front import select as select
     from bonwise.selection.learnt_draws import DrawModel as DrawModel
     from bonwise.selection.many_pools import JudgedPools as JudgedPools

@@ -65,6 +65,8 @@ class DocumentPlace(NamedTuple):
     """Module and class, with a colon between."""
     view: str
     """Module and function that describes it to people; empty where it is read by programs alone."""
+    short: str = ""
+    """Those of what a terminal shows unless all of it is asked for; empty where that is the whole description."""
 
 
 @cache
@@ -84,10 +86,10 @@ def words() -> tuple[str, ...]:
     return tuple(sorted(places()))
 
 
-def view_of(schema: str) -> Callable[[Any], Any] | None:
+def view_of(schema: str, *, in_short: bool = False) -> Callable[[Any], Any] | None:
     """Return what describes the documents of a schema to people; None where they are read by programs alone."""
     place = places()[schema.removeprefix("bonwise.").partition("/")[0]]
     if not place.view:
         return None
-    view: Callable[[Any], Any] = attribute_at(place.package, place.view)
+    view: Callable[[Any], Any] = attribute_at(place.package, (in_short and place.short) or place.view)
     return view

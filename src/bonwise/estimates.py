@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bonwise.results import Count, NonNegative, Number, Record
 
@@ -40,18 +40,11 @@ class EstimateRecord(Record):
     @classmethod
     def of(cls, found: Estimate) -> EstimateRecord:
         """Return the record of an estimate; optional keys only where they say something."""
-        labelled_only = None if found.labelled_only is None else cls.of(found.labelled_only)
-        optional: dict[str, Any] = {"reason": found.reason, "ess": found.ess, "labelled_only": labelled_only}
-        return cls(
-            estimate=found.estimate,
-            low=found.low,
-            high=found.high,
-            se=found.se,
-            n=found.n,
-            interval=found.interval,
-            method=found.method,
-            **{key: value for key, value in optional.items() if value is not None},
-        )
+        values = {key: getattr(found, key) for key in cls.model_fields}
+        if found.labelled_only is not None:
+            values["labelled_only"] = cls.of(found.labelled_only)
+        always = {key for key, field in cls.model_fields.items() if field.is_required()}
+        return cls(**{key: value for key, value in values.items() if value is not None or key in always})
 
 
 def estimate_records(found: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:

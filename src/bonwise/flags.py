@@ -229,7 +229,7 @@ def completed(keywords: type[K], given: Mapping[str, Any], caller: str) -> K:
         option = declared.get(name)
         if option is None:
             raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
-        if option.check is not None:
+        if option.check is not None and value is not option.default:
             option.check(name, value)
     return cast("K", {**{name: option.default for name, option in declared.items()}, **given})
 

@@ -34,7 +34,7 @@ def printable(value: object, *, longest: int | None = None) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def all_printable(values: Iterable[object]) -> list[str]:
+def all_printable(values: Iterable[object], *, longest: int | None = None) -> list[str]:
     r"""Return texts as `printable` returns each.
 
     Examples
@@ -42,7 +42,7 @@ def all_printable(values: Iterable[object]) -> list[str]:
     >>> all_printable(["a\nb", 3])
     ['a\\nb', '3']
     """
-    return [printable(value) for value in values]
+    return [printable(value, longest=longest) for value in values]
 
 
 def writable(text: str) -> str:

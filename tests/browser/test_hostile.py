@@ -8,6 +8,7 @@ import pytest
 
 from bonwise.cli.entry import run
 from bonwise.printable import printable
+from browser import hostile_tables
 from browser.hostile import HOSTILE
 from browser.hostile_pages import FIRST, PAGES
 from browser.hostile_tables import ALL, COLUMNS, JUDGES, of_columns, of_judges, values_of
@@ -269,6 +270,36 @@ def test_pages_of_other_kinds_hold_hostile_names(show, tmp_path, kind, first):
             tables_whole(page)
             body = squeezed(page.evaluate("document.body.textContent"))
             assert [name for name in names if squeezed(printable(name))[:24] not in body] == []
+            assert fits(page)
+
+
+LONG = tuple(
+    f"{at} " + ("unbroken" * 1250, "many words " * 909, "שלום" * 2500, "<b>&amp;" * 1250)[at % 4] for at in range(65)
+)
+"""Names of 10,000 letters."""
+USUAL = ("audit", "watch", "compare", "route", "requirements", "factor")
+LARGEST = 20_000_000
+"""Bytes of a page; 65 names of 10,000 letters in a few places each."""
+
+
+@pytest.mark.parametrize(
+    "kind", [*USUAL, *[pytest.param(kind, marks=pytest.mark.slow) for kind in PAGES if kind not in USUAL]]
+)
+def test_names_of_ten_thousand_letters_fit_a_page(show, tmp_path, monkeypatch, kind):
+    """Of prompts, candidates, judges, strata, models and raters: the page stays small, and scrolls down only."""
+    monkeypatch.setattr(hostile_tables, "ALL", LONG)
+    path = tmp_path / "page.html"
+    if kind == "audit":
+        renamed = {"prompt_id": 0, "candidate": 7, "topic": 20}
+        audited(tmp_path, hostile_tables.renamed(spoken(24), **renamed).assign(judge=LONG[1]))[0].rename(path)
+    else:
+        PAGES[kind](tmp_path, 0)[0].to_html(path)
+    assert path.stat().st_size < LARGEST
+    for viewport in ({"width": 1280, "height": 900}, NARROW):
+        with show(path, viewport=viewport) as page:
+            unfold(page)
+            harmless(page, ())
+            tables_whole(page)
             assert fits(page)
 
 

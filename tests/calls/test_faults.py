@@ -10,7 +10,7 @@ import pytest
 
 from bonwise.calls.bill import Usage
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.calls.pace import LATEST, ConcurrencyWindow, OverloadSigns
+from bonwise.calls.limiter import LATEST, ConcurrencyWindow, OverloadSigns
 from bonwise.calls.prices import Prices
 from bonwise.calls.retry import Latencies
 from bonwise.testing.faults import Faults

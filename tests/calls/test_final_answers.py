@@ -8,8 +8,7 @@ import json
 import pytest
 
 from bonwise.calls.ask import Ask, Choice, Model
-from bonwise.calls.ask_run import AskRun
-from bonwise.calls.engine import Engine
+from bonwise.calls.engine import AskRun, Engine
 from bonwise.calls.estimate import estimate_asks
 from bonwise.calls.providers.anthropic import messages_reply
 from bonwise.calls.providers.openai import chat_reply

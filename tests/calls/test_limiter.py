@@ -10,10 +10,12 @@ from itertools import pairwise
 import pytest
 
 from bonwise.calls.ask import Problem
-from bonwise.calls.limiter import DeadlineError, EndpointLimiter
-from bonwise.calls.pace import LATEST
+from bonwise.calls.limiter import LATEST, DeadlineError, EndpointLimiter
 from bonwise.calls.rate_limits import RateLimits, Window, anthropic_limits, openai_limits
 from bonwise.errors import UsageError
+from bonwise.testing.script import Script
+from calls.held_time import run_held
+from calls.scripted_runs import in_memory, judged, pools, tally
 from calls.virtual_time import run_virtual
 
 SILENT = RateLimits()
@@ -529,3 +531,73 @@ def test_one_limiter_serves_one_loop_after_another():
 
     assert run_virtual(cut_short()).cancelled()
     run_virtual(whole())
+
+
+# A clock that stands still, or jumps far ahead.
+
+
+def jump(loop, ahead):
+    """Let a virtual clock jump; beyond 9e6 s asyncio's own timers no longer fall due on a clock that only jumps."""
+    loop.now += ahead
+
+
+def test_a_clock_that_stands_still_lets_no_deadline_hang():
+    """What a minute allows starts; all else is refused at once, because its time would never come."""
+
+    async def main():
+        limiter, refused = EndpointLimiter(requests_per_minute=60), 0
+        for _ in range(200):
+            try:
+                (await limiter.acquire(10, deadline=time() + 0.01)).settle(tokens=10, limits=SILENT, problem=None)
+            except DeadlineError:
+                refused += 1
+        return refused, time()
+
+    refused, now = run_held(main())
+    assert now == 0.0
+    assert 190 <= refused < 200
+
+
+@pytest.mark.parametrize("ahead", [61.0, 86_400.0, 4e6])
+def test_a_clock_that_jumps_ahead_is_worth_one_fresh_start(ahead):
+    """Calls in line go on, and a second after the jump no more have started than in the first second of all."""
+
+    async def main():
+        limiter, loop, starts = EndpointLimiter(requests_per_minute=60), asyncio.get_running_loop(), []
+
+        async def call():
+            lease = await limiter.acquire(10)
+            starts.append(loop.time())
+            lease.settle(tokens=10, limits=SILENT, problem=None)
+
+        loop.call_later(10.5, jump, loop, ahead)
+        await asyncio.gather(*[call() for _ in range(120)])
+        return starts
+
+    starts = run_virtual(main())
+    assert len(starts) == 120
+    before = sum(start < 10.5 for start in starts)
+    soon = sum(10.5 + ahead <= start < 11.5 + ahead for start in starts)
+    assert 0 < soon <= max(sum(start < 1.0 for start in starts), 1) + 1
+    assert before < 120
+
+
+@pytest.mark.parametrize("ahead", [60.0, 86_400.0, 4e6])
+def test_a_run_outlives_a_clock_that_jumps_ahead(tmp_path, monkeypatch, ahead):
+    """It ends, all is scored, and the same run again asks for nothing."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-scripted")
+    script = Script(latency=0.5)
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        loop.call_later(1.2, jump, loop, ahead)
+        connection = in_memory(script, timeout=50.0)
+        return await judged(pools(80), ledger=tmp_path, connection=connection, max_concurrency=8)
+
+    verdicts, engine = run_virtual(main())
+    counts = tally(verdicts)
+    assert counts == {"scored": 80}
+    assert engine.totals.bill.unknown >= script.counts.answers - counts["scored"]
+    verdicts, again = run_virtual(judged(pools(80), ledger=tmp_path, connection=in_memory(script)))
+    assert tally(verdicts) == {"scored": 80}
+    assert again.totals.bill.from_ledger == counts["scored"]

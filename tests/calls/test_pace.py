@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.calls.ask import TRANSIENT, AttemptError, Problem
-from bonwise.calls.limiter import EndpointLimiter
-from bonwise.calls.pace import Bucket
+from bonwise.calls.limiter import Bucket, EndpointLimiter
 from bonwise.calls.rate_limits import LONGEST_WAIT, RateLimits, Window, anthropic_limits, openai_limits, retry_after
 from bonwise.calls.retry import until_answered
 from bonwise.testing.script import Script

@@ -197,6 +197,30 @@ def test_a_clock_that_goes_back_frees_no_money(ledger, back):
     assert fits(ledger, limit, clock, 1.0)
 
 
+def test_a_clock_that_stands_still_frees_no_money(ledger):
+    """Twenty calls at the same moment spend the limit."""
+    clock, limit = Clock(), (1.0, "hour")
+    for _ in range(20):
+        asyncio.run(spend(ledger, limit, clock, 0.05))
+    assert not fits(ledger, limit, clock, 0.01)
+    assert spent(ledger)[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("ahead", [DAY + 60.0, 400 * DAY, 1e11])
+def test_a_clock_that_jumps_ahead_frees_each_dollar_once(ledger, ahead):
+    """The window that has passed is free; what is spent in the new one counts, also when the clock is put right."""
+    clock, limit = Clock(), (1.0, "day")
+    asyncio.run(spend(ledger, limit, clock, 1.0))
+    clock.now += ahead
+    assert fits(ledger, limit, clock, 1.0)
+    asyncio.run(spend(ledger, limit, clock, 1.0))
+    assert not fits(ledger, limit, clock, 0.01)
+    clock.now -= ahead
+    assert not fits(ledger, limit, clock, 0.01)
+    clock.now += ahead + DAY + 60.0
+    assert fits(ledger, limit, clock, 1.0)
+
+
 def test_windows_of_several_lengths_count_the_same_money(ledger):
     """Each limit sees all that was spent, and so does one that was set later."""
     clock = Clock()

@@ -18,7 +18,7 @@ from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.providers.clients import LARGEST
 from bonwise.calls.providers.protocol import Connection
-from bonwise.calls.providers.supplied import SuppliedClient, SuppliedModel
+from bonwise.calls.providers.supplied import SuppliedClient
 from bonwise.selection import run as control
 from bonwise.table.verdicts import Unscored
 from calls.dripping import DRIPS, dripping
@@ -80,8 +80,8 @@ def test_an_attempt_ends_although_bytes_come(what, tmp_path, any_transport):
 @pytest.mark.usefixtures("key")
 def test_a_client_of_the_users_that_waits_longer_is_given_its_time():
     """Its own time-out counts where it is above the usual one, and a shorter limit always does."""
-    slow = SuppliedModel("openai", "m", client=SuppliedClient(AsyncOpenAI(timeout=1800.0)))
-    usual = SuppliedModel("openai", "m", client=SuppliedClient(AsyncOpenAI(timeout=20.0)))
+    slow = Model("openai", "m", client=SuppliedClient(AsyncOpenAI(timeout=1800.0)))
+    usual = Model("openai", "m", client=SuppliedClient(AsyncOpenAI(timeout=20.0)))
     ends = {}
     for name, model, connection in (
         ("slow", slow, Connection()),

@@ -418,6 +418,19 @@ def test_an_input_is_never_part_of_a_script():
     assert inputs == set(re.findall(r"\$\{\{ inputs\.(\w+) \}\}", text))
 
 
+def test_every_action_is_pinned_by_its_commit():
+    """In the action and in the workflow that the page shows; the reader fills in the commit of this action alone."""
+    page = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    used = re.findall(r"uses: (\S+)@(\S+)(.*)", page + (ROOT / "action.yml").read_text("utf-8"))
+    assert {name for name, _, _ in used} == {f"actions/{one}" for one in ("checkout", "cache", "upload-artifact")} | {
+        "OWNER/bonwise"
+    }
+    for name, commit, version in used:
+        own = name == "OWNER/bonwise"
+        assert re.fullmatch("COMMIT" if own else "[0-9a-f]{40}", commit), name
+        assert own or re.fullmatch(r"  # v\d+\.\d+\.\d+", version), name
+
+
 # The pre-commit hook.
 
 

@@ -13,8 +13,7 @@ import openai
 import pytest
 
 from bonwise.calls.ask import Answer, Answers, Choice, Model, Request
-from bonwise.calls.ask_run import ignored
-from bonwise.calls.engine import Engine
+from bonwise.calls.engine import Engine, ignored
 from bonwise.calls.providers.protocol import Connection, http_library
 from bonwise.calls.tokens import expected_output_tokens
 from bonwise.errors import FileError, UsageError

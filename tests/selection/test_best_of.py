@@ -1,17 +1,29 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import copy
 import functools
 import inspect
+import itertools
 import json
 import pickle
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
 
 import pytest
 
+import bonwise as bw
 from bonwise.errors import CallError, JudgeError, UsageError
-from bonwise.selection.front import Kept, best_of
+from bonwise.selection.front import Kept, agenerate_best, best_of, generate_best
 from bonwise.selection.selection import Selection
+from calls.virtual_time import run_virtual
+from cli.served import served
 
 
 def length(_prompt, text):
@@ -41,7 +53,7 @@ def test_it_returns_the_best_answer_with_its_selection():
 
     answer = generate("p")
     assert (answer, isinstance(answer, str)) == ("bbb", True)
-    assert answer.selection.scores == (1.0, 3.0, 2.0)
+    assert sorted(answer.selection.scores) == [1.0, 2.0, 3.0]
     assert set(asked) == {"p"}
     assert (generate.__name__, generate.__doc__) == ("generate", "Write something.")
     assert json.dumps(answer) == '"bbb"'
@@ -182,26 +194,289 @@ def test_without_a_prompt_nothing_is_generated():
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_errors_of_the_generator_are_its_own(asynchronous):
-    """What the function raises comes through as it is, and what runs beside it is cancelled."""
-    cancelled = []
-    turns = iter(range(9))
-
-    async def later(_prompt):
-        try:
-            await asyncio.sleep(1000 * next(turns))
-        except asyncio.CancelledError:
-            cancelled.append(1)
-            raise
-        raise ZeroDivisionError("mine")
+def test_a_draw_that_fails_costs_no_other(asynchronous):
+    """What was paid is chosen from; where all draws fail there is one error, with each cause counted."""
+    left = ["a", ValueError("busy"), "bbb", 7, *[ValueError("busy")] * 2, KeyError("k"), StopIteration()]
+    numbers = iter(range(8))
 
     def now(_prompt):
-        raise ZeroDivisionError("mine")
+        found = left[next(numbers)]
+        if isinstance(found, Exception):
+            raise found
+        return found
 
-    generate = best_of(3, length)(later if asynchronous else now)
-    with pytest.raises(ZeroDivisionError, match="mine"):
-        asyncio.run(generate("p")) if asynchronous else generate("p")
-    assert len(cancelled) == (2 if asynchronous else 0)
+    async def later(prompt):
+        await asyncio.sleep(0)
+        return now(prompt)
+
+    generate = best_of(4, length)(later if asynchronous else now)
+    select = (lambda: asyncio.run(generate.aselect("p"))) if asynchronous else (lambda: generate.select("p"))
+    pick = select()
+    generated = pick.generated
+    assert (pick.best, sorted(pick.scores)) == ("bbb", [1.0, 3.0])
+    assert (generated.drawn, generated.failed, generated.late, generated.cancelled) == (2, 2, 0, 0)
+    assert sorted(one.partition(":")[0] for one in generated.failures) == ["UsageError", "ValueError"]
+    with pytest.raises(CallError, match=r"no draw gave an answer: ValueError: busy \(2 of 4\); ") as caught:
+        select()
+    assert re.search(r"KeyError: 'k' \(1 of 4\)", caught.value.message)
+    assert isinstance(caught.value.__cause__, Exception)
+
+
+class Slow:
+    """A generator whose draws take each its own seconds, and gives as many letters as its number."""
+
+    def __init__(self, *seconds):
+        self.seconds, self.begun, self.ended = seconds, 0, []
+
+    async def __call__(self, _prompt):
+        """Take the seconds of the next draw."""
+        at = self.begun
+        self.begun += 1
+        try:
+            await asyncio.sleep(self.seconds[at])
+        finally:
+            self.ended.append(at)
+        return "x" * (at + 1)
+
+
+async def scored(_prompt, text):
+    """Score by length, in a tenth of a second."""
+    await asyncio.sleep(0.1)
+    return len(text)
+
+
+class Together:
+    """A judge of all texts at once, in a tenth of a second."""
+
+    name, version = "together", "1"
+
+    async def judge(self, _prompt, texts):
+        """Score by length."""
+        await asyncio.sleep(0.1)
+        return [bw.Score(len(text)) for text in texts]
+
+
+def timed(judge, seconds, **settings):
+    """Draw on virtual time; return the selection, the seconds it took, and the draws."""
+    slow = Slow(*seconds)
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        pick = await agenerate_best(slow, "p", n=len(seconds), judge=judge, **settings)
+        return pick, round(loop.time() - begun, 6)
+
+    return *run_virtual(main()), slow
+
+
+@pytest.mark.parametrize(
+    ("judge", "seconds", "settings", "scores", "took", "counts"),
+    [
+        (scored, (0.3, 0.3, 0.3, 0.3), {"deadline": 2.0}, (1, 2, 3, 4), 0.4, (4, 0, 0)),
+        (scored, (0.3, 0.1, 9, 9), {"deadline": 0.5}, (1, 2), 0.5, (2, 2, 0)),
+        (scored, (0.3, 0.1, 0.45, 9), {"deadline": 0.5}, (1, 2, None), 0.5, (3, 1, 0)),
+        (scored, (0.2, 9, 9, 9), {"deadline": 0.5}, (None,), 0.5, (1, 3, 0)),
+        (Together(), (0.1, 0.2, 0.3, 9), {"deadline": 0.5}, (1, 2), 0.35, (2, 2, 0)),
+        (Together(), (0.1, 0.2, 0.2, 0.2), {"deadline": 2.0}, (1, 2, 3, 4), 0.3, (4, 0, 0)),
+        (Together(), (0.1, 0.35, 9, 9), {"deadline": 0.5}, (1, 2), 0.45, (2, 2, 0)),
+        (scored, (0.1, 0.2, 0.32, 9), {"stop_at": 2}, (1, 2), 0.3, (2, 0, 2)),
+        (scored, (0.1, 0.2, 0.25, 9), {"stop_at": 2}, (1, 2, None), 0.3, (3, 0, 1)),
+        (scored, (9, 0.2, 9, 9), {"stop_at": 2}, (2,), 0.3, (1, 0, 3)),
+        (scored, (0.1, 0.2, 0.3, 9), {"stop_at": 99, "deadline": 0.5}, (1, 2, 3), 0.5, (3, 1, 0)),
+        (scored, (0.1, 0.2, 0.3, 0.4), {"stop_at": 99}, (1, 2, 3, 4), 0.5, (4, 0, 0)),
+        (scored, (0.1, 0.2), {"stop_at": 2}, (1, 2), 0.3, (2, 0, 0)),
+    ],
+)
+def test_one_deadline_for_drawing_and_judging(judge, seconds, settings, scores, took, counts):
+    """What is there is judged, late draws are dropped, and the answer comes in time."""
+    pick, lasted, slow = timed(judge, seconds, **settings)
+    assert (pick.scores, lasted) == (scores, took)
+    assert (pick.generated.drawn, pick.generated.late, pick.generated.cancelled) == counts
+    assert pick.latency == pytest.approx(took)
+    assert sorted(slow.ended) == list(range(len(seconds)))
+    assert ("stop_at" in pick.stopped) == ("stop_at" in settings and settings["stop_at"] == 2)
+
+
+@pytest.mark.parametrize("on_failure", ["raise", "first", "random"])
+def test_where_nothing_is_there_in_time(on_failure):
+    """Without an answer there is nothing to pick by any rule; with unjudged ones `on_failure` decides."""
+    with pytest.raises(CallError, match=r"no answer within 0\.5 s: 4 of 4 draws were under way") as caught:
+        timed(scored, (1.5, 1.5, 1.5, 1.5), deadline=0.5, on_failure=on_failure)
+    assert caught.value.hint == "allow more time"
+    if on_failure == "raise":
+        with pytest.raises(CallError, match=r"no answer within 0\.5 s"):
+            timed(scored, (0.45, 0.45), deadline=0.5, on_failure=on_failure)
+    else:
+        pick, lasted, _ = timed(scored, (0.45, 0.45), deadline=0.5, on_failure=on_failure)
+        assert (pick.decided_by, lasted, pick.generated.drawn) == (on_failure, 0.5, 2)
+
+
+@pytest.mark.parametrize(
+    ("judge", "settings"),
+    [
+        (Together(), {}),
+        (bw.Pairwise("openai/m"), {}),
+        (bw.FunctionJudge(lambda _, texts: map(len, texts), batch=True), {}),
+        (length, {"strategy": bw.Resample(draws=2)}),
+        (length, {"router": bw.Router(strong=length, signal="interval_width", share=0.5)}),
+    ],
+    ids=["together", "pairs", "batch", "redraws", "router"],
+)
+def test_stop_at_needs_scores_of_single_answers(judge, settings):
+    """Where the score of one answer alone does not decide, it is refused, before anything is drawn."""
+    with pytest.raises(UsageError, match="stop_at needs a judge that scores each answer alone"):
+        best_of(2, judge, stop_at=1, **settings)
+
+
+def test_a_caller_that_gives_up_ends_its_draws():
+    """They have ended when it goes on."""
+    slow = Slow(60, 60)
+
+    async def impatient():
+        async with asyncio.timeout(0.5):
+            await agenerate_best(slow, "p", n=2, judge=length, deadline=9)
+
+    with pytest.raises(TimeoutError):
+        run_virtual(impatient())
+    assert sorted(slow.ended) == [0, 1]
+
+
+CALLER = contextvars.ContextVar("who asks", default="nobody")
+
+
+@pytest.mark.parametrize("within_a_loop", [False, True])
+def test_threads_draw_side_by_side(within_a_loop):
+    """Each sees the context of the caller, also of one in a running loop, and waits for no other."""
+    together = threading.Barrier(4, timeout=30)
+
+    def generate(prompt):
+        together.wait()
+        return prompt + CALLER.get()
+
+    async def main():
+        return generate_best(generate, "p", n=4, judge=length, deadline=30)
+
+    token = CALLER.set("me")
+    pick = asyncio.run(main()) if within_a_loop else generate_best(generate, "p", n=4, judge=length)
+    CALLER.reset(token)
+    assert (pick.best, pick.decided_by, pick.generated.drawn) == ("pme", "same text", 4)
+
+
+def test_threads_that_never_end_hold_nothing_up():
+    """Neither the answer nor the end of the process; a score ends drawing as well as a deadline."""
+    code = (
+        "import threading, time, bonwise as bw\n"
+        "drafts = iter(['aa', 'b'])\n"
+        "def write(prompt):\n"
+        "    draft = next(drafts, None)\n"
+        "    return draft or threading.Event().wait()\n"
+        "for settings in ({'deadline': 3.0}, {'stop_at': 2}):\n"
+        "    drafts = iter(['aa', 'b'])\n"
+        "    pick = bw.generate_best(write, 'p', n=4, judge=lambda prompt, text: len(text), **settings)\n"
+        "    print(pick.best, pick.generated.late, pick.generated.cancelled > 1)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.splitlines() == ["aa 2 False", "aa 0 True"]
+
+
+def test_an_interrupt_ends_the_waiting():
+    """A key that is pressed while threads draw reaches the caller at once."""
+    waiting = threading.Event()
+
+    def press():
+        waiting.wait(30)
+        signal.raise_signal(signal.SIGINT)
+
+    def generate(_prompt):
+        waiting.set()
+        return held.wait(60) and "a"
+
+    held, presser = threading.Event(), threading.Thread(target=press)
+    presser.start()
+    with pytest.raises(KeyboardInterrupt):
+        generate_best(generate, "p", n=2, judge=length)
+    held.set()
+    presser.join()
+
+
+def test_what_yields_is_refused():
+    """In one sentence, when it is decorated."""
+
+    def parts(_prompt):
+        yield "a"
+
+    async def aparts(_prompt):
+        yield "a"
+
+    for one in (parts, aparts):
+        with pytest.raises(UsageError, match="yields parts, and only a whole answer can be judged"):
+            best_of(2, length)(one)
+    with pytest.raises(UsageError, match="int is not a function"):
+        best_of(2, length)(3)
+
+
+def test_a_function_that_hides_what_is_to_be_awaited():
+    """Asynchronous code awaits what a plain function returns; synchronous code says what to call instead."""
+
+    async def later(prompt):
+        return prompt
+
+    pick = asyncio.run(agenerate_best(lambda prompt: later(f"{prompt}"), "p", n=2, judge=length))
+    assert (pick.best, pick.generated.drawn) == ("p", 2)
+    with pytest.raises(CallError, match=r"returned something to be awaited \(await aselect\(\) or agenerate_best"):
+        generate_best(lambda prompt: later(f"{prompt}"), "p", n=2, judge=length)
+    with pytest.raises(UsageError, match="agenerate_best"):
+        generate_best(later, "p", n=2, judge=length)
+
+
+def test_money_of_draws(monkeypatch, tmp_path):
+    """What draws ask of models through bonwise is billed to them, and apart from judging."""
+    with served(monkeypatch, tmp_path):
+        inner, numbers = bw.Pointwise("openai/m"), itertools.count()
+
+        def generate(prompt):
+            return bw.select(f"{prompt} {next(numbers)}", ["red", "scarlet"], judge=inner).best[:0] + "red"
+
+        pick = generate_best(generate, "p", n=3, judge=bw.Pointwise("openai/m"), deadline=60)
+        stopped = generate_best(lambda prompt: prompt, "p", n=1, judge=bw.Pointwise("openai/m"), stop_at=-1)
+        alike = generate_best(lambda prompt: prompt, "p", n=3, judge=bw.Pointwise("openai/m"), stop_at=1e9)
+    assert pick.generated.bill.calls == 6
+    assert pick.generated.bill.cost > 0
+    assert pick.calls == 0
+    assert (stopped.calls, stopped.decided_by, stopped.scores[0] is None) == (1, "score", False)
+    assert (alike.calls, alike.decided_by, alike.generated.bill.calls) == (1, "same text", 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seconds", "deadline", "bound", "drawn"),
+    [
+        ((0.3,) * 4, None, 0.45, 4),
+        ((0.3,) * 4, 2.0, 0.45, 4),
+        ((0.3, 0.3, 0.3, -1), 2.0, 0.45, 3),
+        ((1.5,) * 4, 0.5, 0.6, 0),
+    ],
+)
+def test_in_real_time(seconds, deadline, bound, drawn):
+    """Four threads of .3 s take no more than .45; one that fails leaves three; by .6 s .5 s are over."""
+    left = iter(seconds)
+
+    @best_of(n=4, judge=length, deadline=deadline)
+    def write(_prompt):
+        """Take a while."""
+        time.sleep(next(left))
+        return "answer"
+
+    begun = time.perf_counter()
+    try:
+        generated = write.select("Name a colour").generated.drawn
+    except CallError as error:
+        generated = 0
+        assert "4 of 4 draws were under way" in error.message  # noqa: PT017 - it is one of two outcomes
+    lasted = time.perf_counter() - begun
+    print(f"{seconds} s, deadline {deadline}: {generated} answers in {lasted:.3f} s")  # noqa: T201
+    assert generated == drawn
+    assert lasted <= bound
 
 
 def test_where_nothing_can_be_chosen():
@@ -247,4 +522,16 @@ def test_it_closes():
     asyncio.run(asynchronous.aclose())
     with pytest.raises(UsageError, match="closed"):
         asyncio.run(asynchronous("p"))
-    assert not inspect.iscoroutinefunction(asynchronous)
+    awaited = getattr(inspect, "markcoroutinefunction", None) is None or inspect.iscoroutinefunction(asynchronous)
+    assert awaited
+    assert asyncio.iscoroutinefunction(asynchronous)
+    assert not asyncio.iscoroutinefunction(generate)
+
+
+@pytest.mark.slow
+def test_what_a_type_checker_sees():
+    """A decorated function has its own parameters and return type; a setting of the wrong type is an error."""
+    pytest.importorskip("mypy")
+    root, line = Path(__file__).parents[2], ["-m", "mypy", "--strict", "tests/selection/best_of_types.py"]
+    done = subprocess.run([sys.executable, *line], capture_output=True, text=True, check=False, cwd=root)
+    assert (done.returncode, done.stdout.partition(":")[0]) == (0, "Success"), done.stdout

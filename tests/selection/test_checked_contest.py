@@ -15,7 +15,7 @@ from bonwise.errors import JudgeError, UsageError
 from bonwise.judges.calling import as_judge
 from bonwise.judges.local import from_name
 from bonwise.routing.control import FirstPass, Route
-from bonwise.selection.checked_contest import CheckedContest, consulted, most_calls_of
+from bonwise.selection.contest_run import CheckedContest, consulted, most_calls_of
 from bonwise.selection.draws import kept_verdict
 from bonwise.selection.protocol import Draw, Entrants, Match, Standing
 from bonwise.selection.strategies.scores import Resample

@@ -18,7 +18,7 @@ from bonwise.calls.estimate import estimate
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.prices import Prices
 from bonwise.errors import InputError, UsageError
-from bonwise.judges.calling import asked
+from bonwise.judges.judging import asked
 from bonwise.testing.script import Script
 from calls.scripted_runs import in_memory
 from selection.services import asking, by_worth

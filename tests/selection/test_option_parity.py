@@ -96,6 +96,8 @@ DOORS = {
     "select_many": lambda **given: list(bw.select_many([POOL], judge=ASKING, **given)),
     "aselect_many": lambda **given: asyncio.run(_all(bw.aselect_many([POOL], judge=ASKING, **given))),
     "best_of": lambda **given: bw.best_of(2, ASKING, **given)(lambda prompt: prompt)("Name a colour"),
+    "generate_best": lambda **given: bw.generate_best(str, "p", n=2, judge=ASKING, **given),
+    "agenerate_best": lambda **given: asyncio.run(bw.agenerate_best(str, "p", n=2, judge=ASKING, **given)),
     "judge": _judge,
     "ajudge": _ajudge,
 }
@@ -139,7 +141,7 @@ def test_signatures_show_each_option_with_its_default(door):
     assert not any(one.kind is one.VAR_KEYWORD for one in shown.values())
 
 
-@pytest.mark.parametrize("door", ["Selector", "select", "select_many", "best_of", "judge"])
+@pytest.mark.parametrize("door", ["Selector", "select", "select_many", "best_of", "generate_best", "judge"])
 def test_documentation_says_what_each_option_means(door):
     """In the words of its declaration, but for what `judge` says of a question where others speak of a pool."""
     text = " ".join(getattr(bw, door).__doc__.split())

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import struct
+import subprocess
+import sys
 from decimal import Decimal
 
 import pyarrow as pa
@@ -125,6 +128,72 @@ def test_a_limit_is_said_and_can_be_raised(tmp_path, monkeypatch, what):
     assert f"BONWISE_{variable}" in str(refused.value)
     monkeypatch.setenv(f"BONWISE_{variable}", str(10**10))
     assert f"BONWISE_{variable}" not in (_refusal(ScoreTable.read, path) or "")
+
+
+def _text(values, *, long=False):
+    """Return bytes that pass for text."""
+    held = pa.array(values, pa.large_binary() if long else pa.binary())
+    return pa.Array.from_buffers(pa.large_string() if long else pa.string(), len(values), held.buffers())
+
+
+OTHER = [b"\xff\xfe" + bytes([at // 4]) for at in range(ROWS)]
+OTHER_TEXT = {
+    "text": _text(OTHER),
+    "long text": _text(OTHER, long=True),
+    "a list": pa.ListArray.from_arrays(pa.array(range(ROWS + 1), pa.int32()), _text(OTHER)),
+    "a struct": pa.StructArray.from_arrays([_text(OTHER)], ["x"]),
+    "a dictionary": pa.DictionaryArray.from_arrays(pa.array([0] * ROWS, pa.int32()), _text(OTHER[:1])),
+    "the last cell": _text([b"a"] * (ROWS - 1) + [b"\xc3"]),
+}
+
+
+@pytest.mark.parametrize("role", ["prompt_id", "candidate", "extra"])
+@pytest.mark.parametrize("kind", OTHER_TEXT)
+@pytest.mark.parametrize("stored", [True, False], ids=["each text once", "each cell"])
+def test_text_that_is_not_utf_8_is_refused_by_its_column(tmp_path, kind, role, stored):
+    """By the reader and by the doctor, in one sentence."""
+    path = tmp_path / "s.parquet"
+    parquet.write_table(pa.table({**PLAIN, role: OTHER_TEXT[kind]}), path, use_dictionary=stored)
+    for call in (ScoreTable.read, doctor):
+        assert _refusal(call, path) == f"{path}: '{role}' is not UTF-8 (write its text as UTF-8)"
+
+
+def nested(levels, repetition):
+    """Return a Parquet file without rows, of one column in so many groups; no library writes such a footer."""
+
+    def number(value):
+        coded = b""
+        while value > 127:
+            coded, value = coded + bytes([value & 127 | 128]), value >> 7
+        return coded + bytes([value])
+
+    root = b"\x48\x01s\x15\x02\x00"  # name s, one child
+    group = b"\x35" + number(2 * repetition) + b"\x18\x01g\x15\x02\x00"
+    leaf = b"\x15\x02\x25\x02\x18\x01x\x00"  # an optional whole number x
+    schema = b"\xfc" + number(levels + 2) + root + group * levels + leaf
+    footer = b"\x15\x02\x19" + schema + b"\x16\x00\x19\x0c\x00"  # version 1, schema, no rows, no groups of rows
+    return b"PAR1" + footer + struct.pack("<I", len(footer)) + b"PAR1"
+
+
+DEPTHS = [30, 1_000, 9_000, 50_000, 1_000_000]
+
+
+def test_a_schema_of_any_depth_is_refused(tmp_path):
+    """In a process of its own: a decoder that follows it takes the interpreter down."""
+    files = [(levels, tmp_path / f"{levels}-{kind}.parquet", kind) for levels in DEPTHS for kind in range(3)]
+    for levels, path, kind in files:
+        path.write_bytes(nested(levels, kind))
+    words = [[command, str(path)] for _, path, _ in files for command in ("audit", "doctor")]
+    code = f"from bonwise.cli.entry import run\nfor words in {words!r}: print(run(words), flush=True)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert ended.stdout.split() == ["2"] * len(words)
+    lines = ended.stderr.splitlines()
+    assert len(lines) == len(words)
+    for (command, path), line in zip(words, lines, strict=True):
+        shallow = "no rows (check that whatever wrote it has finished)"
+        deep = "columns nested too deep, or too many row groups (write columns of plain values)"
+        assert line == f"bonwise: {path}: {shallow if '/30-' in path else deep}", command
 
 
 def test_eight_million_rows_of_a_dictionary_are_refused_at_once(tmp_path):

@@ -43,7 +43,7 @@ def recovery_bounds(
     ``J - R = w (t/a - (t + m)/K)`` and ``M - R = w (1 - (t + m)/K)``, linear in t and m: only the corners count.
     """
     vertices = _vertices(missing, label_range[1] - label_range[0])
-    least, most = (extreme_corners(gain, possible, *vertices, sign=sign)[0] for sign in (-1.0, 1.0))
+    (least, _), (most, _) = extreme_corners(gain, possible, *vertices)
     return least, most
 
 
@@ -58,12 +58,19 @@ def _vertices(missing: Unlabelled, width: float) -> tuple[Floats, Floats]:
 
 
 def extreme_corners(
-    gain: float, possible: float, gains: Floats, possibles: Floats, *, sign: float
-) -> tuple[float, _Ints]:
-    """Minimise or maximise (gain + sum of gains) / (possible + sum of possibles) by Dinkelbach's iteration.
+    gain: float, possible: float, gains: Floats, possibles: Floats
+) -> tuple[tuple[float, _Ints], tuple[float, _Ints]]:
+    """Minimise and maximise (gain + sum of gains) / (possible + sum of possibles) by Dinkelbach's iteration.
 
     Gains and possibles are (corners, prompts); the corner of each prompt is returned too. 0 where none is possible.
     """
+    least, most = (_extreme_corner(gain, possible, gains, possibles, sign) for sign in (-1.0, 1.0))
+    return least, most
+
+
+def _extreme_corner(
+    gain: float, possible: float, gains: Floats, possibles: Floats, sign: float
+) -> tuple[float, _Ints]:
     prompts = np.arange(gains.shape[1])
     choice = possibles.argmax(axis=0)
     if possible + float(possibles[choice, prompts].sum()) <= 0:

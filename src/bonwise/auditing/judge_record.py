@@ -49,9 +49,9 @@ class JudgeMetrics:
     """The metrics of one judge."""
 
     metrics: Mapping[str, estimand.Estimate] = field(repr=False)
-    use: result_labels.SampleUse | None = None
-    """How a sample of labels was used: effective sample size, outcome model and what further judges bring. None where
-    the labels are no sample.
+    use: Mapping[str, Any] = field(default_factory=dict)
+    """How a sample of labels was used, as fields of `bonwise.auditing.result_labels.Sampling`; empty where the labels
+    are no sample.
     """
     cells: unlabelled.CellLabels | None = field(default=None, repr=False)
     """Where candidates are labelled one by one: their labels."""
@@ -73,7 +73,7 @@ class JudgeMetrics:
             how=drawn.words,
             drawn_without_labels=drawn.lacking,
             labelled_not_drawn=drawn.not_drawn,
-            **({} if self.use is None else self.use.given_values()),
+            **self.use,
         )
 
 

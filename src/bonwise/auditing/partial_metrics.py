@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from bonwise.auditing.cell_figures import cell_figures
 from bonwise.auditing.judge_record import JudgeMetrics, by_unit, judge_only, panel_influences, panel_level_bias
 from bonwise.auditing.label_interval import Influence, fieller, influence, student, where_labels_carry
 from bonwise.auditing.labelling import Labelling
-from bonwise.auditing.result_labels import OutcomeModelUsed, SampleUse
+from bonwise.auditing.result_labels import OutcomeModelUsed
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.errors import UsageError
 from bonwise.stats import catalog, clusters, estimation, jackknife, laws, no_gain
@@ -352,14 +353,14 @@ def sampled_metrics(
     weights = sample.weights[sample.labelled]
     influences = panel_influences(known, sums, weights)
     found: dict[str, Estimate] = {}
-    use = SampleUse(ess=sample.ess)
+    use: Mapping[str, Any] = {"ess": sample.ess}
     if labelling.method == "aipw":
         features = label_features.label_features(panel.scores, panel.sizes, list(further.values()), panel.ranked)
         model = settings.outcome_model
         partial = partial_estimates(sums, features, sample, rule, model=model, seed=settings.seed)
         found |= partial.metrics
         influences = by_unit(panel, partial.influences)
-        use = _with_model(sample.ess, partial, list(further))
+        use = {**use, **_with_model(partial, list(further))}
     others = [e for e in catalog.ESTIMANDS if e.on_labels and e.name not in found]
     found |= weighted_metrics.weighted_estimates(others, sums, sample, rule.keep(sample.labelled))
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
@@ -368,14 +369,13 @@ def sampled_metrics(
     return JudgeMetrics({name: found[name] for name in order}, use, influences=influences)
 
 
-def _with_model(ess: float, partial: PartialEstimates, further: list[str]) -> SampleUse:
+def _with_model(partial: PartialEstimates, further: list[str]) -> Mapping[str, Any]:
     fit, model = partial.fit, partial.fit.choice
-    return SampleUse(
-        ess=ess,
-        model=OutcomeModelUsed(name=model.name, covariates=list(model.covariates), reason=model.reason),
-        share_explained=fit.share_explained,
-        tuning=fit.tuning,
-        further_judges=further,
-        narrowed=partial.narrowed,
-        notes=list(partial.notes),
-    )
+    return {
+        "model": OutcomeModelUsed(name=model.name, covariates=list(model.covariates), reason=model.reason),
+        "share_explained": fit.share_explained,
+        "tuning": fit.tuning,
+        "further_judges": further,
+        "narrowed": partial.narrowed,
+        "notes": list(partial.notes),
+    }

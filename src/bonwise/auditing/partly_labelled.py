@@ -22,6 +22,7 @@ __all__ = ["MissingLabels", "corner_labels", "said_of_missing", "spanning"]
 _NAMES = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "hit_rate", "top1_accuracy")
 
 _OF_PICKS = {e.name: e for e in catalog.ESTIMANDS if e.name in _NAMES}
+_MEANS = [e for e in _OF_PICKS.values() if e.parts is None]
 _GAINS = ("gain", "recovery")
 
 
@@ -44,7 +45,8 @@ class MissingLabels:
 
     def __getitem__(self, name: str) -> tuple[Estimate, Estimate]:
         if name not in self._estimates:
-            low, high = (self._estimate(_OF_PICKS[name], sign) for sign in (-1.0, 1.0))
+            e = _OF_PICKS[name]
+            low, high = (self._estimate(e, corner) for corner in self._extremes(e))
             self._estimates[name] = low, high
         return self._estimates[name]
 
@@ -55,21 +57,36 @@ class MissingLabels:
     @cached_property
     def bounds(self) -> dict[str, tuple[float, float]]:
         """The smallest and the greatest figure of each metric that is defined at both."""
-        ends = {name: (self._value(e, -1.0), self._value(e, 1.0)) for name, e in _OF_PICKS.items()}
+        ends = {name: self._values(e) for name, e in _OF_PICKS.items()}
         known = all(estimate.estimate is not None for estimate in self["recovery"])
         return {name: both for name, both in ends.items() if known or name != "recovery"}
 
-    def _value(self, e: Estimand, sign: float) -> float:
-        corner = _extreme(e, self._known, self._at_corners, sign)
-        filled = self._at_corners[:, corner, np.arange(len(corner))]
-        return float(e.of(Sums(*(self._known.sum(axis=1) + filled.sum(axis=1)))))
+    @cached_property
+    def _means(self) -> Mapping[str, Floats]:
+        """Metrics that are means over prompts, (corners, prompts) each."""
+        means = catalog.functional_of(_MEANS)(Sums(*self._at_corners))
+        return {e.name: mean for e, mean in zip(_MEANS, means, strict=True)}
 
-    def _estimate(self, e: Estimand, sign: float) -> Estimate:
-        labels = self._panel.labels.copy()
-        corner = np.repeat(_extreme(e, self._known, self._at_corners, sign), self._some.sizes)
-        labels[self._cells] = self._corners[corner, np.arange(len(corner))]
-        filled = replace(self._panel, labels=labels)
-        sums = filled.sums()
+    def _extremes(self, e: Estimand) -> tuple[cell_table.Ints, cell_table.Ints]:
+        """Return the corners of the prompts that make a metric smallest, and those that make it greatest."""
+        if e.parts is None:
+            mean = self._means[e.name]
+            return (-mean).argmax(axis=0), mean.argmax(axis=0)
+        (gain, possible), (gains, possibles) = e.parts(Sums(*self._known)), e.parts(Sums(*self._at_corners))
+        (_, least), (_, most) = bounds.extreme_corners(float(gain.sum()), float(possible.sum()), gains, possibles)
+        return least, most
+
+    def _values(self, e: Estimand) -> tuple[float, float]:
+        prompts = np.arange(len(self._some.sizes))
+        filled = [self._at_corners[:, corner, prompts].sum(axis=1) for corner in self._extremes(e)]
+        low, high = e.of(Sums(*(self._known.sum(axis=1)[:, None] + np.stack(filled, axis=1))))
+        return float(low), float(high)
+
+    def _estimate(self, e: Estimand, corner: cell_table.Ints) -> Estimate:
+        panel, labels, owner = self._panel, self._panel.labels.copy(), np.repeat(corner, self._some.sizes)
+        labels[self._cells] = self._corners[owner, np.arange(len(owner))]
+        filled = replace(panel, labels=labels)
+        sums = prompt_sums(panel.scores, labels, panel.sizes, panel.ranked)
         if e.name not in _GAINS:
             return estimation.estimate([e], sums, self._rule)[e.name]
         gains = estimation.estimate([_OF_PICKS[name] for name in _GAINS], sums, self._rule)
@@ -125,12 +142,3 @@ def _range(panel: Panel) -> tuple[float, float]:
     """Return the range of the labels: 0 to 1 where all lie in it or a scale is declared, else of those there are."""
     ends = label_range(panel.labels)
     return ends if np.isfinite(ends).all() else (float(np.nanmin(panel.labels)), float(np.nanmax(panel.labels)))
-
-
-def _extreme(e: Estimand, known: Floats, sums: Floats, sign: float) -> cell_table.Ints:
-    """Return the corner of each prompt that makes a metric smallest, or greatest."""
-    if e.parts is None:
-        corner: cell_table.Ints = (sign * e.of(Sums(*sums))).argmax(axis=0)
-        return corner
-    (gain, possible), (gains, possibles) = e.parts(Sums(*known)), e.parts(Sums(*sums))
-    return bounds.extreme_corners(float(gain.sum()), float(possible.sum()), gains, possibles, sign=sign)[1]

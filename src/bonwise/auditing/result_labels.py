@@ -22,7 +22,6 @@ __all__ = [
     "OutcomeModelUsed",
     "PoolsByLabelsRecord",
     "PromptClusters",
-    "SampleUse",
     "Sampling",
 ]
 
@@ -252,23 +251,6 @@ class OutcomeModelUsed(Record):
     """What it learns from."""
     reason: str
     """Why this one."""
-
-
-class SampleUse(Record):
-    """How a sample of labels was used."""
-
-    ess: NonNegative
-    """Effective sample size."""
-    model: OutcomeModelUsed | None = None
-    share_explained: Number | None = None
-    """Of the variance of the labels, by the model."""
-    tuning: Number | None = None
-    """Share of the model that was used, from 0 (labels alone) to 1."""
-    further_judges: list[str] | None = None
-    """Judges of the table that serve as covariates."""
-    narrowed: Number | None = None
-    """Share by which these narrow the interval of recovery; below 0 they widen it."""
-    notes: list[str] | None = None
 
 
 class Sampling(Record):

@@ -18,7 +18,7 @@ from bonwise.report.table_facts import label_words, labels_left_out, table_facts
 from bonwise.studies.view import BesideAudit
 from bonwise.table.facts import PicksMade
 
-__all__ = ["describe", "describe_with", "facts", "in_short", "of_the_table", "title"]
+__all__ = ["describe", "describe_in_short", "describe_with", "facts", "of_the_table", "title"]
 
 _TARGETS = {"best-of-n": "picking the best of a prompt's candidates", "system": "comparing systems on averages"}
 
@@ -181,8 +181,12 @@ _MOST_SAID = 3
 _REASONS = 5
 
 
-def in_short(document: Audit) -> Iterator[Block]:
-    """Yield the short form: counts, dropped prompts and warnings stay, in one line each."""
+def describe_in_short(document: Audit) -> Part:
+    """Return the short form: counts, dropped prompts and warnings stay, in one line each."""
+    return Part(title(document.settings), list(_in_short(document)))
+
+
+def _in_short(document: Audit) -> Iterator[Block]:
     settings = document.settings
     yield from of_the_table(document)
     if document.several:
@@ -345,7 +349,7 @@ def describe_with(
             exhibits.prompts, several=document.several, reference=settings.reference, more=more
         )
     blocks.append(limits("audit", "long", settings.reference))
-    return Part(title(settings), blocks, in_short=list(in_short(document)))
+    return Part(title(settings), blocks)
 
 
 def _verdict_alone(document: Audit, exhibits: result_exhibits.Exhibits | None, then: Sequence[Said]) -> Part:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bonwise.auditing import result, result_labels
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
-from bonwise.printable import printable
+from bonwise.printable import all_printable, printable
 from bonwise.report import numbers
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
 from bonwise.table.facts import DroppedPrompt
@@ -468,7 +468,7 @@ def _by_reason(dropped: Sequence[DroppedPrompt]) -> list[tuple[str, list[str]]]:
 
 
 def _such_as(prompts: Sequence[str], most: int) -> str:
-    shown = ", ".join(printable(one, longest=_LONGEST) for one in prompts[:most])
+    shown = ", ".join(all_printable(prompts[:most], longest=_LONGEST))
     return f"{shown}{', ...' if len(prompts) > most else ''}"
 
 

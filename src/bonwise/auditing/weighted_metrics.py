@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.auditing.label_interval import where_labels_carry
-from bonwise.stats import clusters, estimand, jackknife, laws
-from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate, minus, one_estimate, without_wild
+from bonwise.stats import catalog, clusters, estimand, jackknife, laws
+from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate, one_estimate, without_wild
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import Floats, Sums
 
@@ -126,7 +126,7 @@ def weighted_estimates(
     0.625
     """
     matched = _weighted([sums], sample, rule)
-    found = _estimate(estimands, [e.of for e in estimands], matched)
+    found = _estimate(estimands, matched)
     found = without_wild(estimands, found, lambda below: [found[below.name]])
     return _beside(found, estimate(estimands, sums, rule), sample)
 
@@ -135,10 +135,10 @@ def weighted_difference(
     estimands: Sequence[estimand.Estimand], first: Floats, second: Floats, sample: LabelSample, rule: IntervalRule
 ) -> dict[str, estimand.Estimate]:
     """Estimate metric differences, first judge minus second, from the sums of the same labelled prompts."""
-    found = _estimate(estimands, [minus(e) for e in estimands], _weighted([first, second], sample, rule))
+    found = _estimate(estimands, _weighted([first, second], sample, rule))
 
     def alone(below: estimand.Estimand) -> list[estimand.Estimate]:
-        return [_estimate([below], [below.of], _weighted([one], sample, rule))[below.name] for one in (first, second)]
+        return [_estimate([below], _weighted([one], sample, rule))[below.name] for one in (first, second)]
 
     found = without_wild(estimands, found, alone)
     return _beside(found, difference(estimands, first, second, rule), sample)
@@ -212,12 +212,8 @@ def _weighted(matrices: list[Floats], sample: LabelSample, rule: IntervalRule) -
     return _WeightedSums(matrices, rule, label_strata(sample))
 
 
-def _estimate(
-    estimands: Sequence[estimand.Estimand], functions: Sequence[Callable[..., Floats]], matched: _WeightedSums
-) -> dict[str, estimand.Estimate]:
-    def functional(*totals: Sums) -> Floats:
-        return np.stack([f(*totals) for f in functions])
-
+def _estimate(estimands: Sequence[estimand.Estimand], matched: _WeightedSums) -> dict[str, estimand.Estimate]:
+    functional = catalog.functional_of(estimands)
     if matched.rule.clusters is not None:
         rows = zip(estimands, *jackknife.jackknife(functional, matched.units), strict=True)
         return {

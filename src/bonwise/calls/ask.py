@@ -7,14 +7,19 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bonwise.calls.bill import Bill, PartialUsage, Usage
 from bonwise.errors import UsageError
 from bonwise.table import checks, verdicts
 
+if TYPE_CHECKING:
+    from bonwise.calls.attempts import CallAttempts
+    from bonwise.calls.providers.supplied import SuppliedClient
+
 __all__ = [
     "ASKER",
+    "CALLS_FOR",
     "OCCASION",
     "Answer",
     "Answers",
@@ -34,6 +39,7 @@ __all__ = [
     "encoded",
     "logprobs_taken",
     "model_from_spec",
+    "refused_for_good",
     "takes_fewer",
     "unreadable",
 ]
@@ -181,11 +187,6 @@ class Reply:
     partial_usage: PartialUsage | None = None
     """What the server counted, where that is only a part of the call."""
 
-    @property
-    def told(self) -> Usage | None:
-        """What the server counted, all of the call or a part of it."""
-        return self.usage if self.partial_usage is None else self.partial_usage.told
-
 
 Outcome = Choice | verdicts.Unscored
 """An answer to be read; or why there is none: the server refused the request for good, or it is owed."""
@@ -260,6 +261,13 @@ class AttemptError(Exception):
         super().__init__(problem.message)
 
 
+def refused_for_good(problem: Problem) -> verdicts.Unscored:
+    """Return the verdict on a request that its server will never answer, or with more than is read."""
+    if problem.kind == "oversized":
+        return verdicts.Unscored(problem.message)
+    return verdicts.Unscored(f"the server refused the request: {problem.message}")
+
+
 @dataclass(frozen=True, slots=True)
 class Model:
     """Which model answers, and where it is served.
@@ -279,6 +287,8 @@ class Model:
     """Another server that speaks the provider's language."""
     price: tuple[float, float] | None = field(default=None, repr=False)
     """US dollars per million tokens of input and of output, in place of what files state."""
+    client: SuppliedClient | None = field(default=None, repr=False)
+    """The user's own, which asks it; None where bonwise makes one."""
 
     def __str__(self) -> str:
         return f"{self.provider}/{self.name}"
@@ -412,3 +422,6 @@ class Occasion:
 
 
 OCCASION: ContextVar[Occasion] = ContextVar("what calls are made for", default=Occasion())  # noqa: B039 - it is frozen
+
+CALLS_FOR: ContextVar[tuple[list[CallAttempts], ...]] = ContextVar("who counts the calls that are begun", default=())
+"""Lists to which every call is added that a draw begins, in whatever thread and by whichever engine."""

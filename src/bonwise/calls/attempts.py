@@ -6,13 +6,22 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from bonwise.calls import limiter, prices, rate_limits, retry, spending, tokens
-from bonwise.calls.ask import OCCASION, AttemptError, CallOutcome, Outcome, Problem, Reply
+from bonwise.calls.ask import (
+    CALLS_FOR,
+    OCCASION,
+    AttemptError,
+    CallOutcome,
+    Outcome,
+    Problem,
+    Reply,
+    refused_for_good,
+)
 from bonwise.calls.bill import Bill
 from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.providers import protocol, wire
@@ -28,7 +37,7 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import LedgerProtocol
     from bonwise.calls.spending import Reservation, Spending
 
-__all__ = ["CallAttempts", "CallSize", "Exchange", "Terms", "UnsupportedError", "attempt_span"]
+__all__ = ["CallAttempts", "CallSize", "CallsUnderWay", "Exchange", "Terms", "UnsupportedError", "attempt_span"]
 
 
 @dataclass(slots=True)
@@ -54,7 +63,7 @@ def attempt_span(
     """Return an attempt's span: a failure is logged as information (another follows), an answer for debugging."""
     current = span(f"chat {request.model}", "LLM")
     if current is UNTRACED and not _LOG.isEnabledFor(logging.INFO):
-        return UNTRACED
+        return nullcontext()
     return _told(current, endpoint, request, number, exchange)
 
 
@@ -101,7 +110,7 @@ def _answered(exchange: Exchange) -> Mapping[str, Any]:
     reply = exchange.reply
     if reply is None:
         return {}
-    told = reply.told
+    told = reply.usage if reply.partial_usage is None else reply.partial_usage.told
     return {
         "gen_ai.response.model": reply.model or None,
         "gen_ai.response.finish_reasons": [one.finish for one in reply.choices],
@@ -201,8 +210,10 @@ class CallAttempts:
             try:
                 await self._attempt(1)
             except AttemptError as error:
-                attempts, latest = self._terms.attempts, self._endpoint.latest_start(self._until)
-                await retry.until_answered(self._attempt, attempts=attempts, deadline=latest, failed=error)
+                latest = None if self._until is None else self._endpoint.latest_start(self._until)
+                await retry.until_answered(
+                    self._attempt, attempts=self._terms.attempts, deadline=latest, failed=error
+                )
         except AttemptError as error:
             await self._end(error)
         except _StaleError:
@@ -229,7 +240,7 @@ class CallAttempts:
             reservation = await self._terms.spending.reserve(self._size.most, self._size.most_cost)
         try:
             lease = await self._endpoint.limiter.acquire(
-                self._size.expected, self._endpoint.latest_start(self._until)
+                self._size.expected, None if self._until is None else self._endpoint.latest_start(self._until)
             )
         except BaseException:
             reservation.cancel()
@@ -239,9 +250,13 @@ class CallAttempts:
             if self._endpoint.closed is not None:  # while this one waited
                 self._endpoint.open()
             self._refuse_stale()
-            self._terms.spending.refuse_overrun(reservation)  # of those that were let in, some may have taken more
-            async with asyncio.timeout_at(self._until):
-                await self._terms.money.cover(reservation)
+            if self._terms.spending.overruns:  # of those that were let in, some have taken more
+                self._terms.spending.refuse_overrun(reservation)
+            if self._terms.money.limit is not None:
+                async with asyncio.timeout_at(self._until):
+                    await self._terms.money.cover(reservation)
+            elif self._size.most_cost is not None:
+                reservation.ended = self._terms.money.spent
             if self._call is not None or await self._claim():
                 self._terms.totals.retries += number > 1
                 self.on_the_wire = True
@@ -334,18 +349,40 @@ class CallAttempts:
     def _refuse_faulty(self, reply: Reply, cost: float | None, status: int) -> NoReturn:
         """Count what a reply without any answer of the model has cost, and have it asked for again."""
         self._lost += 1
-        self.bill = self.bill.with_answer(reply.told, cost)
+        self.bill = self.bill.with_answer(reply.usage, cost, reply.partial_usage)
         fault = reply.choices[0].fault
         raise AttemptError(Problem("broken", f"no answer in the response: {fault}", status, sent=True))
 
     async def _receive(self) -> protocol.Response | Problem:
-        """Return the response; the problem, where it is one that another attempt would only pay for again."""
+        """Send once and return the response; the problem, where another attempt would only pay for it again.
+
+        An attempt needed by a deadline is given up after 4 times the 95th percentile of the latencies here, once
+        enough are known. It may outlast the deadline: an answer that comes is kept. ``timeout`` is raised too where
+        the whole takes too long, though bytes come.
+        """
+        endpoint, now = self._endpoint, asyncio.get_running_loop().time
+        in_use, begun, longest = endpoint.take_client(), now(), endpoint.attempt_timeout
+        if self._until is not None and endpoint.latencies.patience is not None:
+            longest = min(longest, endpoint.latencies.patience)
+        limit = asyncio.timeout(longest)
         try:
-            return await self._endpoint.send(self._request, self._until)
+            async with limit:
+                response = await in_use.client.send(self._request)
         except AttemptError as error:
             if error.problem.kind != "oversized":
                 raise
             return error.problem
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            endpoint.latencies.add(longest)
+            words = f"{endpoint.base_url} gave no whole answer within {longest:.3g} s"
+            raise AttemptError(Problem("timeout", words, sent=True)) from None
+        finally:
+            in_use.calls -= 1
+        if self._until is not None and response.status < 300:
+            endpoint.latencies.add(now() - begun)
+        return response
 
     def _is_final(self, problem: Problem) -> bool:
         # A server that complains of what was left out already would complain for ever.
@@ -361,7 +398,7 @@ class CallAttempts:
         await self._keep(self._recorded(response, reply, cost, choices))
         self._outcomes.update((key, reply.choices[at]) for key, at in choices.items())
         self._endpoint.answered, self._endpoint.denied = True, None
-        self.bill = self.bill.with_answer(reply.told, cost)
+        self.bill = self.bill.with_answer(reply.usage, cost, reply.partial_usage)
 
     async def _reject(self, response: protocol.Response, problem: Problem) -> None:
         recorded = self._recorded(response, None, 0.0, {})
@@ -455,8 +492,68 @@ class CallAttempts:
             await self._terms.ledger.give_up(call, self._attempts, self._lost, note)
 
 
-def refused_for_good(problem: Problem) -> Unscored:
-    """Return the verdict on a request that its server will never answer, or with more than is read."""
-    if problem.kind == "oversized":
-        return Unscored(problem.message)
-    return Unscored(f"the server refused the request: {problem.message}")
+class CallsUnderWay:
+    """The calls of an engine that are not answered yet, and whether new ones may start."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.tasks_by_key: dict[bytes, asyncio.Task[CallOutcome]] = {}
+        """By the keys that a call is to answer."""
+        self._calls: dict[asyncio.Task[CallOutcome], CallAttempts] = {}
+        self.stopped = ""
+        """Why nothing new is sent, empty while there is no reason."""
+
+    def start(
+        self,
+        endpoint: Endpoint,
+        build: Callable[[int], ask.Request],
+        keys: Sequence[bytes],
+        size: CallSize,
+        *,
+        refused: frozenset[str],
+        until: float | None,
+    ) -> asyncio.Task[CallOutcome]:
+        """Start a call in its own task, see `CallAttempts`; the task goes on if the caller is cancelled."""
+        call = CallAttempts(self.terms, endpoint, build, keys, size, refused=refused, until=until)
+        task = asyncio.create_task(call.run())
+        self._calls[task] = call
+        for calls in CALLS_FOR.get():
+            calls.append(call)
+        self.tasks_by_key.update(dict.fromkeys(keys, task))
+
+        def forget(done: asyncio.Task[CallOutcome]) -> None:
+            del self._calls[done]
+            for key in keys:
+                del self.tasks_by_key[key]
+            # A call is paid for even if the caller has gone.
+            self.terms.totals.bill += call.bill
+            if not done.cancelled():
+                done.exception()  # whoever waits sees it too; if nobody waits any more, it is no news
+
+        task.add_done_callback(forget)
+        return task
+
+    def stop(self, reason: str) -> None:
+        """Send nothing new. Calls on the wire may still be answered."""
+        self.stopped = reason
+        for task, call in self._calls.items():
+            if call.on_the_wire:
+                call.last_attempt = True
+            else:
+                task.cancel()
+
+    def abandon(self, reason: str) -> None:
+        """Send nothing new, and wait for nothing: the ledger notes that calls on the wire may be billed."""
+        self.stopped = reason
+        for task in self._calls:
+            task.cancel()
+
+    async def end(self, grace: float) -> None:
+        """Wait up to `grace` seconds for the calls on the wire, then give up the others."""
+        self.stop(self.stopped or "the engine is closed")
+        if self._calls:
+            await asyncio.wait(list(self._calls), timeout=grace)
+        if self._calls:
+            self.abandon(self.stopped)
+            # What does not let itself be cancelled, such as code of the user's, is left behind.
+            await asyncio.wait(list(self._calls), timeout=grace)

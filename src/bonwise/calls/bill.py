@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 __all__ = ["NOTHING_PAID", "PICO", "Bill", "CallTotals", "PartialUsage", "Usage"]
@@ -79,10 +80,14 @@ class Bill:
     reused_tokens: int = 0
     """What answers from the ledger took when they were paid, input and output, as far as it is known."""
 
-    def with_answer(self, usage: Usage | None, cost: float | None) -> Bill:
-        """Return the bill with one more call that a server answered."""
-        counted = usage or Usage()
+    def with_answer(self, usage: Usage | None, cost: float | None, partial: PartialUsage | None = None) -> Bill:
+        """Return the bill with one more call that a server answered; it may have told only a part of the usage."""
+        counted = (usage if partial is None else partial.told) or Usage()
         return self + Bill(calls=1, input_tokens=counted.input, output_tokens=counted.output, cost=cost)
+
+    def with_all(self, others: Iterable[Bill]) -> Bill:
+        """Return the bill with several others, in their order."""
+        return sum(others, self)
 
     def __add__(self, other: Bill) -> Bill:
         if other is NOTHING_PAID:  # every verdict of a function adds one

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from bonwise.calls import ask, retry
 from bonwise.calls.providers.protocol import USUAL_TIMEOUT
-from bonwise.calls.providers.supplied import client_of
 from bonwise.errors import CallError
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from bonwise.calls import ask, prices
     from bonwise.calls.limiter import Limiter
-    from bonwise.calls.providers.protocol import Client, Connection, Provider, Response
+    from bonwise.calls.providers.protocol import Client, Connection, Provider
 
 __all__ = ["ClientInUse", "Endpoint"]
 
@@ -60,6 +59,10 @@ class Endpoint:
         self._closed_until, self._closed_by = 0.0, ""
         self.latencies, self.retries = retry.Latencies(), retry.RetryBudget()
         self._make_limiter, self._connection = limiter, connection
+        stated = connection.attempt_timeout
+        own = None if model.client is None or stated < USUAL_TIMEOUT else model.client.read_timeout
+        self.attempt_timeout = stated if own is None else max(stated, own)
+        """Seconds for a whole attempt not needed earlier, no fewer than a user's client waits for the next byte."""
         self.limiter: Limiter
         """Paces the account of this moment: `open` makes it."""
         self._account: str | None = None
@@ -99,49 +102,14 @@ class Endpoint:
         self._closed_until = asyncio.get_running_loop().time() + CLOSED_FOR
         self._closed_by = ask.ASKER.get()
 
-    def latest_start(self, until: float | None) -> float | None:
+    def latest_start(self, until: float) -> float:
         """Return when an attempt begins at the latest: one with less time left than half of the answers take is lost.
 
         Both are times of the event loop; `until` is when the answer is needed.
         """
-        return until if until is None or self.latencies.median is None else until - self.latencies.median
+        return until if self.latencies.median is None else until - self.latencies.median
 
-    async def send(self, request: ask.Request, until: float | None = None) -> Response:
-        """Send a request once, by a client that has few calls under way.
-
-        An attempt needed by `until`, a time of the event loop, is given up after 4 times the 95th percentile of the
-        latencies here, once enough are known. It may outlast `until`: an answer that comes is kept. ``timeout`` is
-        raised too where the whole takes too long, though bytes come.
-        """
-        now = asyncio.get_running_loop().time
-        in_use, begun, longest = self._take_client(), now(), self.attempt_timeout
-        if until is not None and self.latencies.patience is not None:
-            longest = min(longest, self.latencies.patience)
-        limit = asyncio.timeout(longest)
-        try:
-            async with limit:
-                found = await in_use.client.send(request)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            self.latencies.add(longest)
-            words = f"{self.base_url} gave no whole answer within {longest:.3g} s"
-            raise ask.AttemptError(ask.Problem("timeout", words, sent=True)) from None
-        finally:
-            in_use.calls -= 1
-        if until is not None and found.status < 300:
-            self.latencies.add(now() - begun)
-        return found
-
-    @property
-    def attempt_timeout(self) -> float:
-        """Seconds for a whole attempt not needed earlier, no fewer than a user's client waits for the next byte."""
-        stated = self._connection.attempt_timeout
-        supplied = client_of(self.model)
-        own = None if supplied is None or stated < USUAL_TIMEOUT else supplied.read_timeout
-        return stated if own is None else max(stated, own)
-
-    def _take_client(self) -> ClientInUse:
+    def take_client(self) -> ClientInUse:
         """Return a client that has few calls under way, for one more; whoever takes it counts the call down again."""
         free = self._free_client()
         free.calls += 1

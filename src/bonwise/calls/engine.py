@@ -1,16 +1,20 @@
-"""Ask models: from the ledger where the answer is known, else over the network, once."""
+"""Ask models: from the ledger where the answer is known, else over the network, once; all samples of one ask."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from bonwise.calls import ask_run, attempts, bill, shared_money
-from bonwise.calls.ask import AttemptError
+from bonwise.calls import attempts, bill, shared_money, tokens
+from bonwise.calls.ask import OCCASION, Answer, Answers, AttemptError, Problem, logprobs_taken, refused_for_good
 from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.ledger.ledger import Ledger, LedgerProtocol, NullLedger
 from bonwise.calls.limiter import EndpointLimiter, Limiter
@@ -20,11 +24,13 @@ from bonwise.calls.settings import CallSettings
 from bonwise.calls.spending import Spending
 from bonwise.errors import CallError, UsageError
 from bonwise.flags import completed, shows
+from bonwise.table.verdicts import Unscored, kept
 
 if TYPE_CHECKING:
-    from bonwise.calls.ask import Answers, Ask, Model, Request
+    from bonwise.calls.ask import Ask, CallOutcome, Choice, Model, Outcome, Request
+    from bonwise.calls.ledger.records import Stored
 
-__all__ = ["GRACE", "MOST_CLIENTS", "Engine"]
+__all__ = ["GRACE", "MOST_CLIENTS", "AskRun", "Engine", "ignored", "left_out", "refuse_impossible"]
 
 GRACE = 5.0
 """Seconds that the calls on the wire have once an end is asked for."""
@@ -82,7 +88,7 @@ class Engine:
         self._connection = asked["connection"] or protocol.Connection(connections=at_once)
         self._endpoints = Endpoints()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._calls = ask_run.CallsUnderWay(self.terms)
+        self._calls = attempts.CallsUnderWay(self.terms)
         if asked["offline"]:
             self.stop("not in the ledger")
 
@@ -100,7 +106,7 @@ class Engine:
         self.totals.replaced += ask.replaced
         whole = protocol.provider(ask.model.provider).request(ask, 1, frozenset())
         endpoint = self.endpoint(ask, whole)
-        return await ask_run.AskRun(ask, whole, endpoint, self._calls, deadline=self.deadline, reask=self.reask).run()
+        return await AskRun(ask, whole, endpoint, self._calls, deadline=self.deadline, reask=self.reask).run()
 
     def endpoint(self, ask: Ask, request: Request | None = None) -> Endpoint:
         """Return the endpoint of an ask: the model, at the server to which its whole `request` would go now."""
@@ -179,13 +185,12 @@ class Endpoints:
 
     def of(self, model: Model, base_url: str, make: Callable[[], Endpoint]) -> Endpoint:
         """Return the endpoint of a model at a server, made when it is first asked for."""
-        client = supplied.client_of(model)
-        key = (model.provider, base_url, model.name, model.price, client)
+        key = (model.provider, base_url, model.name, model.price, model.client)
         endpoint = self._endpoints.get(key)
         if endpoint is None:
             endpoint = self._endpoints[key] = make()
             self._drop_unused()
-        elif client is not None:
+        elif model.client is not None:
             self._endpoints[key] = self._endpoints.pop(key)
         return endpoint
 
@@ -194,3 +199,351 @@ class Endpoints:
         # Calls under way keep their endpoint, and what sends by a user's client has nothing to close.
         for key in supplied[:-MOST_CLIENTS]:
             del self._endpoints[key]
+
+
+def ignored(ask: Ask, request: Request, choice: Choice) -> Iterator[str]:
+    """Yield a line for each thing accepted but not done; empty, refused and filtered answers show none of it.
+
+    Examples
+    --------
+    >>> from bonwise.calls.ask import Ask, Model
+    >>> from bonwise.calls.ask import Choice
+    >>> from bonwise.calls.ask import Request
+    >>> ask = Ask(Model("openai", "m"), "", "Why?", read=str, schema={"type": "object", "required": ["score"]})
+    >>> request = Request("openai", "http://localhost", "", "/chat/completions", {}, "m", {"schema": True})
+    >>> list(ignored(ask, request, Choice('{"score": 7}')))
+    []
+    >>> list(ignored(ask, request, Choice("Seven, I would say")))
+    ['openai/m ignores the JSON schema that it was sent']
+    """
+    if choice.finish not in {"stop", "length"} or not choice.text.strip():
+        return
+    if request.parameters.get("top_logprobs") and not choice.logprobs:
+        yield f"{ask.model} sends no logprobs although it was asked to"
+    if request.parameters.get("schema") and ask.schema is not None and not _may_follow(ask.schema, choice):
+        yield f"{ask.model} ignores the JSON schema that it was sent"
+
+
+def _may_follow(schema: Mapping[str, Any], choice: Choice) -> bool:
+    """Tell whether an answer may have been bound to the schema of an object; one that was cut is seen in part."""
+    answer = choice.text.rpartition("</think>")[2].strip()
+    if not answer or answer.startswith("<think>"):
+        return True
+    if choice.finish == "length":
+        return answer.startswith("{")
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        return False
+    # What is null as a rule is often left out by who only follows the words of the prompt.
+    needed = {name for name in schema.get("required", ()) if not _null_as_a_rule(schema, name)}
+    return isinstance(found, dict) and found.keys() >= needed
+
+
+def _null_as_a_rule(schema: Mapping[str, Any], name: str) -> bool:
+    return list(schema.get("properties", {}).get(name, {}).get("type", ()))[:1] == ["null"]
+
+
+def left_out(ask: Ask, refused: Collection[str], capabilities: protocol.Capabilities) -> list[str]:
+    """Return a line for each wanted parameter known not to be taken; a UsageError where the ask needs it."""
+    refuse_impossible(ask, capabilities)
+    return list(_left_out(ask, refused, capabilities))
+
+
+def _left_out(ask: Ask, refused: Collection[str], capabilities: protocol.Capabilities) -> Iterator[str]:
+    if ask.temperature is not None and not capabilities.temperature:
+        yield f"{ask.model} takes no temperature: none is sent"
+    wanted = {
+        "n": ask.samples > 1,
+        "temperature": ask.temperature is not None,
+        "logprobs": ask.top_logprobs > 0,
+        "top_logprobs": ask.top_logprobs > 0,
+        "response_format": ask.schema is not None,
+        "output_config": ask.schema is not None,
+    }
+    for parameter in sorted(refused):
+        if parameter == "n" and wanted["n"]:
+            yield f"{ask.model} sends one answer per call, whatever n asks for: each draw is a call of its own"
+        elif logprobs_taken(ask.top_logprobs, [parameter]) < ask.top_logprobs:
+            yield f"{ask.model} takes {parameter}: fewer are asked for"
+        elif wanted.get(parameter, parameter.startswith("max_") or parameter in ask.params):
+            yield f"{ask.model} does not take {parameter}: left out"
+
+
+def refuse_impossible(ask: Ask, capabilities: protocol.Capabilities) -> None:
+    """Refuse, before it is paid for, an ask that needs log probabilities which the provider never sends."""
+    if ask.top_logprobs and not capabilities.logprobs:
+        raise UsageError(
+            f"{ask.model.provider} sends no log probabilities, which this judge needs",
+            hint="choose another judge, such as probability or interval, or another provider",
+        )
+
+
+_JSON = json.JSONEncoder(default=str, allow_nan=False)  # made once: `json.dumps` would make one at each call
+
+Open = dict[bytes, int]
+"""Keys that have no outcome yet, with their sample index."""
+
+
+class AskRun:
+    """One ask: no attempt begins after `deadline` seconds; what is unscored is asked for again `reask` times."""
+
+    def __init__(
+        self,
+        ask: Ask,
+        whole: Request,
+        endpoint: Endpoint,
+        calls: attempts.CallsUnderWay,
+        *,
+        deadline: float | None,
+        reask: int | None,
+    ) -> None:
+        self._ask, self._endpoint, self._calls = ask, endpoint, calls
+        self._deadline, self._reask = deadline, reask
+        self._terms = calls.terms
+        for notice in left_out(ask, endpoint.remembered, endpoint.provider.capabilities):
+            self._terms.totals.notices.setdefault(notice, 1)
+        self._refused = endpoint.refused
+        self._request: Request = self._build(1) if self._refused else whole
+        self._answers: dict[int, Answer] = {}
+        self._bill = bill.NOTHING_PAID
+        self._reused_tokens = 0.0
+        self._until: float | None = None
+        self._unread: set[int] = set()  # samples whose latest answer is worth a second ask
+        self._arrived: set[int] = set()  # samples that were answered in this run, not before
+
+    async def run(self) -> Answers:
+        """Return one answer per sample; where `reask` is None, what could not be read is asked for once more."""
+        self._until = OCCASION.get().until
+        if self._until is None and self._deadline is not None:
+            self._until = asyncio.get_running_loop().time() + self._deadline
+        first = self._ask.first_sample
+        samples: Iterable[int] = range(first, first + self._ask.samples)
+        begun = asyncio.get_running_loop().time()
+        for generation in range((self._reask or 0) + 1):
+            await self._obtain(samples, generation)
+            samples = self._unusable()
+            if not samples:
+                break
+        if self._unread and self._reask is None:
+            await self._ask_second(asyncio.get_running_loop().time() - begun)
+        answers = tuple(answer for _, answer in sorted(self._answers.items()))
+        self._count(answers)
+        return Answers(answers, self._bill, self._request.parameters)
+
+    async def _ask_second(self, took: float) -> None:
+        """Take second answers in place of those that could not be read; only new ones are asked for again.
+
+        `took` is how many seconds the first ones took. What brings no answer changes nothing.
+        """
+        unread, first = sorted(self._unread), dict(self._answers)
+        missing = self._look_up(dict(zip(self._request.keys(unread, 1), unread, strict=True)))
+        under_way = self._calls.tasks_by_key
+        wanted = [sample for key, sample in missing.items() if sample in self._arrived or key in under_way]
+        size = self._size(len(wanted))
+        has_room = self._terms.spending.has_room(size.most, size.most_cost)
+        if not wanted or self._calls.stopped or not has_room or not self._has_time(took):
+            return
+        # A question that another asker has under way is counted there.
+        if own := sum(sample in self._arrived and key not in under_way for key, sample in missing.items()):
+            self._terms.totals.notices[f"{self._ask.model} was asked again where a reply could not be read"] += own
+        await self._obtain(wanted, 1)
+        for sample in wanted:
+            reading = self._answers[sample].reading
+            if isinstance(reading, Unscored) and reading.owed:
+                self._answers[sample] = first[sample]
+
+    def _has_time(self, took: float) -> bool:
+        median = self._endpoint.latencies.median
+        needed = took if median is None else median
+        return self._until is None or asyncio.get_running_loop().time() + needed <= self._until
+
+    def _build(self, samples: int) -> Request:
+        return self._endpoint.provider.request(self._ask, samples, self._refused)
+
+    def _leave_out_what_is_refused(self) -> None:
+        if self._refused != self._endpoint.refused:
+            self._refused = self._endpoint.refused
+            self._request = self._build(1)
+
+    def _unusable(self) -> list[int]:
+        readings = ((sample, answer.reading) for sample, answer in self._answers.items())
+        return [sample for sample, reading in readings if isinstance(reading, Unscored) and not reading.owed]
+
+    async def _obtain(self, samples: Iterable[int], generation: int) -> None:
+        wanted = list(samples)
+        while wanted:
+            self._leave_out_what_is_refused()
+            missing = self._look_up(dict(zip(self._request.keys(wanted, generation), wanted, strict=True)))
+            if not missing:
+                return
+            if self._calls.stopped:
+                self._owe(missing, self._calls.stopped)
+                return
+            if await self._send_for(missing):
+                await self._wait_for_others(missing)
+            wanted = list(missing.values())
+
+    async def _wait_for_others(self, missing: Open) -> None:
+        """Look for answers that another process is asking for; now and then its lease is to be looked at again."""
+        for pause in shared_money.PAUSES:
+            await asyncio.sleep(pause)
+            if any(self._terms.ledger.stored(key) is not None for key in missing):
+                return
+
+    def _owe(self, missing: Open, reason: str) -> None:
+        owed = Unscored(f"owed: {reason}", owed=True)
+        self._take(missing, dict.fromkeys(missing, owed), paid=False)
+
+    def _look_up(self, keys: Open) -> Open:
+        missing = {}
+        for key, sample in keys.items():
+            stored = self._terms.ledger.stored(key)
+            if stored is None:
+                missing[key] = sample
+            else:
+                self._endpoint.answered = True
+                if key in self._calls.tasks_by_key:  # written down a moment ago, by a call of this very run
+                    self._arrived.add(sample)
+                self._answers[sample] = self._read(self._outcome(stored), sample, from_ledger=True)
+        return missing
+
+    async def _send_for(self, missing: Open) -> bool:
+        """Send for what is missing and take what lands; tell whether another process is at it."""
+        paid, shared = self._start(missing)
+        tasks = {*paid, *shared}
+        # Waiting, unlike awaiting, leaves the calls alone when whoever asked goes away.
+        await asyncio.wait(tasks)
+        busy = False
+        for task in tasks:
+            if task.cancelled():
+                continue
+            try:
+                outcome = task.result()
+            except attempts.UnsupportedError as error:
+                self._bill += error.bill if task in paid else bill.Bill()
+                await self._leave_out(error.problem.parameter, error.problem.message)
+                continue
+            if task in paid:
+                self._bill = outcome.bill if self._bill is bill.NOTHING_PAID else self._bill + outcome.bill
+                got = len(outcome.outcomes)
+                if 0 < got < outcome.asked - outcome.faulty:
+                    await self._leave_out("n", f"sent {got + outcome.faulty} of {outcome.asked} answers")
+            outcomes = outcome.outcomes if task in paid else self._shared(outcome.outcomes)
+            self._take(missing, outcomes, paid=task in paid, reused=0.0 if task in paid else outcome.tokens_each)
+            busy = busy or outcome.busy
+        return busy
+
+    def _shared(self, outcomes: Mapping[bytes, Outcome]) -> Mapping[bytes, Outcome]:
+        """Return what another's call brought: where it gave up at a deadline of its own, there may be time left."""
+        if self._until is None or asyncio.get_running_loop().time() >= self._until:
+            return outcomes
+        return {key: one for key, one in outcomes.items() if not (isinstance(one, Unscored) and one.owed)}
+
+    def _start(self, missing: Open) -> tuple[set[asyncio.Task[CallOutcome]], set[asyncio.Task[CallOutcome]]]:
+        running = self._calls.tasks_by_key
+        under_way = {key: running[key] for key in missing if key in running}
+        fresh = [key for key in missing if key not in under_way]
+        at_once = self._endpoint.provider.capabilities.samples and "n" not in self._refused
+        groups = [fresh] if at_once and fresh else [[key] for key in fresh]
+        paid = {self._started(group) for group in groups}
+        return paid, set(under_way.values())
+
+    def _started(self, keys: list[bytes]) -> asyncio.Task[CallOutcome]:
+        single = self._request
+        several = partial(self._endpoint.provider.request, self._ask, dropped=self._refused)
+        return self._calls.start(
+            self._endpoint,
+            lambda samples: single if samples == 1 else several(samples),
+            keys,
+            self._size(len(keys)),
+            refused=self._refused,
+            until=self._until,
+        )
+
+    def _size(self, samples: int) -> attempts.CallSize:
+        ask, price = self._ask, self._endpoint.price
+        output = ask.max_tokens * samples
+        expected, most = tokens.input_tokens(ask, self._request)
+        most_cost = None if price is None else Prices.most_cost(price, most, output)
+        return attempts.CallSize(expected + output, most + output, most_cost, output)
+
+    async def _leave_out(self, parameter: str, message: str) -> None:
+        if parameter in self._endpoint.written_down:
+            return
+        self._endpoint.written_down.add(parameter)
+        self._endpoint.refused |= {parameter}
+        done = f"takes {parameter}" if " up to " in parameter else f"does not take {parameter}: left out"
+        self._terms.totals.notices[f"{self._ask.model} {done} ({message})"] += 1
+        await self._terms.ledger.drop(self._endpoint.base_url, self._ask.model.name, parameter, message)
+
+    def _take(self, missing: Open, outcomes: Mapping[bytes, Outcome], *, paid: bool, reused: float = 0.0) -> None:
+        for key, outcome in list(outcomes.items()):
+            sample = missing.pop(key, None)
+            if sample is None:
+                continue
+            self._arrived.add(sample)
+            answer = self._answers[sample] = self._read(outcome, sample, from_ledger=not paid)
+            if not isinstance(outcome, Unscored):
+                self._terms.ledger.note_reading(key, _as_json(answer.reading))
+                self._reused_tokens += reused
+
+    def _read(self, outcome: Outcome, sample: int, *, from_ledger: bool) -> Answer:
+        self._unread.discard(sample)
+        if isinstance(outcome, Unscored):
+            return Answer(outcome, "", from_ledger and not outcome.owed)
+        for notice in ignored(self._ask, self._request, outcome):
+            self._terms.totals.notices[notice] += 1
+        try:
+            reading = self._ask.read(outcome)
+        except Exception as error:  # noqa: BLE001 - a reader may be anybody's; what it was given is paid and kept
+            reading = Unscored(f"the reader failed: {type(error).__name__}", kept(outcome.text))
+        if isinstance(reading, Unscored):
+            if self._ask.second(outcome, reading):
+                self._unread.add(sample)
+            if outcome.elsewhere:
+                reading = replace(reading, reason=f"{reading.reason}: {outcome.elsewhere}")
+        return Answer(reading, outcome.text, from_ledger)
+
+    def _outcome(self, stored: Stored) -> Outcome:
+        adapter = self._endpoint.provider
+        if stored.choice is None:
+            if 200 <= stored.status < 300:  # a success is refused only for its size
+                return refused_for_good(Problem("oversized", stored.note, stored.status, sent=True))
+            return refused_for_good(adapter.problem(protocol.Response(stored.status, {}, stored.raw), time.time()))
+        try:
+            reply = adapter.reply(stored.raw)
+            outcome = reply.choices[stored.choice]
+        except (ValueError, IndexError):
+            return Unscored("the stored answer cannot be read")
+        if reply.usage is not None:
+            self._reused_tokens += (reply.usage.input + reply.usage.output) / len(reply.choices)
+        return outcome
+
+    def _count(self, answers: tuple[Answer, ...]) -> None:
+        readings = [answer.reading for answer in answers if isinstance(answer.reading, Unscored)]
+        owed = sum(reading.owed for reading in readings)
+        # What was paid is in the totals since it was answered.
+        reused = sum(answer.from_ledger for answer in answers)
+        totals = self._terms.totals
+        if owed or reused or self._reused_tokens:
+            unpaid = bill.Bill(owed=owed, from_ledger=reused, reused_tokens=round(self._reused_tokens))
+            self._bill += unpaid
+            totals.bill += unpaid
+        for one in readings:
+            if one.owed:
+                totals.owe(one.reason.removeprefix("owed: "))
+        totals.answers += len(answers) - owed
+        words = [answer.raw for answer in answers]
+        if len(words) > 1 and all(words):
+            totals.repeated += 1
+            totals.alike += len(set(words)) == 1
+        totals.unscored += len(readings) - owed
+
+
+def _as_json(reading: Any) -> str:
+    shown = {"unscored": reading.reason} if isinstance(reading, Unscored) else reading
+    try:
+        return _JSON.encode(shown)
+    except (TypeError, ValueError):  # a reader may be anybody's
+        return _JSON.encode(kept(repr(reading)))

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from bonwise.calls import ask_run, bill, tokens
+from bonwise.calls import bill, tokens
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.endpoint import Endpoint
-from bonwise.calls.engine import Engine
+from bonwise.calls.engine import Engine, refuse_impossible
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.prices import Price, Prices
 from bonwise.table.verdicts import Unscored
@@ -314,7 +314,7 @@ class _View:
         """Yield each question; what is asked anew and what is asked again are different requests, so parts of it."""
         for ask in asks:
             endpoint = self.endpoints[ask.model] = self._engine.endpoint(ask)
-            ask_run.refuse_impossible(ask, endpoint.provider.capabilities)
+            refuse_impossible(ask, endpoint.provider.capabilities)
             needed = self._needed(ask, endpoint)
             first, *again = needed or [0]
             self.stored = ask.samples - sum(needed)

@@ -204,7 +204,9 @@ class Spending:
         self._known = Amount()
         self._possible = Amount()
         self._reserved = Amount()
-        self._overruns = self._unpriced = 0
+        self.overruns = 0
+        """Calls that used more than their worst case: the server ignored a bound."""
+        self._unpriced = 0
         self._lock = threading.Lock()
         self._line: ReservationQueue[Amount] = ReservationQueue()
         self._open: set[Reservation] = set()
@@ -245,11 +247,6 @@ class Spending:
     def in_flight(self) -> int:
         """Reservations that are neither settled, cancelled nor lost."""
         return self._reserved.calls
-
-    @property
-    def overruns(self) -> int:
-        """Calls that used more than their worst case: the server ignored a bound."""
-        return self._overruns
 
     @property
     def exceeded(self) -> dict[str, float]:
@@ -303,10 +300,9 @@ class Spending:
 
     def refuse_overrun(self, reservation: Reservation) -> None:
         """Raise `SpendingLimitReached` where calls took more than their worst case, and left no room for this one."""
-        if self._overruns:
-            with self._lock:
-                self._refuse(reservation.need)
-            self._charge()
+        with self._lock:
+            self._refuse(reservation.need)
+        self._charge()
 
     def has_room(self, tokens: int, cost: float | None) -> bool:
         """Tell whether a call would fit at this moment, before anybody who waits."""
@@ -367,7 +363,7 @@ class Spending:
             self._open.discard(one)
         self._known = self._known.plus(ended.known)
         self._possible = self._possible.plus(ended.possible)
-        self._overruns += ended.overrun
+        self.overruns += ended.overrun
         self._unpriced += ended.unpriced
 
     def _wake(self) -> None:

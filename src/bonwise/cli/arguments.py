@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from bonwise.errors import UsageError
+from bonwise.errors import FileError, UsageError
 from bonwise.extras import PAGES
 from bonwise.printable import printable
 
@@ -84,7 +85,9 @@ def say(line: str) -> None:
     """Tell the user something on standard error, in one line, where no program reads it."""
     from bonwise.report.terminal import write
 
-    write(f"bonwise: {printable(line)}\n", sys.stderr)
+    # Where standard error cannot be written nobody can be told, and what is under way, perhaps paid, goes on.
+    with suppress(FileError):
+        write(f"bonwise: {printable(line)}\n", sys.stderr)
 
 
 def forced_shape(rectangular: bool, ragged: bool) -> Literal["rectangular", "ragged"] | None:
@@ -169,5 +172,5 @@ def deliver(
     if html is not None:
         document.to_html(html)
     write_json(document, target)
-    parts = renderables(described or describe(document), full=full, then=then)
+    parts = renderables(described or describe(document, in_short=not full), full=full, then=then)
     show(parts, sys.stderr if aside or target == "-" else sys.stdout)

@@ -15,7 +15,7 @@ from bonwise.calls.ask import Ask
 from bonwise.cli import arguments, picks
 from bonwise.printable import printable
 from bonwise.report import amounts, numbers
-from bonwise.selection import checked_contest, contest_run, entrants, judge_runner, protocol
+from bonwise.selection import contest_run, entrants, judge_runner, protocol
 from bonwise.selection.settings import SelectionSettings, default_strategy
 from bonwise.table.pools import Pool
 from bonwise.table.verdicts import Preference, Score
@@ -101,7 +101,7 @@ def refuse_plan_without_key(
 ) -> None:
     """Do what `bonwise.selection.many_pools.refuse_without_key` does; None for pools that come only once."""
     from bonwise.calls.ledger.place import ledger_file
-    from bonwise.judges.calling import missing_key
+    from bonwise.judges.judging import missing_key
 
     judges = [*plan.judges, getattr(plan.strategy, "pairwise", None)]
     error = next((why for judge in judges if judge is not None and (why := missing_key(judge)) is not None), None)
@@ -167,14 +167,14 @@ def _warn(large: Sequence[LargePools]) -> None:
 
 
 def _asks(pools: Sequence[Pool], judges: Sequence[Judge]) -> Iterator[Ask]:
-    from bonwise.judges import calling
+    from bonwise.judges import judging
     from bonwise.judges.protocol import is_asking
 
     for pool in pools:
         texts = [candidate.text for candidate in pool.candidates]
         for judge in filter(is_asking, judges):
             for _ in small([pool], calls_of_judge(judge)):
-                yield from calling.asked(judge, pool.prompt, texts)
+                yield from judging.asked(judge, pool.prompt, texts)
 
 
 def _rows(found: CostEstimate) -> Iterator[str]:
@@ -274,7 +274,7 @@ class LaterAsks:
             rounds = list(_rounds(self.plan, pool, its))
             first = rounds[0] if rounds else []
             asked = sum(ask.samples for ask in first)
-            left = max(0, checked_contest.most_calls_of(self.plan.strategy, self.plan.judge, len(its.texts)) - asked)
+            left = max(0, contest_run.most_calls_of(self.plan.strategy, self.plan.judge, len(its.texts)) - asked)
             self.more += left
             # A strategy that asks nothing more about equal candidates: its first questions stand for further ones.
             further = list(chain.from_iterable(rounds[1:])) or (_again(first, left) if left else [])
@@ -321,14 +321,14 @@ def _contested(plan: SelectionSettings, pools: Iterable[Pool]) -> Iterator[tuple
             yield pool, its
 
 
-def _contest(plan: SelectionSettings, its: entrants.DistinctTexts) -> checked_contest.CheckedContest:
-    return checked_contest.CheckedContest(plan.strategy, its.entrants, plan.judge)
+def _contest(plan: SelectionSettings, its: entrants.DistinctTexts) -> contest_run.CheckedContest:
+    return contest_run.CheckedContest(plan.strategy, its.entrants, plan.judge)
 
 
 def _rounds(plan: SelectionSettings, pool: Pool, its: entrants.DistinctTexts) -> Iterator[list[Ask]]:
     """Yield what each round asks, every answer being the same."""
     contest = _contest(plan, its)
-    most, asked = checked_contest.most_calls_of(plan.strategy, plan.judge, len(its.texts)), 0
+    most, asked = contest_run.most_calls_of(plan.strategy, plan.judge, len(its.texts)), 0
     while questions := contest.next():
         asks = list(_asked(questions, plan, pool, its))
         asked += sum(ask.samples for ask in asks)
@@ -406,15 +406,15 @@ def calls_of_judge(judge: Judge) -> Callable[[int], int]:
 def calls_of_plan(plan: SelectionSettings) -> Callable[[int], int]:
     """Return the calls that selecting from so many candidates takes at most, a stronger judge's among them."""
     from bonwise.judges.calling import calls_of
-    from bonwise.selection import checked_contest, settings
+    from bonwise.selection import contest_run, settings
 
     def calls(candidates: int) -> int:
         if candidates < 2:
             return 0
-        most = checked_contest.most_calls_of(plan.strategy, plan.judge, candidates)
+        most = contest_run.most_calls_of(plan.strategy, plan.judge, candidates)
         if plan.router is not None:
             strong = plan.router.strong
-            most += checked_contest.most_calls_of(settings.default_strategy(strong), strong, candidates)
+            most += contest_run.most_calls_of(settings.default_strategy(strong), strong, candidates)
             most += 0 if plan.router.second is None else calls_of(plan.router.second, candidates)
         return most
 

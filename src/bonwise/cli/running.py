@@ -56,7 +56,7 @@ T = TypeVar("T")
 @contextmanager
 def shown_progress() -> Iterator[Progress]:
     """Show how far a run has come until the block ends."""
-    with _bar() if sys.stderr.isatty() else _progress_lines() as show:
+    with _bar() if sys.stderr is not None and sys.stderr.isatty() else _progress_lines() as show:
         yield show
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
-from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, Unpack
 
 from bonwise.errors import JudgeError
 from bonwise.hosts.adapters import HostTotals, is_unjudged, once_paid, selector_of, trail_of
-from bonwise.printable import printable
+from bonwise.selection import generating
 from bonwise.selection.selection import Selection
 from bonwise.selection.settings import SelectorSettings
-from bonwise.table import chat, checks
+from bonwise.table import checks
 
 __all__ = ["BestOfN", "Chosen", "DrawnAnswer"]
 
@@ -125,34 +123,17 @@ class BestOfN:
         bonwise.errors.CallError
             The judge was not answered, and `on_failure` is ``raise``.
         """
-        asked = chat.prompt_text(prompt)  # what the judge cannot read is refused before anything is paid
-        tasks = [asyncio.ensure_future(draw(at)) for at in range(self.n)]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION if self._pass_on else asyncio.ALL_COMPLETED)
-            self._raise_what_steers([one.exception() for one in tasks if one.done() and not one.cancelled()])
-            await asyncio.wait(tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        return await self.apick(asked, *self._sorted([_outcome(one) for one in tasks]))
+        draws = generating.AnswerDraws[T](prompt, self.n, pass_on=self._pass_on)
+        with self._error_of_the_model(draws):
+            selection = await self.selector.aselect_drawn(draws, draw)
+        return self._chosen_from(draws, selection)
 
     def choose(self, prompt: Any, draw: Callable[[int], T]) -> Chosen[T]:
         """Do what `achoose` does with a draw that returns its candidate; draws run in threads, side by side."""
-        asked = chat.prompt_text(prompt)
-        if self.n == 1:
-            outcomes = [_tried(draw, 0)]
-        else:
-            pool = ThreadPoolExecutor(self.n, thread_name_prefix="bonwise-draw")
-            try:
-                # What a host keeps in context variables, such as its trace, is there in each thread.
-                contexts = [contextvars.copy_context() for _ in range(self.n)]
-                futures = [pool.submit(one.run, _tried, draw, at) for at, one in enumerate(contexts)]
-                outcomes = [one.result() for one in futures]
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
-        self._raise_what_steers([one for _, one in outcomes])
-        return self.pick(asked, *self._sorted(outcomes))
+        draws = generating.AnswerDraws[T](prompt, self.n, pass_on=self._pass_on)
+        with self._error_of_the_model(draws):
+            selection = self.selector.select_drawn(draws, draw)
+        return self._chosen_from(draws, selection)
 
     def pick(self, prompt: Any, drawn: Sequence[T], failed_draws: Sequence[str] = ()) -> Chosen[T]:
         """Do what `apick` does, and wait for it."""
@@ -176,18 +157,18 @@ class BestOfN:
         """
         return self._chosen(await self.selector.aselect(prompt, drawn), drawn, failed_draws)
 
-    def _raise_what_steers(self, errors: Sequence[BaseException | None]) -> None:
-        for error in errors:
-            if error is not None and isinstance(error, self._pass_on):
-                raise error
+    @contextmanager
+    def _error_of_the_model(self, draws: generating.AnswerDraws[T]) -> Iterator[None]:
+        """Raise the first error of a draw as it is where no draw has given a candidate."""
+        try:
+            yield
+        except generating.NothingDrawnError:
+            self.totals.add(None, failed_draws=self.n)
+            raise draws.errors[0] from None
 
-    def _sorted(self, outcomes: Sequence[tuple[T | None, BaseException | None]]) -> tuple[list[T], list[str]]:
-        """Part what was drawn from what went wrong; without a candidate raise the first error."""
-        errors = [error for _, error in outcomes if error is not None]
-        if len(errors) == len(outcomes):
-            self.totals.add(None, failed_draws=len(errors))
-            raise errors[0]
-        return [found for found, error in outcomes if error is None], [_in_one_line(one) for one in errors]  # type: ignore[misc]
+    def _chosen_from(self, draws: generating.AnswerDraws[T], selection: Selection) -> Chosen[T]:
+        generated = selection.generated
+        return self._chosen(selection, draws.answers, () if generated is None else generated.failures)
 
     def _chosen(self, selection: Selection, drawn: Sequence[T], failed_draws: Sequence[str]) -> Chosen[T]:
         self.totals.add(selection, failed_draws=len(failed_draws))
@@ -195,21 +176,3 @@ class BestOfN:
             reasons = "; ".join(sorted(set(selection.unscored.values()))) or selection.failure
             raise JudgeError(f"none of {len(drawn)} candidates could be chosen: {reasons}", hint="set on_failure")
         return Chosen(drawn[selection.index], selection, tuple(drawn), tuple(failed_draws))
-
-
-def _outcome(task: asyncio.Future[Any]) -> tuple[Any, BaseException | None]:
-    if task.cancelled():
-        return None, asyncio.CancelledError("the draw was cancelled")
-    error = task.exception()
-    return (task.result(), None) if error is None else (None, error)
-
-
-def _tried(draw: Callable[[int], T], at: int) -> tuple[T | None, BaseException | None]:
-    try:
-        return draw(at), None
-    except Exception as error:  # noqa: BLE001 - listed, or raised where no draw succeeds
-        return None, error
-
-
-def _in_one_line(error: BaseException) -> str:
-    return printable(f"{type(error).__name__}: {error}", longest=200)

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -17,7 +17,7 @@ from bonwise.calls.ask import Answers, Ask, Choice, Model, encoded, model_from_s
 from bonwise.calls.providers.supplied import SuppliedClient, supplied_model
 from bonwise.errors import UsageError
 from bonwise.judges import prompt_file, prompt_loading, protocol, registry
-from bonwise.judges.parse import answer, refusals
+from bonwise.judges.parse import answer, readers, refusals
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
@@ -146,9 +146,14 @@ class AskingSettings(ABC):
     def _schema(self) -> dict[str, Any] | None:
         return self.file.schema
 
-    @abstractmethod
+    @cached_property
+    def _read(self) -> Callable[[Choice], Any]:
+        """What reads an answer about one candidate, where each is asked about alone."""
+        raise NotImplementedError
+
     def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
-        """Return the questions about one prompt."""
+        """Return one question for each candidate that has words; who asks otherwise overrides it."""
+        return self.ask_alone(prompt, candidates, self._read)
 
     @abstractmethod
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> protocol.Conclusion:
@@ -169,7 +174,7 @@ class AskingSettings(ABC):
             self.asked,
             words.system,
             words.user,
-            partial(_read_as_answer, read, words.user),
+            partial(readers.in_answer_to, read, words.user),
             schema=self._schema,
             max_tokens=self.max_tokens,
             temperature=self.temperature,
@@ -191,10 +196,6 @@ class AskingSettings(ABC):
 
     def _check(self) -> None:  # noqa: B027 - most kinds have no settings of their own
         """Look at the settings that only one kind of judge has."""
-
-
-def _read_as_answer(read: Callable[[Choice], Any], asked: str, choice: Choice) -> Any:
-    return read(replace(choice, asked=asked))
 
 
 def never(_choice: Choice, _reading: Unscored) -> bool:

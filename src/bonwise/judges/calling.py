@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -15,28 +15,13 @@ from numbers import Real
 from types import FunctionType, MethodType
 from typing import Any
 
-from bonwise.calls.ask import Answers, Ask
-from bonwise.errors import BonwiseError, CallError, JudgeError
+from bonwise.errors import JudgeError
 from bonwise.flags import takes_numbers
-from bonwise.judges.protocol import AskingJudge, Conclusion, Judge, is_asking
-from bonwise.printable import printable
+from bonwise.judges.protocol import AskingJudge, Judge, is_asking
 from bonwise.table.checks import check_whole
-from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
+from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
-__all__ = [
-    "FunctionJudge",
-    "as_asking",
-    "as_judge",
-    "asked",
-    "called",
-    "calls_of",
-    "checked",
-    "concluded",
-    "fault",
-    "innermost",
-    "missing_key",
-    "threads_of",
-]
+__all__ = ["FunctionJudge", "as_asking", "as_judge", "called", "calls_of", "checked", "innermost", "threads_of"]
 
 _LAYERS = 8
 """How deep judges are looked into; there is none of more layers, except one without end."""
@@ -224,50 +209,6 @@ def checked(judge: Judge, answer: object, texts: Sequence[str]) -> tuple[Verdict
     return found
 
 
-def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
-    """Return a judge's questions, provided that they are some; a failure or anything else raises `JudgeError`."""
-    with _faults_of(judge, "asks"):
-        found: object = judge.asks(prompt, texts)
-        asks = tuple(found) if isinstance(found, Iterable) else (found,)
-    for ask in asks:
-        if not isinstance(ask, Ask):
-            raise JudgeError(f"judge {judge.name!r} asks by {type(ask).__name__}", hint="return Ask objects")
-    return asks
-
-
-def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
-    """Return what a judge makes of the answers; `JudgeError` where it fails or is about other candidates."""
-    with _faults_of(judge, "conclude"):
-        found: object = judge.conclude(prompt, texts, answers)
-    if not isinstance(found, Conclusion):
-        raise JudgeError(f"judge {judge.name!r} concluded {type(found).__name__}", hint="return a Conclusion")
-    preferences = tuple(found.preferences)
-    for one in preferences:
-        if not isinstance(one, Preference) or one.b >= len(texts):
-            raise JudgeError(
-                f"judge {judge.name!r} prefers among {len(texts)} candidates by {printable(repr(one), longest=80)}",
-                hint="return Preference objects that name positions of candidates",
-            )
-    return Conclusion(checked(judge, found.verdicts, texts), preferences)
-
-
-@contextmanager
-def _faults_of(judge: AskingJudge, method: str) -> Iterator[None]:
-    """Name the judge whose code fails: it may be a plug-in's."""
-    try:
-        yield
-    except BonwiseError:
-        raise
-    except Exception as error:
-        raise fault(error, f"judge {judge.name!r}", method, "mend the judge") from error
-
-
-def fault(error: Exception, who: str, method: str, hint: str) -> JudgeError:
-    """Return the error that says in one line whose code has failed."""
-    why = printable(f"{type(error).__name__}: {error}", longest=200)
-    return JudgeError(f"{who} failed in {method}(): {why}", hint=hint)
-
-
 async def _awaited(values: Sequence[Any], verdict: Callable[[Any], Verdict]) -> list[Verdict]:
     import asyncio  # noqa: PLC0415 - functions that are not asynchronous need no event loop
 
@@ -327,20 +268,6 @@ def as_asking(judge: Judge) -> AskingJudge:
 def calls_of(judge: Judge, candidates: int) -> int:
     """Return how many answers of a model a judge needs; none where it asks no model."""
     return judge.calls(candidates) if is_asking(judge) else 0
-
-
-def missing_key(judge: Judge) -> CallError | None:
-    """Return the error that says for which model of a judge there is no key; None where there is none to say."""
-    if not is_asking(judge):
-        return None
-    from bonwise.calls.providers.protocol import provider  # noqa: PLC0415 - functions ask no model
-
-    try:
-        for ask in asked(judge, "?", ("a", "b")):
-            provider(ask.model.provider).account(ask.model)
-    except BonwiseError as error:  # what else is wrong with a judge is said when it is asked
-        return error if isinstance(error, CallError) else None
-    return None
 
 
 def called(

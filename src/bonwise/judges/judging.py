@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce, wraps
@@ -12,29 +13,34 @@ from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from bonwise.calls.ask import Ask
 from bonwise.calls.bill import NOTHING_PAID, Bill
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
-from bonwise.judges.calling import FunctionJudge, asked, checked, concluded, innermost, threads_of
-from bonwise.judges.protocol import AskingJudge, Judge, Judgment, is_asking
+from bonwise.judges.calling import FunctionJudge, checked, innermost, threads_of
+from bonwise.judges.protocol import AskingJudge, Conclusion, Judge, Judgment, is_asking
 from bonwise.judges.worker import Outcome, run_all_in_thread
 from bonwise.printable import printable
-from bonwise.table.verdicts import Score, Unscored, Verdict
+from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.tracing import UNTRACED, Untraced, span
 
 if TYPE_CHECKING:
-    from bonwise.calls.ask import Answers, Ask
+    from bonwise.calls.ask import Answers
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import Portal
 
 __all__ = [
     "CallsInThread",
     "Outcomes",
+    "asked",
     "asked_or_failed",
     "blocks",
     "called",
+    "concluded",
     "failed",
+    "fault",
     "judge_now",
     "judge_with",
+    "missing_key",
     "note_outcomes",
     "redrawn",
     "run_together",
@@ -154,6 +160,50 @@ async def _asked(
     return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
 
 
+def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
+    """Return a judge's questions, provided that they are some; a failure or anything else raises `JudgeError`."""
+    with _faults_of(judge, "asks"):
+        found: object = judge.asks(prompt, texts)
+        asks = tuple(found) if isinstance(found, Iterable) else (found,)
+    for ask in asks:
+        if not isinstance(ask, Ask):
+            raise JudgeError(f"judge {judge.name!r} asks by {type(ask).__name__}", hint="return Ask objects")
+    return asks
+
+
+def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+    """Return what a judge makes of the answers; `JudgeError` where it fails or is about other candidates."""
+    with _faults_of(judge, "conclude"):
+        found: object = judge.conclude(prompt, texts, answers)
+    if not isinstance(found, Conclusion):
+        raise JudgeError(f"judge {judge.name!r} concluded {type(found).__name__}", hint="return a Conclusion")
+    preferences = tuple(found.preferences)
+    for one in preferences:
+        if not isinstance(one, Preference) or one.b >= len(texts):
+            raise JudgeError(
+                f"judge {judge.name!r} prefers among {len(texts)} candidates by {printable(repr(one), longest=80)}",
+                hint="return Preference objects that name positions of candidates",
+            )
+    return Conclusion(checked(judge, found.verdicts, texts), preferences)
+
+
+@contextmanager
+def _faults_of(judge: AskingJudge, method: str) -> Iterator[None]:
+    """Name the judge whose code fails: it may be a plug-in's."""
+    try:
+        yield
+    except BonwiseError:
+        raise
+    except Exception as error:
+        raise fault(error, f"judge {judge.name!r}", method, "mend the judge") from error
+
+
+def fault(error: Exception, who: str, method: str, hint: str) -> JudgeError:
+    """Return the error that says in one line whose code has failed."""
+    why = printable(f"{type(error).__name__}: {error}", longest=200)
+    return JudgeError(f"{who} failed in {method}(): {why}", hint=hint)
+
+
 async def asked_or_failed(
     engine: Engine, judge: AskingJudge, prompt: str, texts: Sequence[str], draw: int, temperature: float | None
 ) -> tuple[Judgment | BonwiseError]:
@@ -236,6 +286,20 @@ def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
         return asyncio.get_running_loop() is loop
     except RuntimeError:
         return False
+
+
+def missing_key(judge: Judge) -> CallError | None:
+    """Return the error that says for which model of a judge there is no key; None where there is none to say."""
+    if not is_asking(judge):
+        return None
+    from bonwise.calls.providers.protocol import provider  # noqa: PLC0415 - functions ask no model
+
+    try:
+        for ask in asked(judge, "?", ("a", "b")):
+            provider(ask.model.provider).account(ask.model)
+    except BonwiseError as error:  # what else is wrong with a judge is said when it is asked
+        return error if isinstance(error, CallError) else None
+    return None
 
 
 async def called(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bonwise.calls.ask import Answers, Ask, Choice
+from bonwise.calls.ask import Answers, Choice
 from bonwise.flags import takes_numbers
 from bonwise.judges.asking import AskingSettings, concluded_alone
 from bonwise.judges.parse import readers
@@ -62,10 +62,6 @@ class Pointwise(AskingSettings):
     def _read(self) -> Callable[[Choice], Any]:
         return partial(readers.score, asked=self.file.asked)
 
-    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
-        """Return one question for each candidate that has words."""
-        return self.ask_alone(prompt, candidates, self._read)
-
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
         """Turn each answer into the score of its candidate."""
         low, high = self.file.asked.scale
@@ -116,9 +112,9 @@ class Interval(AskingSettings):
 
     kind: ClassVar[str] = "interval"
 
-    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
-        """Return one question for each candidate that has words."""
-        return self.ask_alone(prompt, candidates, partial(readers.interval, asked=self.file.asked))
+    @cached_property
+    def _read(self) -> Callable[[Choice], Any]:
+        return partial(readers.interval, asked=self.file.asked)
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
         """Turn each answer into the score and the interval of its candidate."""

@@ -17,7 +17,15 @@ from typing import Any
 
 from bonwise.errors import JudgeError
 
-__all__ = ["MOST_ABANDONED", "MOST_ABANDONED_IN_ALL", "MOST_NESTED", "Outcome", "run_all_in_thread", "run_in_thread"]
+__all__ = [
+    "MOST_ABANDONED",
+    "MOST_ABANDONED_IN_ALL",
+    "MOST_NESTED",
+    "Outcome",
+    "outcome_of",
+    "run_all_in_thread",
+    "run_in_thread",
+]
 
 MOST_ABANDONED = 8
 """Calls for each thread of a judge that nobody waits for any more, and that run on; then it is not called again."""
@@ -88,7 +96,7 @@ async def run_all_in_thread(
         for call in calls:
             if given_up.is_set():
                 break
-            outcomes.append(_outcome_of(partial(context.copy().run, call)))
+            outcomes.append(outcome_of(partial(context.copy().run, call)))
         return Outcome()
 
     try:
@@ -99,7 +107,8 @@ async def run_all_in_thread(
         outcomes.extend([done] * len(calls))
 
 
-def _outcome_of(call: Callable[[], Any]) -> Outcome:
+def outcome_of(call: Callable[[], Any]) -> Outcome:
+    """Make a call and return what came of it, whatever it raises."""
     try:
         return Outcome(call())
     except BaseException as error:  # noqa: BLE001 - here nobody could catch it, and who waits would wait for ever

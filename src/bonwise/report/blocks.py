@@ -369,8 +369,6 @@ class Part:
     """Address on a page: lower-case letters, digits and hyphens; made from the title where empty."""
     folded: str = ""
     """What a page says in place of the blocks until a reader opens them; empty where they are open."""
-    in_short: Sequence[Block] | None = None
-    """Of a whole description: what a terminal shows in place of the blocks, unless all of it is asked for."""
 
 
 # A drawing's own kind of data matters only to its painter.

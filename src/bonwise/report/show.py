@@ -32,9 +32,12 @@ __all__ = [
 ]
 
 
-def describe(document: Document) -> Part:
-    """Return the description of a document, titled as the whole; one for programs alone is a UsageError."""
-    view = view_of(document.schema_)
+def describe(document: Document, *, in_short: bool = False) -> Part:
+    """Return the description of a document, titled as the whole; one for programs alone is a UsageError.
+
+    `in_short` asks for what a terminal shows at first; of most documents that is all.
+    """
+    view = view_of(document.schema_, in_short=in_short)
     if view is None:
         raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone")
     described: Part = view(document)
@@ -48,7 +51,7 @@ def is_described(document: Document) -> bool:
 
 def printed(document: Document, *, full: bool = False) -> list[RenderableType]:
     """Return what a command prints: the short form of a document that has one, unless all of it is asked for."""
-    return list(renderables(describe(document), full=full))
+    return renderables(describe(document, in_short=not full), full=full)
 
 
 def text(document: Document, *, full: bool = False) -> str:

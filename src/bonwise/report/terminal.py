@@ -154,29 +154,28 @@ _MOST = {False: 4_000, True: 10_000}
 """Sentences and cells of tables that are printed of one description, by whether the full form is asked for."""
 
 
-def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = ()) -> Iterator[RenderableType]:
-    """Yield what to print of a description, details left out: its verdict, title, lines and tables, and what is next.
+def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = ()) -> list[RenderableType]:
+    """Return what to print of a description, details left out: its verdict, title, lines, tables, and what is next.
 
-    With `full` a short form is passed over. `then` is next instead: a command knows the names of files. Of a long
-    description the beginning is printed.
+    `then` is next instead: a command knows the names of files. Of a long description the beginning is printed, and
+    more of it with `full`.
     """
-    room = _MOST[full]
-    for part in _renderables(described, full=full, then=then):
+    room, parts = _MOST[full], list[RenderableType]()
+    for part in _renderables(described, then):
         width, rows = (len(part.headers), len(part.rows)) if isinstance(part, FittedTable) else (1, 1)
         fitting = min(rows, room // max(width, 1))
         if fitting == rows:
-            yield part
+            parts.append(part)
         elif fitting and isinstance(part, FittedTable):
-            yield replace(part, rows=part.rows[:fitting], styles=part.styles[:fitting])
+            parts.append(replace(part, rows=part.rows[:fitting], styles=part.styles[:fitting]))
         if fitting < rows:
-            yield Text("More is on the page and in the JSON document.")
-            return
+            return [*parts, Text("More is on the page and in the JSON document.")]
         room -= (rows + 2) * width  # a heading takes the time of two rows
+    return parts
 
 
-def _renderables(described: Part, *, full: bool, then: Sequence[Said]) -> Iterator[RenderableType]:
-    chosen = described.blocks if full or described.in_short is None else described.in_short
-    blocks = decisive_first(replace(described, blocks=chosen), above_all=True).blocks
+def _renderables(described: Part, then: Sequence[Said]) -> Iterator[RenderableType]:
+    blocks = decisive_first(described, above_all=True).blocks
     verdicts = [one for one in blocks if _is_verdict(one)]
     if verdicts:
         yield from _blocks(verdicts)

@@ -7,7 +7,7 @@ DOCUMENTS = {
 }
 
 PUBLIC = {
-    "front": ("aselect", "best_of", "select"),
+    "front": ("agenerate_best", "aselect", "best_of", "generate_best", "select"),
     "learnt_draws": ("DrawModel",),
     "many_pools": ("JudgedPools", "ajudge", "aselect_many", "judge", "select_many"),
     "protocol": ("Strategy",),

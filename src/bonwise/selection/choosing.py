@@ -14,7 +14,7 @@ from bonwise.errors import JudgeError
 from bonwise.judges.judging import spent
 from bonwise.printable import printable
 from bonwise.routing.control import FirstPass, Route
-from bonwise.selection import checked_contest, contest_run, deciding, entrants, judge_runner, protocol, selection
+from bonwise.selection import contest_run, deciding, entrants, judge_runner, protocol, selection
 from bonwise.selection.settings import Routing, SelectionSettings, default_strategy
 from bonwise.table import pools, verdicts
 from bonwise.tracing import UNTRACED, Untraced, logger, span
@@ -102,6 +102,7 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     turn: Turn | None = None,
     salt: str | None = None,
     judge_all: bool = False,
+    spent: float = 0.0,
 ) -> selection.Selection:
     """Judge the candidates of one prompt as the settings say, and pick the best.
 
@@ -109,13 +110,14 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     awaited before the router looks at the pool, so that pools can pass it in an order of their own. `salt` is what
     chance hangs on beside the seed and the texts; `prompt_id`, or without one `prompt`, unless it is given. Who has
     no id but a position gives the prompt: the same pool has the same pick wherever it stands. With `judge_all` a
-    single text is judged too, and a stronger judge sees all candidates, so that all can be ranked.
+    single text is judged too, and a stronger judge sees all candidates, so that all can be ranked. `spent` seconds of
+    the deadline are over already.
 
     With ``raise`` as `on_failure`, an answer that did not arrive raises `CallError`, and a judge or a strategy that
     fails or does not keep its contract `JudgeError`; so does, without `judge_all`, a pool with no score.
     An answer that cannot be kept raises `LedgerError` with ``raise`` and with ``owe``.
     """
-    started = runner.now()
+    started = runner.now() - spent
     await runner.begin()
     if salt is None:
         salt = prompt if prompt_id is None else prompt_id
@@ -189,7 +191,7 @@ class PoolRun:
         )
         self._to_all = to_all
         self._contest = contest_run.ContestRun(
-            checked_contest.CheckedContest(settings.strategy, distinct.entrants, settings.judge),
+            contest_run.CheckedContest(settings.strategy, distinct.entrants, settings.judge),
             settings.judge,
             runner,
             prompt,
@@ -208,7 +210,7 @@ class PoolRun:
         before = None if router is None or contest.over else contest.standing()
         if router is not None and before is not None and not contest.over:
             first = tuple(contest.first.get(at, one) for at, one in enumerate(before.verdicts))
-            route = checked_contest.consulted(router, FirstPass(first, contest.others, before.p_best), salt)
+            route = contest_run.consulted(router, FirstPass(first, contest.others, before.p_best), salt)
             if route.strong:
                 return await self._by_the_strong(router, route, before)
             routed = selection.Routed(None, route.signal, route.reason)
@@ -225,7 +227,7 @@ class PoolRun:
         contenders = () if self._to_all else route.contenders
         some = tuple(sorted(contenders)) or tuple(range(len(self._distinct.texts)))
         texts = [self._distinct.texts[one] for one in some]
-        checked = checked_contest.CheckedContest(
+        checked = contest_run.CheckedContest(
             default_strategy(router.strong), self._distinct.among(some), router.strong
         )
         contest = contest_run.ContestRun(checked, router.strong, self._runner, self._prompt, texts, until=self._until)

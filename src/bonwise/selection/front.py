@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import update_wrapper
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial, update_wrapper
+from importlib import import_module
 from types import MethodType
-from typing import Any, Self, Unpack
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, Unpack, overload
 
 from bonwise.errors import JudgeError, UsageError
 from bonwise.flags import shows
 from bonwise.judges.protocol import Judge
+from bonwise.selection.generating import AnswerDraws, awaited_in_thread, check_stop_at
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector
 from bonwise.selection.settings import SelectorSettings
 from bonwise.table.checks import check_whole
 
-__all__ = ["BestOf", "Kept", "aselect", "best_of", "select"]
+__all__ = ["BestOf", "Kept", "agenerate_best", "aselect", "best_of", "generate_best", "select"]
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+S = TypeVar("S")
 
 
 class Kept(str):
@@ -38,16 +45,32 @@ class Kept(str):
         return str(self), self.selection
 
 
-class BestOf:
+class BestOf(Generic[P, R]):
     """A function that generates, called n times for each answer it gives.
 
     Made by `best_of`. Called as the function itself; `select` and `aselect` return the `Selection` instead of the
     answer. Close it when no more is asked of it.
     """
 
-    def __init__(self, generate: Callable[..., Any], n: int, selector: Selector, prompt: Callable[..., str]) -> None:
+    def __init__(
+        self,
+        generate: Callable[P, Any],
+        n: int,
+        selector: Selector,
+        prompt: Callable[..., Any],
+        stop_at: float | None,
+    ) -> None:
+        _refuse_generators(generate)
         update_wrapper(self, generate)  # first: it copies attributes, and a function may have some of these names
-        self._generate, self._n, self._selector, self._prompt = generate, n, selector, prompt
+        self._generate, self._selector = generate, selector
+        self._bound = partial(BestOf, n=n, selector=selector, prompt=prompt, stop_at=stop_at)
+        self._draws: Callable[..., AnswerDraws[Any]] = lambda *args, **kwargs: AnswerDraws(
+            prompt(*args, **kwargs), n, stop_at=stop_at, timed=True
+        )
+        if self.is_asynchronous:
+            # The mark by which others see that it is to be awaited; which one depends on Python's version.
+            getattr(inspect, "markcoroutinefunction", bool)(self)
+            self._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
 
     @property
     def is_asynchronous(self) -> bool:
@@ -57,42 +80,43 @@ class BestOf:
             return generate.is_asynchronous
         return inspect.iscoroutinefunction(generate) or inspect.iscoroutinefunction(type(generate).__call__)
 
-    def __get__(self, instance: object, owner: type | None = None) -> BestOf:
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: BestOf[Concatenate[Any, Q], S], instance: object, owner: type | None = None
+    ) -> BestOf[Q, S]: ...
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         """Bind the function of a class to its instance, as any function is bound."""
-        if instance is None:
-            return self
-        return BestOf(MethodType(self._generate, instance), self._n, self._selector, self._prompt)
+        return self if instance is None else self._bound(MethodType(self._generate, instance))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the best answer; of an asynchronous function, what is to be awaited."""
+        answer: Any = (self._kept_later if self.is_asynchronous else self._kept_now)(*args, **kwargs)
+        return answer  # type: ignore[no-any-return]
+
+    def select(self, *args: P.args, **kwargs: P.kwargs) -> Selection:
+        """Generate in threads, side by side, and return the selection among the answers."""
         if self.is_asynchronous:
-            return self._kept_later(*args, **kwargs)
+            hint = "await aselect(...), or bonwise.agenerate_best(...)"
+            raise UsageError("select() cannot wait for an asynchronous function", hint=hint)
+        draws = self._draws(*args, **kwargs)
+        return self._selector.select_drawn(draws, lambda _: self._generate(*args, **kwargs))
+
+    async def aselect(self, *args: P.args, **kwargs: P.kwargs) -> Selection:
+        """Generate side by side, in threads where the function is not asynchronous, and return the selection."""
+        draws, call = self._draws(*args, **kwargs), partial(self._generate, *args, **kwargs)
+
+        async def draw(_: int) -> Any:
+            answer = call() if self.is_asynchronous else await awaited_in_thread(call)
+            return await answer if inspect.isawaitable(answer) else answer
+
+        return await self._selector.aselect_drawn(draws, draw)
+
+    def _kept_now(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         return _kept(self.select(*args, **kwargs))
 
-    def select(self, *args: Any, **kwargs: Any) -> Selection:
-        """Generate one after the other, and return the selection among the answers."""
-        if self.is_asynchronous:
-            raise UsageError("select() cannot wait for an asynchronous function", hint="await aselect(...)")
-        prompt = self._prompt(*args, **kwargs)
-        return self._selector.select(prompt, [self._generate(*args, **kwargs) for _ in range(self._n)])
-
-    async def aselect(self, *args: Any, **kwargs: Any) -> Selection:
-        """Generate all at once, and return the selection among the answers."""
-        prompt = self._prompt(*args, **kwargs)
-        tasks = [asyncio.create_task(self._generated(*args, **kwargs)) for _ in range(self._n)]
-        try:
-            answers = await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        return await self._selector.aselect(prompt, answers)
-
-    async def _generated(self, *args: Any, **kwargs: Any) -> Any:
-        answer: Awaitable[Any] | Any = self._generate(*args, **kwargs)
-        return await answer if inspect.isawaitable(answer) else answer
-
-    async def _kept_later(self, *args: Any, **kwargs: Any) -> Any:
+    async def _kept_later(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         return _kept(await self.aselect(*args, **kwargs))
 
     def close(self) -> None:
@@ -104,25 +128,56 @@ class BestOf:
         await self._selector.aclose()
 
 
+def _refuse_generators(generate: Any) -> None:
+    if not callable(generate):
+        raise UsageError(f"{type(generate).__name__} is not a function", hint="pass one that returns an answer")
+    if inspect.isgeneratorfunction(generate) or inspect.isasyncgenfunction(generate):
+        name = getattr(generate, "__name__", "the function")
+        raise UsageError(
+            f"{name} yields parts, and only a whole answer can be judged", hint="return the whole answer"
+        )
+
+
+class MakesBestOf(Protocol):
+    """Decorates a function: parameters and return type stay, and a text is a `Kept`."""
+
+    @overload
+    def __call__(
+        self, generate: Callable[P, Coroutine[Any, Any, str]], /
+    ) -> BestOf[P, Coroutine[Any, Any, Kept]]: ...
+    @overload
+    def __call__(self, generate: Callable[P, str], /) -> BestOf[P, Kept]: ...
+    @overload
+    def __call__(self, generate: Callable[P, R], /) -> BestOf[P, R]: ...
+
+
 @shows(SelectorSettings)
 def best_of(
     n: int,
     judge: Judge | Callable[[str, str], Any],
     *,
-    prompt: Callable[..., str] | None = None,
+    prompt: Callable[..., Any] | None = None,
+    stop_at: float | None = None,
     **settings: Unpack[SelectorSettings],
-) -> Callable[[Callable[..., Any]], BestOf]:
-    """Make a generate function return the best of n answers.
+) -> MakesBestOf:
+    """Make a generate function return the best of n answers, which are drawn side by side.
+
+    The deadline is for drawing and judging together. A judge that scores each answer alone begins when the second
+    has come; one that compares them, when all have come or half of the time is over. Draws that fail or are late are
+    left out and counted. A thread cannot be interrupted: a late one runs on, and no program waits for it.
 
     Parameters
     ----------
     n : int
-        Answers to choose from, at least 1.
+        Answers to choose from, at least 1. An ordinary function runs in n threads, an asynchronous one in n tasks.
     judge : Judge or callable
         As in `bonwise.select`.
     prompt : callable, optional
         From the function's arguments to the prompt that the judge sees, a text or chat messages; its first argument
         unless given.
+    stop_at : float, optional
+        A score: the first answer that has it, or a higher one, ends the drawing. What is under way is cancelled, and
+        may be billed. Only for a judge that scores each answer alone, once.
     **settings
         Those of `SelectorSettings`: strategy, router, deadline, on_failure, ledger, limits, seed ...
 
@@ -131,14 +186,17 @@ def best_of(
     callable
         A decorator of synchronous and asynchronous functions. The decorated function returns the best answer as it
         was generated; a text is a `str` with an attribute ``selection``, and ``function.select(...)`` (asynchronous:
-        ``aselect``) returns the `Selection` of any kind of answer.
+        ``aselect``) returns the `Selection` of any kind of answer. Its `generated` counts the draws.
 
     Raises
     ------
     bonwise.errors.UsageError
-        A setting that means nothing, or no prompt among the arguments.
+        A setting that means nothing, no prompt among the arguments, or a function that yields.
     bonwise.errors.JudgeError
         No answer could be scored, unless `on_failure` says what then.
+    bonwise.errors.CallError
+        No draw gave an answer, or none in time; or two or more did, and none was judged in time, unless `on_failure`
+        says what then.
 
     Examples
     --------
@@ -147,12 +205,96 @@ def best_of(
     ... def generate(prompt):
     ...     return next(drafts)
     >>> answer = generate("Name a colour")
-    >>> answer, answer.selection.scores
-    ('red', (-13.0, -3.0, -15.0))
+    >>> answer, sorted(answer.selection.scores), answer.selection.generated.drawn
+    ('red', [-15.0, -13.0, -3.0], 3)
     """
     check_whole("n", n, least=1)
     selector = Selector(judge, **settings)
-    return lambda generate: BestOf(generate, n, selector, prompt or _first)
+    _make_ready(selector, stop_at)
+    decorate: Any = partial(BestOf, n=n, selector=selector, prompt=prompt or _first, stop_at=stop_at)
+    return decorate  # type: ignore[no-any-return]
+
+
+@shows(SelectorSettings)
+def generate_best(
+    generate: Callable[[Any], Any],
+    prompt: Any,
+    *,
+    n: int,
+    judge: Judge | Callable[[str, str], Any],
+    stop_at: float | None = None,
+    **settings: Unpack[SelectorSettings],
+) -> Selection:
+    """Call a generate function n times, side by side, and pick the best answer: `best_of` for a single call.
+
+    Parameters
+    ----------
+    generate : callable
+        From the prompt to an answer; as of `best_of`.
+    prompt : str or chat messages
+    n : int
+        Answers to choose from, at least 1.
+    judge : Judge or callable
+        As in `bonwise.select`.
+    stop_at : float, optional
+        As of `best_of`, as deadline and errors are.
+    **settings
+        Those of `SelectorSettings`: strategy, router, deadline, on_failure, ledger, limits, seed ...
+
+    Returns
+    -------
+    Selection
+        Its `generated` counts the draws.
+
+    Examples
+    --------
+    >>> drafts = iter(["a long answer", "red", "a longer answer"])
+    >>> pick = generate_best(lambda prompt: next(drafts), "Name a colour", n=3, judge=lambda prompt, text: -len(text))
+    >>> pick.best, pick.generated.drawn, pick.generated.failed
+    ('red', 3, 0)
+    """
+    check_whole("n", n, least=1)
+    selector = Selector.for_one_pool(judge, **settings)
+    try:
+        _make_ready(selector, stop_at)
+        return BestOf(generate, n, selector, _first, stop_at).select(prompt)
+    finally:
+        selector.close(wait=False)
+
+
+@shows(SelectorSettings)
+async def agenerate_best(
+    generate: Callable[[Any], Any],
+    prompt: Any,
+    *,
+    n: int,
+    judge: Judge | Callable[[str, str], Any],
+    stop_at: float | None = None,
+    **settings: Unpack[SelectorSettings],
+) -> Selection:
+    """Do what `generate_best` does, in the running event loop, also with an asynchronous function.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def generate(prompt):
+    ...     return "red"
+    >>> asyncio.run(agenerate_best(generate, "Name a colour", n=2, judge=lambda prompt, text: -len(text))).best
+    'red'
+    """
+    check_whole("n", n, least=1)
+    selector = Selector(judge, **settings)
+    try:
+        _make_ready(selector, stop_at)
+        return await BestOf(generate, n, selector, _first, stop_at).aselect(prompt)
+    finally:
+        await selector.aclose(wait=False)
+
+
+def _make_ready(selector: Selector, stop_at: float | None) -> None:
+    check_stop_at(selector.settings, stop_at)
+    if selector.settings.needs_a_loop:
+        import_module("bonwise.calls.portal")  # before the time of an answer begins
 
 
 def _first(*args: Any, **kwargs: Any) -> Any:

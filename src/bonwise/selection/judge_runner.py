@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.judges import judging, protocol
-from bonwise.tracing import UNTRACED, span
+from bonwise.tracing import UNTRACED, Untraced, span
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -237,11 +237,12 @@ class _Work:
     foreign: bool = False
     """Whether somebody else's code is awaited. It gets a task: what it sets and cancels there is its own."""
 
-    async def traced(self) -> Sequence[Result]:
-        """Make them inside a span."""
+    def traced(self) -> Coroutine[Any, Any, Sequence[Result]]:
+        """Return what makes them, inside a span where somebody traces."""
         current = span(f"judge {self.judge.name}", "EVALUATOR")
-        if current is UNTRACED:
-            return await self.run()
+        return self.run() if current is UNTRACED else self._told(current)
+
+    async def _told(self, current: Untraced) -> Sequence[Result]:
         with current:
             found = await self.run()
             judging.note_outcomes(current, self.judge.name, found)

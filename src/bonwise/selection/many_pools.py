@@ -13,7 +13,8 @@ from bonwise.calls.bill import Bill
 from bonwise.calls.settings import CallSettings
 from bonwise.errors import UsageError
 from bonwise.flags import shows
-from bonwise.judges.calling import as_judge, missing_key
+from bonwise.judges.calling import as_judge
+from bonwise.judges.judging import missing_key
 from bonwise.judges.pool_loop import ItemReader, from_callers_thread
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.judges.scoring import (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bonwise.selection.result import SelectionsDocument
 
 
-__all__ = ["Comparison", "Routed", "Selection"]
+__all__ = ["Comparison", "GeneratedAnswers", "Routed", "Selection"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,24 @@ class Routed:
     reason: str
     first_pick: str | None = None
     """Id of the candidate that the first pass alone would have kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedAnswers:
+    """What became of the draws of a pick whose candidates were drawn for it; every one of them was sent."""
+
+    drawn: int
+    """Answers that came in time: the candidates."""
+    failed: int = 0
+    """Draws that raised an error, or gave what is no answer."""
+    late: int = 0
+    """Draws that had not ended when the time was up. They are dropped, and may be billed."""
+    cancelled: int = 0
+    """Draws that were under way when an answer reached `stop_at`. They may be billed."""
+    failures: tuple[str, ...] = ()
+    """Why each of the failed ones did."""
+    bill: Bill = field(default_factory=Bill)
+    """What draws have asked of models through bonwise: calls, tokens and cost. Other clients are not seen."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +151,8 @@ class Selection(ShowsItself):
     """Candidates that judges which ask no model have judged; a redraw counts again. Calls of models are in `bill`."""
     p_best_reason: str = field(default="", repr=False)
     """Why a strategy that draws again states no `p_best` and no `expected_regret`; empty where it states them."""
+    generated: GeneratedAnswers | None = field(default=None, repr=False, compare=False)
+    """What became of the draws; None where the candidates were given."""
 
     @property
     def calls(self) -> int:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import aclosing, suppress
 from functools import partial
 from types import TracebackType
@@ -14,10 +23,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from bonwise.calls.settings import EngineSettings
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.flags import completed, part_of, shows
-from bonwise.judges.calling import asked
+from bonwise.judges.judging import asked
 from bonwise.judges.pool_loop import AsyncReader, ItemReader, Turns, from_callers_thread, work_on_many
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.selection.choosing import Turn
+from bonwise.selection.generating import AnswerDraws
 from bonwise.selection.judge_runner import LoopHost, OwnThreadHost, RunningLoopHost, SharedThreadHost
 from bonwise.selection.pools import Job, jobs_of
 from bonwise.selection.ranked_candidates import RanksCandidates
@@ -135,6 +145,21 @@ class Selector(RanksCandidates, CopiesSettings):
         """Do what `aselect` does, and wait for it; also inside a running event loop and a notebook."""
         return self._picked(Job.of(prompt, candidates, self._text, prompt_id))
 
+    async def aselect_drawn(self, draws: AnswerDraws[T], draw: Callable[[int], Awaitable[T]]) -> Selection:
+        """Draw candidates in tasks and pick the best; `draw` takes the number of a draw, from 0."""
+        self._check_open()
+        draws.in_tasks(draw, self._text)
+        try:
+            return await self._awaited(draws)
+        finally:
+            await draws.aclose()
+
+    def select_drawn(self, draws: AnswerDraws[T], draw: Callable[[int], T]) -> Selection:
+        """Do the same in threads, and wait for it."""
+        self._check_open()
+        draws.in_threads(draw, self._text)
+        return self._picked(draws)
+
     async def aselect_many(
         self, pools: Iterable[Any] | AsyncIterable[Any], *, ordered: bool = False, stop: asyncio.Event | None = None
     ) -> AsyncGenerator[Selection, None]:
@@ -247,7 +272,7 @@ class Selector(RanksCandidates, CopiesSettings):
     ) -> None:
         self.close()
 
-    async def _awaited(self, job: Job, turn: Turn | None = None) -> Selection:
+    async def _awaited(self, job: Job | AnswerDraws[Any], turn: Turn | None = None) -> Selection:
         host = self._host(RunningLoopHost)
         if host.is_here:
             return await host.work(job.by, self._settings, turn, host.gate)
@@ -259,13 +284,13 @@ class Selector(RanksCandidates, CopiesSettings):
                 raise _closed_meanwhile() from None
             raise
 
-    def _picked(self, job: Job) -> Selection:
-        if self._here:
+    def _picked(self, job: Job | AnswerDraws[Any]) -> Selection:
+        if self._here and (isinstance(job, Job) or not job.needs_a_loop):
             self._check_open()
             return job.here(self._settings)
         return _result(self._begun(job))
 
-    def _begun(self, job: Job) -> concurrent.futures.Future[Selection]:
+    def _begun(self, job: Job | AnswerDraws[Any]) -> concurrent.futures.Future[Selection]:
         host = self._host(self._thread_host)
         return host.submit(job.by, self._settings, None, host.gate)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypedDict, 
 from bonwise.calls.settings import EngineSettings, check_seconds
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.flags import Option, completed
-from bonwise.judges.calling import FunctionJudge, as_judge, asked, threads_of
+from bonwise.judges.calling import FunctionJudge, as_judge, threads_of
+from bonwise.judges.judging import asked
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.routing.control import FirstPass, Route
-from bonwise.selection.checked_contest import most_calls_of
+from bonwise.selection.contest_run import most_calls_of
 from bonwise.selection.protocol import Strategy
 
 if TYPE_CHECKING:

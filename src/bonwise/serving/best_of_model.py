@@ -12,7 +12,7 @@ from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import provider
 from bonwise.errors import BonwiseError, InputError
 from bonwise.hosts import adapters, generation
-from bonwise.judges import calling, protocol
+from bonwise.judges import judging, protocol
 from bonwise.selection.selector import Selector
 from bonwise.serving import api_errors, chat_request
 from bonwise.serving.config import ModelConfig
@@ -125,7 +125,7 @@ class BestOfModel:
     def _judge_models(self) -> Iterator[Model]:
         for judge in self.best_of.selector.settings.judges:
             if protocol.is_asking(judge):
-                yield from (one.model for one in calling.asked(judge, "?", ("a", "b")))
+                yield from (one.model for one in judging.asked(judge, "?", ("a", "b")))
 
 
 LONGEST_HEADER = 4096

@@ -20,7 +20,7 @@ from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.bill import NOTHING_PAID
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.flags import takes_numbers
-from bonwise.judges import asking, calling, registry
+from bonwise.judges import asking, calling, judging, registry
 from bonwise.judges.protocol import EMPTY, AskingJudge, Conclusion, Judge, Judgment, has_words, is_asking
 from bonwise.printable import listed, quoted
 from bonwise.stacks.fitted_stack import FeatureRecord, JudgeStack
@@ -143,7 +143,7 @@ def called_together(
 def asks_of_part(judge: Judge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
     """Return the questions of a judge; none where it asks no model, or fails to say them."""
     try:
-        return calling.asked(judge, prompt, texts) if is_asking(judge) else ()
+        return judging.asked(judge, prompt, texts) if is_asking(judge) else ()
     except JudgeError:
         # What it fails by is said when it concludes.
         return ()
@@ -165,8 +165,8 @@ def concluded_by(judge: Judge, prompt: str, texts: Sequence[str], answers: Seque
 
 def _concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Sequence[Answers]) -> Verdicts:
     if not answers:
-        calling.asked(judge, prompt, texts)  # one that fails to say its questions has no answers either
-    return calling.concluded(judge, prompt, texts, answers).verdicts
+        judging.asked(judge, prompt, texts)  # one that fails to say its questions has no answers either
+    return judging.concluded(judge, prompt, texts, answers).verdicts
 
 
 def _called(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from bonwise.stats import level_bias, unscored
 from bonwise.stats.estimand import Estimand, Metric, OutcomeWeights
+from bonwise.stats.jackknife import Functional
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["ALL_METRICS", "ESTIMANDS", "LOSSES", "METRICS", "OF_PICKS", "VALUES", "between_r", "ratio", "recovery"]
+__all__ = [
+    "ALL_METRICS",
+    "ESTIMANDS",
+    "LOSSES",
+    "METRICS",
+    "OF_PICKS",
+    "VALUES",
+    "between_r",
+    "functional_of",
+    "ratio",
+    "recovery",
+]
 
 
 def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -> Floats:
@@ -404,7 +417,10 @@ OF_PICKS = (*_TOP_1, *VALUES)
 ESTIMANDS = (*WITHIN_PROMPTS, *_TIES, *_ORDER, *OF_PICKS)
 """Metrics that are functions of totals."""
 
-METRICS: tuple[Metric, ...] = (*ESTIMANDS, level_bias.METRIC)
+METRICS: tuple[Metric, ...] = (
+    *ESTIMANDS,
+    Metric("level_bias", group="Over all cells", meaning="largest bias of a calibrated mean", unit="number"),
+)
 
 LOSSES = (
     Estimand(
@@ -430,5 +446,18 @@ LOSSES = (
 )
 """Of a judge that left candidates without a score; where there is none an audit does not hold them."""
 
-ALL_METRICS: tuple[Metric, ...] = (*METRICS, *LOSSES, unscored.METRIC)
+ALL_METRICS: tuple[Metric, ...] = (
+    *METRICS,
+    *LOSSES,
+    Metric("unscored_cost", group="Picks", meaning="recovery lost with candidates that have no score", unit="share"),
+)
 """With those of what was not scored."""
+
+
+def functional_of(metrics: Sequence[Estimand]) -> Functional:
+    """Return the function from a judge's totals, or two judges' that are subtracted, to metrics: (metrics, ...)."""
+
+    def functional(first: Sums, second: Sums | None = None) -> Floats:
+        return np.stack([e.of(first) if second is None else e.of(first) - e.of(second) for e in metrics])
+
+    return functional

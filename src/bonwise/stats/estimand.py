@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bonwise.stats.laws import Law
 from bonwise.stats.sums import Floats, Sums
@@ -67,17 +67,6 @@ class Estimate:
     def with_method(self, method: str) -> Estimate:
         """Return the same estimate under another method name."""
         return replace(self, method=method)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys of the JSON schema; optional ones only where they say something."""
-        keys = ("estimate", "low", "high", "se", "n", "interval", "method")
-        out: dict[str, Any] = {key: getattr(self, key) for key in keys}
-        for key in ("reason", "ess"):
-            if getattr(self, key) is not None:
-                out[key] = getattr(self, key)
-        if self.labelled_only is not None:
-            out["labelled_only"] = self.labelled_only.to_dict()
-        return out
 
     @classmethod
     def undefined(cls, reason: str, n: int) -> Estimate:

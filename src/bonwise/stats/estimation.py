@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bonwise.stats import clusters, jackknife
+from bonwise.stats import catalog, clusters, jackknife
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, OneLess, Percentile, RecoveryNearOne, Student
 from bonwise.stats.sums import Floats, Sums
@@ -26,7 +26,6 @@ __all__ = [
     "estimate",
     "from_jackknife",
     "may_be_0",
-    "minus",
     "one_estimate",
     "under",
     "without_wild",
@@ -110,7 +109,7 @@ class IntervalRule:
 def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) -> dict[str, Estimate]:
     """Estimate metrics from per-prompt sums, (len(Sums._fields), prompts), in the order of the estimands."""
     sample = JudgeSums([sums], rule)
-    found = _estimate(estimands, [e.of for e in estimands], sample)
+    found = _estimate(estimands, sample)
     return {e.name: _lost(e, found[e.name], sample) for e in estimands}
 
 
@@ -147,7 +146,7 @@ def difference(
     estimands: Sequence[Estimand], first: Floats, second: Floats, rule: IntervalRule
 ) -> dict[str, Estimate]:
     """Estimate differences of metrics, first less second judge, from sums of the same prompts in the same order."""
-    found = _estimate(estimands, [minus(e) for e in estimands], JudgeSums([first, second], rule))
+    found = _estimate(estimands, JudgeSums([first, second], rule))
     alone = replace(rule, kind="default")
     return without_wild(
         estimands, found, lambda below: [estimate([below], sums, alone)[below.name] for sums in (first, second)]
@@ -168,11 +167,6 @@ def without_wild(
         elif lacking := [own for own in alone(e) if own.estimate is None]:
             out[e.name] = Estimate.undefined(lacking[0].reason or NOT_DISTINGUISHABLE, found[e.name].n)
     return out
-
-
-def minus(estimand: Estimand) -> Callable[..., Floats]:
-    """Return a metric of the first judge's totals less that of the second's."""
-    return lambda left, right: estimand.of(left) - estimand.of(right)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,13 +281,8 @@ class JudgeSums:
         return max(value - reach, low), min(value + reach, high)
 
 
-def _estimate(
-    estimands: Sequence[Estimand], functions: Sequence[Callable[..., Floats]], sample: JudgeSums
-) -> dict[str, Estimate]:
-    def functional(*totals: Sums) -> Floats:
-        return np.stack([f(*totals) for f in functions])
-
-    rule, units = sample.rule, sample.units
+def _estimate(estimands: Sequence[Estimand], sample: JudgeSums) -> dict[str, Estimate]:
+    rule, units, functional = sample.rule, sample.units, catalog.functional_of(estimands)
     values = jackknife.jackknife(functional, units)
     drawn: Sequence[Floats | None] = [None] * len(estimands)
     if rule.kind == "bootstrap":

@@ -12,7 +12,6 @@ from bonwise.stats.clusters import cluster_codes, too_few_clusters
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = [
-    "METRIC",
     "LargestOf",
     "calibrated",
     "isotonic",
@@ -165,10 +164,6 @@ def _blocks(values: list[float], weights: list[float]) -> tuple[list[float], lis
         ends.append(at)
     return heights, ends
 
-
-METRIC = estimand.Metric(
-    "level_bias", group="Over all cells", meaning="largest bias of a calibrated mean", unit="number"
-)
 
 FOLDS = 5
 

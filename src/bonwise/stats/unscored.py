@@ -12,13 +12,9 @@ from bonwise.stats import estimand, estimation, jackknife, laws, level_bias
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums, prompt_sums
 
-__all__ = ["FEWEST_SCORED", "METRIC", "unscored_cost"]
+__all__ = ["FEWEST_SCORED", "unscored_cost"]
 
 _Ints = npt.NDArray[np.int64]
-
-METRIC = estimand.Metric(
-    "unscored_cost", group="Picks", meaning="recovery lost with candidates that have no score", unit="share"
-)
 
 FEWEST_SCORED = 30
 """Scored candidates below which nothing can be told of the others."""

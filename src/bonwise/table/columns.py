@@ -13,7 +13,7 @@ import pandas as pd
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table import identifiers, label_words, numbers, other_files
-from bonwise.table.roles import CANDIDATE_ROLES, COLUMN_FLAGS, NUMERIC, PLAIN, ROLES, by_key, claims, name_tokens
+from bonwise.table.roles import CANDIDATE_ROLES, COLUMN_FLAGS, NUMERIC, PLAIN, ROLES, all_claims, name_tokens
 
 __all__ = ["LabelColumns", "label_column_groups", "names_of_columns", "resolve_columns", "unread_labels"]
 
@@ -127,6 +127,8 @@ class _Search:
 
     frame: pd.DataFrame
     source: str
+    claims: Mapping[str, Sequence[Sequence[str]]]
+    """Columns whose name fits a role, likeliest first."""
     overrides: Mapping[str, str]
     worth: Mapping[str, float]
     """What words among labels and scores are worth."""
@@ -138,19 +140,19 @@ class _Search:
     missing: Sequence[str] = ()
     """Values of scores that mean that there is none."""
 
-    def find(self, role: str, names: Mapping[str, Sequence[str]], *, labels_elsewhere: bool) -> None:
+    def find(self, role: str, *, labels_elsewhere: bool) -> None:
         """Look for the column that plays a role, or for several columns of labels."""
         if role in self.overrides:
             self._take_named(role)
         elif role == "annotator":
-            self._find_annotator(names)
+            self._find_annotator()
         else:
-            self._find_by_name(role, names, labels_elsewhere=labels_elsewhere)
+            self._find_by_name(role, labels_elsewhere=labels_elsewhere)
             if role == "oracle_label" and role not in self.taken and not labels_elsewhere:
                 self._find_label_columns()
 
-    def _find_by_name(self, role: str, names: Mapping[str, Sequence[str]], *, labels_elsewhere: bool) -> None:
-        groups = [self._free(group, role) for group in claims(role, names)]
+    def _find_by_name(self, role: str, *, labels_elsewhere: bool) -> None:
+        groups = [self._free(group, role) for group in self.claims[role]]
         if role == "candidate" and "prompt_id" not in self.taken:
             # Numbers of responses and their texts name candidates only where they stand beside a prompt.
             groups = groups[: PLAIN + 1]
@@ -183,15 +185,15 @@ class _Search:
             return len(cells) > 1 and not identifiers.rows_told_apart(self.frame, cells)
         return True
 
-    def _find_annotator(self, names: Mapping[str, Sequence[str]]) -> None:
+    def _find_annotator(self) -> None:
         """Take a column that names annotators where rows with one score and several labels are told apart by it."""
         known_roles = {**self.overrides, **self.taken}
         label, score = known_roles.get("oracle_label", ""), known_roles.get("judge_score", "")
-        groups = [free for group in claims("annotator", names) if (free := self._free(group, "annotator"))]
+        groups = [free for group in self.claims["annotator"] if (free := self._free(group, "annotator"))]
         known = [known_roles[one] for one in ("prompt_id", "candidate", "judge") if one in known_roles]
         if not groups or label not in self.frame.columns or len(known) < 2:
             return
-        draws = [self._free(group, "draw") for group in claims("draw", names)]
+        draws = [self._free(group, "draw") for group in self.claims["draw"]]
         cells = [*known, *(column for group in draws[:PLAIN] for column in group)]
         if identifiers.rows_told_apart(self.frame, cells) or (
             score in self.frame.columns and identifiers.varies_within(self.frame, cells, score)
@@ -287,9 +289,10 @@ def resolve_columns(  # noqa: PLR0913 - all but the frame and what the user name
     """
     overrides = _with_label_columns(overrides, frame)
     _refuse_bad_overrides(overrides, source)
-    search, names = _Search(frame, source, overrides, worth, missing=missing), by_key(frame.columns)
+    claims = all_claims({*roles, "draw"}, frame.columns)
+    search = _Search(frame, source, claims, overrides, worth, missing=missing)
     for role in roles:
-        search.find(role, names, labels_elsewhere=labels_elsewhere)
+        search.find(role, labels_elsewhere=labels_elsewhere)
     known = {*search.taken, *(problem.role for problem in search.problems)}
     lacking = [role for role in required if role not in known]
     if search.problems or lacking:
@@ -299,7 +302,9 @@ def resolve_columns(  # noqa: PLR0913 - all but the frame and what the user name
 
 def unread_labels(frame: pd.DataFrame, taken: Mapping[str, str], worth: Mapping[str, float], source: str) -> str:
     """Say why a column with a name of labels is not taken for the labels; nothing where there is no such column."""
-    for column in (column for group in claims("oracle_label", by_key(frame.columns)) for column in group):
+    for column in (
+        column for group in all_claims(["oracle_label"], frame.columns)["oracle_label"] for column in group
+    ):
         if column not in taken.values():
             try:
                 label_words.read_labels(frame[column], source=source, worth=worth, role=repr(column))

@@ -47,6 +47,12 @@ _MOST_CELLS = 500_000_000
 _MOST_ROWS = 5_000_000
 """Rows that are read and audited within a minute."""
 
+_MOST_ELEMENTS = 10_000
+"""Elements of a list in the metadata of a Parquet file, such as columns with all that they are nested in."""
+
+_DEEPEST = 100
+"""Levels of a column of Parquet, of which a list takes two."""
+
 _MOST_TEXT = 512 * 2**20
 _MOST_GROWTH = 100
 """How many times its size the text of a Parquet file may be beyond `_MOST_TEXT` bytes: equal cells take no room."""
@@ -295,20 +301,33 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     if not content:
         raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
     try:
-        metadata = parquet.read_metadata(io.BytesIO(content))
+        # Older decoders follow a schema to any depth, and crash.
+        metadata = parquet.ParquetFile(io.BytesIO(content), thrift_container_size_limit=_MOST_ELEMENTS).metadata
         _refuse_claim(path, metadata)
         schema = metadata.schema.to_arrow_schema()
         # Without the metadata that pandas leaves, an index that was written is a column like the others.
         table = parquet.read_table(io.BytesIO(content), read_dictionary=_texts(schema))
         _refuse_long(path, table, max(_MOST_TEXT, _MOST_GROWTH * len(content)))
-        # Text that is not UTF-8 would otherwise be found cell by cell, long after.
-        table.validate(full=True)
+        _refuse_other_text(path, table)
         frame: pd.DataFrame = _plain(table, schema).to_pandas(ignore_metadata=True)
     except (MemoryError, InputError):
         raise
     except Exception as error:  # damaged pages raise whatever the decoder stumbles on
+        if "nested" in str(error) or "size limit" in str(error):
+            raise _nested(path) from error
         raise FileError(f"{path}: not a Parquet file", hint="check the ending of its name") from error
     return frame
+
+
+def _refuse_other_text(path: Path, table: Any) -> None:
+    """Refuse text that is not UTF-8, which would otherwise be found cell by cell, long after."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except ValueError as error:
+            if "UTF8" not in str(error):
+                raise
+            raise FileError(f"{path}: {quoted(name)} is not UTF-8", hint="write its text as UTF-8") from error
 
 
 def _refuse_claim(path: Path, metadata: Any) -> None:
@@ -317,6 +336,12 @@ def _refuse_claim(path: Path, metadata: Any) -> None:
     # Of lists there are more values than rows.
     values = sum(group.column(at).num_values for group in groups for at in range(group.num_columns))
     _refuse_many(path, metadata.num_rows, metadata.num_columns, values)
+    if any(metadata.schema.column(at).path.count(".") > _DEEPEST for at in range(metadata.num_columns)):
+        raise _nested(path)
+
+
+def _nested(path: Path) -> FileError:
+    return FileError(f"{path}: columns nested too deep, or too many row groups", hint="write columns of plain values")
 
 
 def _refuse_many(source: Path | str, rows: int, columns: int = 0, cells: int = 0) -> None:

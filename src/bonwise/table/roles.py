@@ -24,6 +24,7 @@ __all__ = [
     "SPOKEN",
     "WORDS",
     "ColumnFlag",
+    "all_claims",
     "by_key",
     "claims",
     "key_of",
@@ -233,6 +234,12 @@ def claims(role: str, columns: Mapping[str, Sequence[str]]) -> list[list[str]]:
         every = [column for known in columns.values() for column in known]
         groups.append([column for column in every if _is_score(column) and names_a_label(column) is wanted])
     return groups
+
+
+def all_claims(roles: Iterable[str], columns: Iterable[object]) -> Mapping[str, list[list[str]]]:
+    """Return what `claims` does, by role."""
+    names = by_key(columns)
+    return {role: claims(role, names) for role in roles}
 
 
 @cache

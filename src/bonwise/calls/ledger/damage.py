@@ -132,8 +132,8 @@ def check(connection: sqlite3.Connection) -> LedgerCheck:
     with lenient(connection):
         written = _tried(lambda: read_sum(connection), damage, "the row of count and sum")
         answers = _check_answers(connection, damage)
-        keys = _check_keys(connection, answers.keys(), damage)
-        found = keys.plus(_sum_of(answers))
+        keys = _checked_keys(connection, answers.keys(), damage)
+        found = DigestSum().plus(keys, map(_as_bytes, answers.values()))
         structure = _tried(lambda: _structure(connection), damage, "SQLite's own check") or []
     damage += [Damage(None, line) for line in structure]
     if written is None and not any("row of count" in one.what for one in damage):
@@ -151,9 +151,7 @@ def _keys_are_whole(connection: sqlite3.Connection) -> bool:
         written = read_sum(connection)
         rows = connection.execute(STORED_KEYS).fetchall()
         keys = [row[0] for row in rows]
-        found = DigestSum()
-        for key, digest in rows:
-            found = found.with_key(key, digest)
+        found = DigestSum().plus(rows)
     except (*place.UNREADABLE, TypeError):
         return False
     # What is found by walking is found by its key only where the keys stand in order.
@@ -172,8 +170,11 @@ def _check_answers(connection: sqlite3.Connection, damage: list[Damage]) -> dict
     return digests
 
 
-def _check_keys(connection: sqlite3.Connection, answered: Any, damage: list[Damage]) -> DigestSum:
-    found, last = DigestSum(), b""
+def _checked_keys(
+    connection: sqlite3.Connection, answered: Any, damage: list[Damage]
+) -> Iterator[tuple[bytes, bytes | None]]:
+    """Yield the keys that are there with their digests."""
+    last = b""
     for key, call, choice, digest in _walked(connection, KEYS, "the keys", damage):
         trouble = key_trouble(key, call, choice, digest)
         if not trouble and call not in answered:
@@ -184,15 +185,7 @@ def _check_keys(connection: sqlite3.Connection, answered: Any, damage: list[Dama
             last = key
         if trouble:
             damage.append(Damage(call if isinstance(call, int) else None, trouble))
-        found = found.with_key(_as_bytes(key), _as_bytes(digest))
-    return found
-
-
-def _sum_of(digests: dict[int, bytes | None]) -> DigestSum:
-    found = DigestSum()
-    for digest in digests.values():
-        found = found.with_answer(_as_bytes(digest))
-    return found
+        yield _as_bytes(key), _as_bytes(digest)
 
 
 def _differences(written: DigestSum, found: DigestSum) -> Iterator[Damage]:
@@ -322,11 +315,7 @@ def _fill(connection: sqlite3.Connection, rows: dict[str, list[sqlite3.Row]]) ->
             _insert(connection, table, row)
     answers = _fill_answers(connection, rows["response"], calls)
     keys = _fill_keys(connection, rows["sample"], calls, answers)
-    found = DigestSum()
-    for digest in answers.values():
-        found = found.with_answer(digest)
-    for row in keys:
-        found = found.with_key(row["key"], row["digest"])
+    found = DigestSum().plus(((row["key"], row["digest"]) for row in keys), answers.values())
     write_sum(connection, found)
     # What such a call has cost stays in the sums, and its keys are free.
     forget = "UPDATE call SET state = 'failed', note = ? WHERE state IN ('answered', 'rejected') AND id = ?"

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import itertools
 import json
+import sqlite3
+import threading
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from bonwise.calls import ask, bill
-from bonwise.calls.ledger import damage, place, reading, schema, transactions
-from bonwise.calls.ledger import transactions as pruning
+from bonwise.calls.ledger import damage, place, reading, schema
 from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded, State, Stored
-from bonwise.calls.ledger.writer import Writer
+from bonwise.calls.ledger.transactions import LedgerTransactions, Writer
 from bonwise.errors import LedgerError
 
 __all__ = ["FAILED", "Ledger", "LedgerProtocol", "NullLedger"]
@@ -50,7 +51,7 @@ class Ledger:
         self.path = path
         self._busy_timeout = busy_timeout
         self._writer = Writer(path, busy_timeout)
-        self._reader = reading.Reader(path, busy_timeout)
+        self._reader = Reader(path, busy_timeout)
         self._finalize = weakref.finalize(self, _close, self._writer, self._reader)
 
     @classmethod
@@ -84,16 +85,19 @@ class Ledger:
         """Return an answered or rejected sample, None where there is none."""
         return self._reader.stored(key)
 
-    async def claim(self, keys: Sequence[bytes], request: ask.Request, wall: float) -> Claim:
+    def claim(self, keys: Sequence[bytes], request: ask.Request, wall: float) -> Coroutine[Any, Any, Claim]:
         """Enter a call for those keys (one a sample) that are free; undone if cancelled. `wall` is Unix time."""
         where, body = _request_columns(request)
         wanted = tuple(dict.fromkeys(keys))
-        return await self._writer.do(lambda ledger_file: ledger_file.claim(wanted, where, body, wall), _withdraw)
+        work = partial(LedgerTransactions.claim, keys=wanted, where=where, body=body, wall=wall)
+        return self._writer.do(work, _withdraw)
 
     async def answer(self, call_id: int, recorded: Recorded) -> None:
         """Record a call's outcome, even if cancelled; samples without a choice are freed unless it was rejected."""
         columns, choices = _response_columns(recorded), dict(recorded.choices)
-        await self._writer.submit(lambda ledger_file: ledger_file.answer(call_id, columns, recorded.raw, choices))
+        await self._writer.submit(
+            partial(LedgerTransactions.answer, call=call_id, columns=columns, raw=recorded.raw, choices=choices)
+        )
 
     async def give_up(self, call_id: int, attempts: int, lost_attempts: int, note: str) -> None:
         """Record a call without answer, free its samples; `lost_attempts` may be billed, `note` holds no secret."""
@@ -102,9 +106,7 @@ class Ledger:
 
     def note_reading(self, key: bytes, reading: str) -> None:
         """Queue what was read from a sample, as JSON text; nobody waits for it."""
-        self._writer.take_along(
-            partial(transactions.LedgerTransactions.note_reading, key=key, reading=_as_text(reading))
-        )
+        self._writer.take_along(partial(LedgerTransactions.note_reading, key=key, reading=_as_text(reading)))
 
     def dropped(self, base_url: str, model: str) -> frozenset[str]:
         """Return the parameters that a model was found not to take."""
@@ -126,12 +128,12 @@ class Ledger:
         )
 
     def spend_money(self, row: int | None, cost: int, wall: float) -> None:
-        """Queue what a call has cost, in place of what was held for it at `row`, if something was."""
-        work = partial(transactions.LedgerTransactions.spend_money, row=row, cost=cost, wall=wall)
-        if row is not None:
-            self._writer.post(work)
-        elif cost:
+        """Queue what a call has cost, in place of what was held for it at `row`, where something was."""
+        work = partial(LedgerTransactions.spend_money, row=row, cost=cost, wall=wall)
+        if row is None:
             self._writer.take_along(work)
+        else:
+            self._writer.post(work)
 
     def close(self) -> None:
         """Commit what has queued and give back the leases; a call without an answer becomes unknown."""
@@ -153,11 +155,11 @@ class Ledger:
         Only calls that were answered, or else sent, before `before`, in seconds since 1970. ``sent``, and answered
         ones without `before`, are a `bonwise.errors.UsageError`; what ended processes left behind is ``unknown``.
         """
-        return pruning.prune(self.path, self._busy_timeout, states, before)
+        return reading.prune(self.path, self._busy_timeout, states, before)
 
     def forget(self, *, model: str | None = None, parameter: str | None = None) -> int:
         """Forget parameters that servers were found not to take, and return how many: they are sent again."""
-        return pruning.forget(self.path, self._busy_timeout, model, parameter)
+        return reading.forget(self.path, self._busy_timeout, model, parameter)
 
     def integrity(self) -> str:
         """Return SQLite's own verdict on the file, ``ok`` where nothing is wrong."""
@@ -168,12 +170,80 @@ class Ledger:
         return damage.check_file(self.path, self._busy_timeout)
 
 
-def _withdraw(ledger_file: transactions.LedgerTransactions, claim: Claim) -> None:
+class Reader:
+    """One connection that only reads an existing ledger, for all threads of a process."""
+
+    def __init__(self, file: Path, busy_timeout: float) -> None:
+        self._file = file
+        self._busy_timeout = busy_timeout
+        self._closed = False
+        self._begin()
+        place.watch(self)
+
+    def stored(self, key: bytes) -> Stored | None:
+        """Return a sample that needs no call any more."""
+        rows = self._all(schema.STORED, (key,))
+        if not rows:
+            return None
+        with place.as_ledger_errors(self._file):
+            return schema.stored_from(key, rows[0])
+
+    def dropped(self, base_url: str, model: str) -> frozenset[str]:
+        """Return the parameters a model is known not to take."""
+        rows = self._all("SELECT parameter FROM dropped WHERE base_url = ? AND model = ?", (base_url, model))
+        return frozenset(name for (name,) in rows)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._door:
+            self._closed = True
+            self._hang_up()
+
+    def pause(self) -> None:
+        """Close the connection; see `bonwise.calls.ledger.place`."""
+        self._door.acquire()
+        self._hang_up()
+
+    def resume(self) -> None:
+        """Let it be opened again."""
+        self._door.release()
+
+    def restart(self) -> None:
+        """Begin anew in a new process."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._door = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def _all(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+        try:
+            with self._door:
+                if self._connection is None:
+                    self._connection = self._open()
+                return self._connection.execute(statement, values).fetchall()
+        except place.UNREADABLE as error:
+            with place.as_ledger_errors(self._file):
+                damage.explain(self._file, self._busy_timeout, error)
+                raise
+
+    def _open(self) -> sqlite3.Connection:
+        if self._closed:
+            raise LedgerError("the ledger is closed")
+        return place.connect(self._file, self._busy_timeout)
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _withdraw(ledger_file: LedgerTransactions, claim: Claim) -> None:
     if claim.call_id is not None:
         ledger_file.withdraw(claim.call_id)
 
 
-def _close(writer: Writer, reader: reading.Reader) -> None:
+def _close(writer: Writer, reader: Reader) -> None:
     writer.close()
     reader.close()
 

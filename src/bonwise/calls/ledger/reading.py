@@ -1,22 +1,21 @@
-"""Reading a ledger: one sample at once, and all of it for people."""
+"""A ledger as a whole, for people: its sums, its rows, and the removal of calls from it."""
 
 from __future__ import annotations
 
 import math
 import re
 import sqlite3
-import threading
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Collection, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, cast
 
 from bonwise.calls.bill import Usage
-from bonwise.calls.ledger import damage, place, schema
-from bonwise.calls.ledger.records import DroppedParameter, LedgerRow, LedgerStats, ModelTally, State, Stored
+from bonwise.calls.ledger import place, schema
+from bonwise.calls.ledger.records import DroppedParameter, LedgerRow, LedgerStats, ModelTally, State
 from bonwise.errors import LedgerError, UsageError
 
-__all__ = ["Reader", "read_rows", "read_stats"]
+__all__ = ["forget", "prune", "read_rows", "read_stats"]
 
 _TALLY = """
     SELECT provider, model, state, owner, COUNT(*), SUM(attempts), SUM(lost_attempts), SUM(cost),
@@ -40,74 +39,6 @@ _ROWS = """
           AND (:prefix = '' OR hex(s.key) LIKE :prefix || '%')
     ORDER BY c.id, s.key LIMIT :limit
 """
-
-
-class Reader:
-    """One connection that only reads an existing ledger, for all threads of a process."""
-
-    def __init__(self, file: Path, busy_timeout: float) -> None:
-        self._file = file
-        self._busy_timeout = busy_timeout
-        self._closed = False
-        self._begin()
-        place.watch(self)
-
-    def stored(self, key: bytes) -> Stored | None:
-        """Return a sample that needs no call any more."""
-        rows = self._all(schema.STORED, (key,))
-        if not rows:
-            return None
-        with place.as_ledger_errors(self._file):
-            return schema.stored_from(key, rows[0])
-
-    def dropped(self, base_url: str, model: str) -> frozenset[str]:
-        """Return the parameters a model is known not to take."""
-        rows = self._all("SELECT parameter FROM dropped WHERE base_url = ? AND model = ?", (base_url, model))
-        return frozenset(name for (name,) in rows)
-
-    def close(self) -> None:
-        """Close the connection."""
-        with self._door:
-            self._closed = True
-            self._hang_up()
-
-    def pause(self) -> None:
-        """Close the connection; see `bonwise.calls.ledger.place`."""
-        self._door.acquire()
-        self._hang_up()
-
-    def resume(self) -> None:
-        """Let it be opened again."""
-        self._door.release()
-
-    def restart(self) -> None:
-        """Begin anew in a new process."""
-        self._begin()
-
-    def _begin(self) -> None:
-        self._door = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-
-    def _all(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
-        try:
-            with self._door:
-                if self._connection is None:
-                    self._connection = self._open()
-                return self._connection.execute(statement, values).fetchall()
-        except place.UNREADABLE as error:
-            with place.as_ledger_errors(self._file):
-                damage.explain(self._file, self._busy_timeout, error)
-                raise
-
-    def _open(self) -> sqlite3.Connection:
-        if self._closed:
-            raise LedgerError("the ledger is closed")
-        return place.connect(self._file, self._busy_timeout)
-
-    def _hang_up(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
 
 def read_stats(file: Path, busy_timeout: float) -> LedgerStats:
@@ -169,3 +100,63 @@ def _tally(provider: str, model: str, rows: list[Any], samples: int, dead: set[i
     return ModelTally(
         provider, model, calls, samples, Usage(*counts), float(cost), unpriced, attempts, lost_attempts + lost
     )
+
+
+_DOOMED = """
+    CREATE TEMP TABLE doomed AS SELECT id FROM call
+    WHERE state IN (SELECT value FROM prunable) AND (:before IS NULL OR coalesce(answered_at, sent_at) < :before)
+"""
+_WITHDRAWN = "DELETE FROM sample WHERE choice IS NULL AND digest IS NULL AND call NOT IN (SELECT id FROM call)"
+_DOOMED_KEYS = schema.STORED_KEYS + " AND call IN (SELECT id FROM doomed)"  # noqa: S608 - the two are named here
+_FORGET = """
+    DELETE FROM dropped WHERE (:model IS NULL OR model = :model) AND (:parameter IS NULL OR parameter = :parameter)
+"""
+_LEFT_BEHIND = "UPDATE call SET state = 'unknown', lost_attempts = 1 WHERE state = 'sent' AND owner = ?"
+
+
+def prune(file: Path, busy_timeout: float, states: Collection[State], before: float | None) -> int:
+    """Delete calls; see `bonwise.calls.ledger.ledger.Ledger.prune`."""
+    _check(states, before)
+    with place.as_ledger_errors(file), closing(place.connect(file, busy_timeout)) as connection:
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany(_LEFT_BEHIND, [(owner,) for owner in place.dead_owners(connection)])
+        count = _delete(connection, states, before)
+        connection.execute("COMMIT")
+        with suppress(sqlite3.OperationalError):  # another process reads: the space is used again all the same
+            connection.execute("VACUUM")
+    return count
+
+
+def forget(file: Path, busy_timeout: float, model: str | None, parameter: str | None) -> int:
+    """Forget refused parameters; see `bonwise.calls.ledger.ledger.Ledger.forget`."""
+    with place.as_ledger_errors(file), closing(place.connect(file, busy_timeout)) as connection:
+        return connection.execute(_FORGET, {"model": model, "parameter": parameter}).rowcount
+
+
+def _check(states: Collection[State], before: float | None) -> None:
+    if "sent" in states:
+        raise UsageError("calls under way cannot be pruned", hint="those of ended processes are unknown, not sent")
+    if "answered" in states and before is None:
+        raise UsageError(
+            "pruning answered calls takes a date", hint="they were paid for: say before which day (--before)"
+        )
+
+
+def _delete(connection: sqlite3.Connection, states: Collection[State], before: float | None) -> int:
+    connection.execute("CREATE TEMP TABLE prunable (value TEXT)")
+    connection.executemany("INSERT INTO prunable VALUES (?)", [(state,) for state in states])
+    connection.execute(_DOOMED, {"before": before})
+    _take_off(connection)
+    connection.execute("DELETE FROM request WHERE call IN (SELECT id FROM doomed)")
+    connection.execute("DELETE FROM response WHERE call IN (SELECT id FROM doomed)")
+    count = connection.execute("DELETE FROM call WHERE id IN (SELECT id FROM doomed)").rowcount
+    connection.execute("DELETE FROM sample WHERE call IN (SELECT id FROM doomed)")
+    connection.execute(_WITHDRAWN)
+    return count
+
+
+def _take_off(connection: sqlite3.Connection) -> None:
+    """Take off the sum of digests what is about to be deleted; what is missing already stays in it, for a check."""
+    answers = connection.execute("SELECT digest FROM response WHERE call IN (SELECT id FROM doomed)")
+    schema.add_to_sum(connection, connection.execute(_DOOMED_KEYS), (digest for (digest,) in answers), -1)

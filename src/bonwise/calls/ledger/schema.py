@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bonwise.calls.bill import Usage
@@ -22,8 +22,10 @@ __all__ = [
     "STORED",
     "STORED_KEYS",
     "DigestSum",
+    "add_to_sum",
     "answer_digest",
     "answer_trouble",
+    "digests_of",
     "effective_from",
     "json_from",
     "key_digest",
@@ -62,6 +64,13 @@ def answer_digest(call: int, columns: tuple[Any, ...], raw: bytes) -> bytes:
     return hashlib.blake2b(ascii((call, columns)).encode() + b"\0" + raw, digest_size=SIZE).digest()
 
 
+def digests_of(
+    call: int, columns: tuple[Any, ...], raw: bytes, choices: Mapping[bytes, int | None]
+) -> tuple[bytes, dict[bytes, bytes]]:
+    """Return the digest of an answer, and that of each key that leads to a choice of it."""
+    return answer_digest(call, columns, raw), {key: key_digest(key, call, choice) for key, choice in choices.items()}
+
+
 KEY = 32
 """Bytes of a key."""
 
@@ -86,24 +95,16 @@ class DigestSum(NamedTuple):
     answers_xor: int = 0
     """Of their digests."""
 
-    def with_key(self, key: bytes, digest: bytes | None, count: int = 1) -> DigestSum:
-        """Return the sum with one more key, or with one less (`count` -1)."""
-        xor = self.keys_xor ^ _number(key) ^ _number(digest)
-        return DigestSum(self.keys + count, xor, self.answers, self.answers_xor)
-
-    def with_answer(self, digest: bytes | None, count: int = 1) -> DigestSum:
-        """Return the sum with one more response, or with one less (`count` -1)."""
-        xor = self.answers_xor ^ _number(digest)
-        return DigestSum(self.keys, self.keys_xor, self.answers + count, xor)
-
-    def plus(self, other: DigestSum) -> DigestSum:
-        """Return both together."""
-        return DigestSum(
-            self.keys + other.keys,
-            self.keys_xor ^ other.keys_xor,
-            self.answers + other.answers,
-            self.answers_xor ^ other.answers_xor,
-        )
+    def plus(
+        self, keys: Iterable[tuple[bytes, bytes | None]], answers: Iterable[bytes | None] = (), each: int = 1
+    ) -> DigestSum:
+        """Return the sum with these keys, with their digests, and digests of responses; without them (`each` -1)."""
+        key_count, keys_xor, answer_count, answers_xor = self
+        for key, digest in keys:
+            key_count, keys_xor = key_count + each, keys_xor ^ _number(key) ^ _number(digest)
+        for digest in answers:
+            answer_count, answers_xor = answer_count + each, answers_xor ^ _number(digest)
+        return DigestSum(key_count, keys_xor, answer_count, answers_xor)
 
 
 def read_sum(connection: sqlite3.Connection) -> DigestSum | None:
@@ -126,6 +127,18 @@ def write_sum(connection: sqlite3.Connection, found: DigestSum) -> None:
         f"INSERT OR REPLACE INTO digest_sum ({columns}) VALUES (1, ?, ?, ?, ?, ?)",  # noqa: S608 - named above
         (found.keys, keys_xor, found.answers, answers_xor, _digest_of(found)),
     )
+
+
+def add_to_sum(
+    connection: sqlite3.Connection,
+    keys: Iterable[tuple[bytes, bytes | None]],
+    answers: Iterable[bytes | None],
+    each: int = 1,
+) -> None:
+    """Add to the row, or take off it (`each` -1); one that is not what was written stays so, for a check."""
+    so_far = read_sum(connection)
+    if so_far is not None:
+        write_sum(connection, so_far.plus(keys, answers, each))
 
 
 def _digest_of(found: DigestSum) -> bytes:

@@ -1,20 +1,26 @@
-"""Every change that is made to a ledger, each inside a transaction, and the removal of calls from it."""
+"""Every change that is made to a ledger, and the one thread that makes them: what has queued goes into one commit."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
 import sqlite3
+import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import closing, suppress
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
 
 from bonwise.calls.ledger import damage, place, records, schema
-from bonwise.errors import LedgerError, UsageError
+from bonwise.errors import BonwiseError, LedgerError
 
-__all__ = ["LedgerTransactions", "forget", "prune"]
+__all__ = ["LedgerTransactions", "Writer"]
+
+T = TypeVar("T")
 
 HEARTBEAT = 10.0
 """Seconds after which a commit carries a new sign of life."""
@@ -61,7 +67,9 @@ class LedgerTransactions:
         self._here = place.this_process()
         self._heartbeat = 0.0
         self._living: dict[int, bool] = {}
-        self._added = self._added_before_piece = schema.DigestSum()
+        self._keys: list[tuple[bytes, bytes | None]] = []  # with their digests; both are of this transaction
+        self._answers: list[bytes | None] = []
+        self._before_piece = self._keys, self._answers
         self._unchecked = owner is None
         self._damage: LedgerError | None = None
         try:
@@ -74,7 +82,7 @@ class LedgerTransactions:
     def begin(self) -> None:
         """Begin a transaction."""
         self._connection.execute("BEGIN IMMEDIATE")
-        self._added = schema.DigestSum()
+        self._keys, self._answers = [], []
         self._living.clear()
         now = time.time()
         if abs(now - self._heartbeat) > HEARTBEAT:
@@ -97,7 +105,7 @@ class LedgerTransactions:
     def mark(self) -> None:
         """Begin one piece of the transaction, which can fail by itself."""
         self._connection.execute("SAVEPOINT piece")
-        self._added_before_piece = self._added
+        self._before_piece = self._keys[:], self._answers[:]
 
     def keep(self) -> None:
         """End the piece."""
@@ -106,7 +114,7 @@ class LedgerTransactions:
     def undo(self) -> None:
         """Undo the piece."""
         self._connection.execute("ROLLBACK TO piece")
-        self._added = self._added_before_piece
+        self._keys, self._answers = self._before_piece
 
     def void_leases(self) -> None:
         """Give back every lease for this process alone, where the file cannot be written any more."""
@@ -142,18 +150,20 @@ class LedgerTransactions:
         claimed = tuple(free)
         return records.Claim(self._send(claimed, where, body, wall), claimed, stored, tuple(busy), len(lost))
 
-    def answer(self, call: int, columns: tuple[Any, ...], raw: bytes, choices: Mapping[bytes, int]) -> None:
+    def answer(self, call: int, columns: tuple[Any, ...], raw: bytes, choices: Mapping[bytes, int | None]) -> None:
         """Record a response and the choices that answer samples; see `Ledger.answer`."""
         if not self._connection.execute(_ANSWER, (*columns, call)).rowcount:
             raise LedgerError(f"call {call} is not in the ledger", hint="was it pruned while it was under way?")
-        digest = schema.answer_digest(call, columns, raw)
-        self._connection.execute("INSERT INTO response (call, raw, digest) VALUES (?, ?, ?)", (call, raw, digest))
-        self._added = self._added.with_answer(digest)
         if columns[0] == "rejected":
             keys = self._connection.execute("SELECT key FROM sample WHERE call = ?", (call,)).fetchall()
-            self._fill(call, {key: None for (key,) in keys})
-        else:
-            self._fill(call, choices)
+            choices = {key: None for (key,) in keys}
+        digest, of_keys = schema.digests_of(call, columns, raw, choices)
+        self._connection.execute("INSERT INTO response (call, raw, digest) VALUES (?, ?, ?)", (call, raw, digest))
+        self._answers.append(digest)
+        for key, choice in choices.items():
+            # A key that another call has taken over, or that is answered already, stays as it is.
+            if self._connection.execute(_FILL, (key, call, choice, of_keys[key])).rowcount:
+                self._keys.append((key, of_keys[key]))
 
     def give_up(self, call: int, attempts: int, lost_attempts: int, note: str) -> None:
         """Record that a call brought nothing; only a call that stands as sent leases its samples."""
@@ -232,20 +242,11 @@ class LedgerTransactions:
                 damage.explain(self._file, self._busy_timeout, error)
                 raise
 
-    def _fill(self, call: int, choices: Mapping[bytes, int | None]) -> None:
-        for key, choice in choices.items():
-            digest = schema.key_digest(key, call, choice)
-            # A key that another call has taken over, or that is answered already, stays as it is.
-            if self._connection.execute(_FILL, (key, call, choice, digest)).rowcount:
-                self._added = self._added.with_key(key, digest)
-
     def _add_up(self) -> None:
         """Write what this transaction has added into the sum of digests."""
-        if self._added != schema.DigestSum():
-            so_far = schema.read_sum(self._connection)
-            if so_far is not None:  # else the next check says that it is damaged
-                schema.write_sum(self._connection, so_far.plus(self._added))
-            self._added = schema.DigestSum()
+        if self._keys or self._answers:
+            schema.add_to_sum(self._connection, self._keys, self._answers)
+            self._keys, self._answers = [], []
 
     def _check_once(self) -> None:
         """Check the ledger before this process pays for its first call."""
@@ -299,67 +300,240 @@ class LedgerTransactions:
         return found.st_dev, found.st_ino
 
 
-_DOOMED = """
-    CREATE TEMP TABLE doomed AS SELECT id FROM call
-    WHERE state IN (SELECT value FROM prunable) AND (:before IS NULL OR coalesce(answered_at, sent_at) < :before)
-"""
-_WITHDRAWN = "DELETE FROM sample WHERE choice IS NULL AND digest IS NULL AND call NOT IN (SELECT id FROM call)"
-_DOOMED_KEYS = schema.STORED_KEYS + " AND call IN (SELECT id FROM doomed)"  # noqa: S608 - the two are named here
-_FORGET = """
-    DELETE FROM dropped WHERE (:model IS NULL OR model = :model) AND (:parameter IS NULL OR parameter = :parameter)
-"""
-_LEFT_BEHIND = "UPDATE call SET state = 'unknown', lost_attempts = 1 WHERE state = 'sent' AND owner = ?"
+_LOST = "answers could not be kept: mend the disk or the lock, then run the same again"
+_ONE_ONLY = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InterfaceError)
 
 
-def prune(file: Path, busy_timeout: float, states: Collection[records.State], before: float | None) -> int:
-    """Delete calls; see `bonwise.calls.ledger.ledger.Ledger.prune`."""
-    _check(states, before)
-    with place.as_ledger_errors(file), closing(place.connect(file, busy_timeout)) as connection:
-        connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany(_LEFT_BEHIND, [(owner,) for owner in place.dead_owners(connection)])
-        count = _delete(connection, states, before)
-        connection.execute("COMMIT")
-        with suppress(sqlite3.OperationalError):  # another process reads: the space is used again all the same
-            connection.execute("VACUUM")
-    return count
+class _WriteTask:
+    """One piece of work, and who waits for it."""
+
+    __slots__ = ("error", "future", "loop", "result", "work")
+
+    def __init__(self, work: Callable[[LedgerTransactions], Any]) -> None:
+        self.work = work
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.future: asyncio.Future[Any] | None = None
+        self.result: Any = None
+        self.error: BonwiseError | None = None
 
 
-def forget(file: Path, busy_timeout: float, model: str | None, parameter: str | None) -> int:
-    """Forget refused parameters; see `bonwise.calls.ledger.ledger.Ledger.forget`."""
-    with place.as_ledger_errors(file), closing(place.connect(file, busy_timeout)) as connection:
-        return connection.execute(_FORGET, {"model": model, "parameter": parameter}).rowcount
+class Writer:
+    """Runs work in transactions, several pieces in one; its thread starts with the first piece."""
+
+    def __init__(self, file: Path, busy_timeout: float) -> None:
+        self._file = file
+        self._busy_timeout = busy_timeout
+        self._closed = False
+        self._begin()
+        place.watch(self)
+
+    async def do(
+        self, work: Callable[[LedgerTransactions], T], undo: Callable[[LedgerTransactions, T], None] | None = None
+    ) -> T:
+        """Run one piece of work and return its result, once committed; `undo` takes it back if nobody waits for it.
+
+        Raises LedgerError also where an earlier commit failed, or the writer is closed.
+        """
+        job, future = self._queued(work)
+        try:
+            result: T = await future
+        except (asyncio.CancelledError, GeneratorExit):
+            if undo is not None:
+                with suppress(LedgerError):
+                    # Queued after the work itself, so its result is known by then.
+                    self.post(lambda ledger_file: undo(ledger_file, job.result) if job.error is None else None)
+            raise
+        return result
+
+    def submit(self, work: Callable[[LedgerTransactions], T]) -> asyncio.Future[T]:
+        """Queue one piece of work that is never taken back, and return what to await; raises what `do` raises."""
+        return self._queued(work)[1]
+
+    def post(self, work: Callable[[LedgerTransactions], object]) -> None:
+        """Queue one piece of work that nobody waits for."""
+        self._put(_WriteTask(work))
+
+    def take_along(self, work: Callable[[LedgerTransactions], object]) -> None:
+        """Queue work that nobody waits for and that wakes nobody: it goes with the next transaction."""
+        with self._door:
+            if self._closed:
+                raise LedgerError("the ledger is closed")
+            self._luggage.append(_WriteTask(work))
+
+    def close(self) -> None:
+        """Commit what has queued, give back the leases, and end the thread."""
+        with self._door:
+            if self._closed:
+                return
+            self._closed = True
+            if self._luggage:
+                self._start()
+            self._queue.put(None)
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def pause(self) -> None:
+        """Close the connection between two commits; see `bonwise.calls.ledger.place`."""
+        self._door.acquire()
+        self._turn.acquire()
+        self._hang_up()
+
+    def resume(self) -> None:
+        """Go on with the queue."""
+        self._turn.release()
+        self._door.release()
+
+    def restart(self) -> None:
+        """Begin anew: what has queued belongs to the process that forked."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._queue: SimpleQueue[_WriteTask | None] = SimpleQueue()
+        self._luggage: deque[_WriteTask] = deque()
+        self._door = threading.Lock()
+        self._turn = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._clerk: LedgerTransactions | None = None
+        self._owner: int | None = None
+        self._failure = ""
+
+    def _queued(self, work: Callable[[LedgerTransactions], T]) -> tuple[_WriteTask, asyncio.Future[T]]:
+        job = _WriteTask(work)
+        job.loop = asyncio.get_running_loop()
+        job.future = future = job.loop.create_future()
+        self._put(job)
+        return job, future
+
+    def _put(self, job: _WriteTask) -> None:
+        with self._door:
+            if self._closed:
+                raise LedgerError("the ledger is closed")
+            self._queue.put(job)
+            self._start()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="bonwise ledger", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        last = False
+        while not last:
+            batch, last = self._next()
+            with self._turn:
+                self._write(batch)
+                if last:
+                    self._leave()
+            _hand_over(batch)
+
+    def _next(self) -> tuple[list[_WriteTask], bool]:
+        batch: list[_WriteTask] = []
+        job = self._queue.get()
+        with suppress(Empty):
+            while job is not None:
+                batch.append(job)
+                job = self._queue.get_nowait()
+            return batch + self._taken_along(), True
+        return batch + self._taken_along(), False
+
+    def _taken_along(self) -> list[_WriteTask]:
+        luggage = []
+        with suppress(IndexError):
+            while True:
+                luggage.append(self._luggage.popleft())
+        return luggage
+
+    def _write(self, batch: list[_WriteTask]) -> None:
+        if batch and not self._failure:
+            try:
+                ledger_file = self._arrive()
+                ledger_file.begin()
+                if not _run_together(batch, ledger_file):
+                    ledger_file.roll_back()
+                    ledger_file.begin()
+                    for job in batch:
+                        _run_piece(job, ledger_file)
+                ledger_file.commit()
+            except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+                if self._clerk is not None:
+                    self._clerk.void_leases()
+                self._hang_up()
+                self._failure = f"the ledger {self._file} cannot be written: {self._reason(error)}"
+            else:
+                return
+        for job in batch:
+            job.error = LedgerError(self._failure, hint=_LOST)
+
+    def _arrive(self) -> LedgerTransactions:
+        if self._clerk is None:
+            self._clerk = LedgerTransactions(self._file, self._busy_timeout, self._owner)
+            self._owner = self._clerk.owner
+        return self._clerk
+
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, place.UNREADABLE):
+            try:
+                damage.explain(self._file, self._busy_timeout, error)
+            except LedgerError as found:
+                return found.message
+        return str(error) or type(error).__name__
+
+    def _leave(self) -> None:
+        with suppress(sqlite3.Error):  # the leases of a process that ends are void anyway
+            if self._owner is not None and not self._failure:
+                self._arrive().leave()
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        if self._clerk is not None:
+            self._clerk.close()
+            self._clerk = None
 
 
-def _check(states: Collection[records.State], before: float | None) -> None:
-    if "sent" in states:
-        raise UsageError("calls under way cannot be pruned", hint="those of ended processes are unknown, not sent")
-    if "answered" in states and before is None:
-        raise UsageError(
-            "pruning answered calls takes a date", hint="they were paid for: say before which day (--before)"
-        )
+def _run_together(batch: list[_WriteTask], ledger_file: LedgerTransactions) -> bool:
+    # A savepoint for each piece would cost as much as the piece, and hardly any piece ever fails.
+    try:
+        for job in batch:
+            job.result = job.work(ledger_file)
+    except Exception:  # noqa: BLE001 - the pieces that run one by one say which it was, and whom it concerns
+        return False
+    return True
 
 
-def _delete(connection: sqlite3.Connection, states: Collection[records.State], before: float | None) -> int:
-    connection.execute("CREATE TEMP TABLE prunable (value TEXT)")
-    connection.executemany("INSERT INTO prunable VALUES (?)", [(state,) for state in states])
-    connection.execute(_DOOMED, {"before": before})
-    _take_off(connection)
-    connection.execute("DELETE FROM request WHERE call IN (SELECT id FROM doomed)")
-    connection.execute("DELETE FROM response WHERE call IN (SELECT id FROM doomed)")
-    count = connection.execute("DELETE FROM call WHERE id IN (SELECT id FROM doomed)").rowcount
-    connection.execute("DELETE FROM sample WHERE call IN (SELECT id FROM doomed)")
-    connection.execute(_WITHDRAWN)
-    return count
+def _run_piece(job: _WriteTask, ledger_file: LedgerTransactions) -> None:
+    ledger_file.mark()
+    try:
+        job.result = job.work(ledger_file)
+    except BonwiseError as error:
+        job.error = error
+        ledger_file.undo()
+    except _ONE_ONLY as error:
+        job.error = LedgerError(f"the ledger cannot hold this: {error}")
+        ledger_file.undo()
+    except sqlite3.Error:
+        raise
+    except Exception as error:  # noqa: BLE001 - one caller's value must not fail the others
+        job.error = LedgerError(f"the ledger cannot hold this: {error}")
+        ledger_file.undo()
+    ledger_file.keep()
 
 
-def _take_off(connection: sqlite3.Connection) -> None:
-    """Take off the sum of digests what is about to be deleted; what is missing already stays in it, for a check."""
-    left = schema.read_sum(connection)
-    if left is None:
-        return
-    for key, digest in connection.execute(_DOOMED_KEYS):
-        left = left.with_key(key, digest, -1)
-    for (digest,) in connection.execute("SELECT digest FROM response WHERE call IN (SELECT id FROM doomed)"):
-        left = left.with_answer(digest, -1)
-    schema.write_sum(connection, left)
+def _hand_over(batch: list[_WriteTask]) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[_WriteTask]] = {}
+    for job in batch:
+        if job.loop is not None:
+            by_loop.setdefault(job.loop, []).append(job)
+    for loop, jobs in by_loop.items():
+        with suppress(RuntimeError):  # a loop that was closed waits for nothing
+            loop.call_soon_threadsafe(_settle, jobs)
+
+
+def _settle(jobs: list[_WriteTask]) -> None:
+    for job in jobs:
+        if job.future is None or job.future.done():
+            continue
+        if job.error is None:
+            job.future.set_result(job.result)
+        else:
+            job.future.set_exception(job.error)

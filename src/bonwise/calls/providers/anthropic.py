@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request
 from bonwise.calls.bill import PartialUsage, Usage
 from bonwise.calls.providers import protocol, service, wire
-from bonwise.calls.providers.supplied import SuppliedClient, client_of
+from bonwise.calls.providers.supplied import SuppliedClient
 from bonwise.calls.rate_limits import anthropic_limits
 
 __all__ = ["Anthropic"]
@@ -76,8 +76,7 @@ class Anthropic:
 
     def account(self, model: Model) -> str:
         """Return a word that tells accounts apart and reveals nothing of the key; raises where there is no key."""
-        supplied = client_of(model)
-        return SERVICE.account(model) if supplied is None else supplied.account
+        return SERVICE.account(model) if model.client is None else model.client.account
 
     def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:  # noqa: ARG002
         """Build the request for one sample, the only number a request can ask for."""
@@ -90,8 +89,8 @@ class Anthropic:
 
     def client(self, model: Model, connection: protocol.Connection) -> protocol.Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
-        if (supplied := client_of(model)) is not None:
-            return supplied.connected(connection, VERSION_HEADER)
+        if model.client is not None:
+            return model.client.connected(connection, VERSION_HEADER)
         # The SDK and what it stands on take most of a second to import.
         import anthropic  # noqa: PLC0415
 
@@ -120,8 +119,8 @@ class Anthropic:
 
 def _server(model: Model) -> tuple[service.Address, str]:
     """Return where the requests go, and the version that enters the ledger's key."""
-    if (supplied := client_of(model)) is not None:
-        return supplied.address, supplied.version(_version_of(supplied), VERSION_HEADER)
+    if model.client is not None:
+        return model.client.address, model.client.version(_version_of(model.client), VERSION_HEADER)
     return SERVICE.server(model.base_url, _version(), VERSION_HEADER)
 
 

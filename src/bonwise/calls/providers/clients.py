@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import ModuleType
@@ -208,9 +208,10 @@ class SdkClient:
         self._repeated.learn(request, response.request)
         return response
 
-    async def aclose(self) -> None:
+    def aclose(self) -> Coroutine[Any, Any, None]:
         """Close the connections."""
-        await self._client.close()
+        closing: Coroutine[Any, Any, None] = self._client.close()
+        return closing
 
     def _nothing(self, error: BaseException | None) -> Problem:
         if isinstance(error, TooLargeError):

@@ -20,7 +20,6 @@ from bonwise.calls.ask import (
 )
 from bonwise.calls.bill import Usage
 from bonwise.calls.providers import protocol, secrets, service, wire
-from bonwise.calls.providers.supplied import client_of
 from bonwise.calls.rate_limits import openai_limits
 
 __all__ = ["OpenAI"]
@@ -106,8 +105,7 @@ class OpenAI:
 
     def account(self, model: Model) -> str:
         """Return a word that tells accounts apart and reveals nothing of the key; raises where there is no key."""
-        supplied = client_of(model)
-        return SERVICE.account(model) if supplied is None else supplied.account
+        return SERVICE.account(model) if model.client is None else model.client.account
 
     def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:
         """Build the request for some samples of an ask, without the parameters known to be refused."""
@@ -120,8 +118,8 @@ class OpenAI:
 
     def client(self, model: Model, connection: protocol.Connection) -> protocol.Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
-        if (supplied := client_of(model)) is not None:
-            return supplied.connected(connection)
+        if model.client is not None:
+            return model.client.connected(connection)
         # The SDK and what it stands on take most of a second to import.
         import openai  # noqa: PLC0415
 
@@ -147,8 +145,8 @@ class OpenAI:
 
 def _server(model: Model) -> tuple[service.Address, str]:
     """Return where the requests go, and the version that enters the ledger's key."""
-    if (supplied := client_of(model)) is not None:
-        return supplied.address, supplied.version()
+    if model.client is not None:
+        return model.client.address, model.client.version()
     return SERVICE.server(model.base_url)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -14,7 +13,7 @@ from bonwise.errors import UsageError
 if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Client, Connection
 
-__all__ = ["SuppliedClient", "SuppliedModel", "client_of", "supplied_model"]
+__all__ = ["SuppliedClient", "supplied_model"]
 
 _SDKS = frozenset({"openai", "anthropic"})
 _KINDS = {"SyncAPIClient": False, "AsyncAPIClient": True}
@@ -134,19 +133,7 @@ def _sdk_of(client: object) -> tuple[str, bool]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SuppliedModel(Model):
-    """A model that is asked by a client of the user's."""
-
-    client: SuppliedClient = field(kw_only=True, repr=False)
-
-
-def client_of(model: Model) -> SuppliedClient | None:
-    """Return the client of the user's that asks a model; None where bonwise makes one."""
-    return model.client if isinstance(model, SuppliedModel) else None
-
-
-def supplied_model(spec: str, client: Any, base_url: str | None = None, price: Any = None) -> SuppliedModel:
+def supplied_model(spec: str, client: Any, base_url: str | None = None, price: Any = None) -> Model:
     """Read ``provider/model`` for a client; a UsageError where it does not fit the provider, or with a base URL."""
     model = model_from_spec(spec, price=price)
     if base_url:
@@ -159,4 +146,4 @@ def supplied_model(spec: str, client: Any, base_url: str | None = None, price: A
             f"client= is {type(client).__name__} of the {supplied.sdk} SDK, and the model is {spec!r}",
             hint=f"write {supplied.sdk}/MODEL, or pass a client of the SDK that the model's provider names",
         )
-    return SuppliedModel(model.provider, model.name, price=model.price, client=supplied)
+    return Model(model.provider, model.name, price=model.price, client=supplied)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.judges.parse.answer import Form, after_thinking, answer, stopped_early, unread
@@ -21,6 +22,7 @@ __all__ = [
     "ReadInterval",
     "expected_digit",
     "first_is_better",
+    "in_answer_to",
     "interval",
     "pick",
     "probability",
@@ -78,6 +80,11 @@ class ReadInterval(NamedTuple):
     score: float
     low: float
     high: float
+
+
+def in_answer_to(read: Callable[[Choice], Any], asked: str, choice: Choice) -> Any:
+    """Read a reply by a reader that is told which words it answers."""
+    return read(replace(choice, asked=asked))
 
 
 def score(choice: Choice, asked: AnswerForm = JSON) -> float | Unscored:

@@ -12,7 +12,7 @@ from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling
 from bonwise.judges.protocol import Judge
 from bonwise.selection import draws, entrants, registry
-from bonwise.selection.protocol import Draw, Entrants, Heard, Question, Standing
+from bonwise.selection.protocol import Draw, Entrants, Standing
 from bonwise.table import checks, verdicts
 
 __all__ = ["Adaptive", "Greedy", "Resample"]
@@ -90,14 +90,11 @@ class _AdaptiveContest:
     def __init__(self, rule: Adaptive, entrants: Entrants) -> None:
         self._rule, self._entrants = rule, entrants
         self._draws = draws.Draws(entrants.count)
+        self.hear = self._draws.hear
 
     def next(self) -> tuple[Draw, ...]:
         """Ask for the first scores, then for one more of each of the two best."""
         return self._step()[0]
-
-    def hear(self, question: Question, answer: Heard) -> None:
-        """Take a score."""
-        self._draws.hear(question, answer)
 
     def standing(self) -> Standing:
         """Return the means."""
@@ -161,14 +158,11 @@ class Greedy:
 class _GreedyContest:
     def __init__(self, entrants: Entrants) -> None:
         self._draws = draws.Draws(entrants.count)
+        self.hear = self._draws.hear
 
     def next(self) -> tuple[Draw, ...]:
         """Ask for the score of every candidate."""
         return tuple(Draw(candidate) for candidate in self._draws.missing(0))
-
-    def hear(self, question: Question, answer: Heard) -> None:
-        """Take a score."""
-        self._draws.hear(question, answer)
 
     def standing(self) -> Standing:
         """Return the scores as they came."""
@@ -230,6 +224,7 @@ class _ResampleContest:
     def __init__(self, rule: Resample, entrants: Entrants) -> None:
         self._rule, self._first_pass_alone = rule, entrants.first_pass_alone
         self._draws = draws.Draws(entrants.count)
+        self.hear = self._draws.hear
 
     def next(self) -> tuple[Draw, ...]:
         """Ask for every draw at once, or for the first ones alone where a router looks at them."""
@@ -239,10 +234,6 @@ class _ResampleContest:
             for number in range(numbers)
             for candidate in self._draws.missing(number)
         )
-
-    def hear(self, question: Question, answer: Heard) -> None:
-        """Take a score."""
-        self._draws.hear(question, answer)
 
     def standing(self) -> Standing:
         """Return the means."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats import jackknife, laws
+from bonwise.stats import catalog, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.estimation import (
     IntervalRule,
@@ -16,7 +16,6 @@ from bonwise.stats.estimation import (
     estimate,
     from_jackknife,
     may_be_0,
-    minus,
     one_estimate,
     without_wild,
 )
@@ -171,7 +170,7 @@ def refitted_estimate(estimands: Sequence[Estimand], found: Refits, rule: Interv
     A divisor of an estimand must be among the `estimands`. Intervals are Student's, G - 1 df, whatever the rule's
     kind.
     """
-    estimates = _estimates(estimands, [e.of for e in estimands], [found], rule)
+    estimates = _estimates(estimands, [found], rule)
     return without_wild(estimands, estimates, lambda below: [estimates[below.name]])
 
 
@@ -183,7 +182,7 @@ def refitted_difference(
     rule: IntervalRule,
 ) -> dict[str, Estimate]:
     """Estimate metric differences, first minus second, paired by prompt and refit; `alone` has those of each."""
-    estimates = _estimates(estimands, [minus(e) for e in estimands], [first, second], rule)
+    estimates = _estimates(estimands, [first, second], rule)
     return without_wild(estimands, estimates, lambda below: [one[below.name] for one in alone])
 
 
@@ -207,15 +206,8 @@ def refitted_tie_breaks(found: Refits, confidence: float) -> Estimate:
     return one_tie_break(found.whole, float(group_error(rests)), confidence, df=found.groups - 1)
 
 
-def _estimates(
-    estimands: Sequence[Estimand],
-    functions: Sequence[Callable[..., Floats]],
-    found: Sequence[Refits],
-    rule: IntervalRule,
-) -> dict[str, Estimate]:
-    def functional(*totals: Sums) -> Floats:
-        return np.stack([f(*totals) for f in functions])
-
+def _estimates(estimands: Sequence[Estimand], found: Sequence[Refits], rule: IntervalRule) -> dict[str, Estimate]:
+    functional = catalog.functional_of(estimands)
     sample = JudgeSums([one.whole for one in found], rule)
     values, alike, _ = jackknife.jackknife(functional, sample.matrices)
     errors = group_error(functional(*(Sums(*one.rests) for one in found)))
