@@ -171,15 +171,17 @@ def test_hostile_text_stays_text(text):
 
 
 def test_a_fragment_is_scoped_and_shares_no_address():
-    """In a notebook all styles are below one class, nothing runs, and two outputs have no id in common."""
+    """In a notebook all styles are below one address, nothing runs, and two outputs have no id in common."""
     first, second = notebook(audited()), notebook(audited(confidence=0.9))
     reader = read(first)
     assert not reader.of("script")
     style = re.search(r"<style>(.*?)</style>", first, re.DOTALL).group(1)
     selectors = re.findall(r"(?:^|[{}])\s*([^{}@;]+)\{", re.sub(r"@media[^{]*", "", style))
     assert selectors
+    [address] = re.findall(r'<div class="bonwise" id="([^"]+)">', first)
+    assert "rem" not in style
     assert all(
-        ".bonwise" in one for chosen in filter(str.strip, selectors) for one in re.split(r",(?![^(]*\))", chosen)
+        f"#{address}" in one for chosen in filter(str.strip, selectors) for one in re.split(r",(?![^(]*\))", chosen)
     )
     ids = [set(read(one).ids) for one in (first, second)]
     assert ids[0]

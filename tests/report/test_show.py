@@ -127,3 +127,11 @@ HOME = Path(bonwise.__file__).parent
 MODULES = sorted(
     {*HOME.glob("report/**/*.py"), *HOME.rglob("view*.py"), *HOME.rglob("*_view.py"), *HOME.rglob("figures.py")}
 )
+
+
+def test_text_is_text_in_a_notebook(monkeypatch):
+    """Where rich takes the process for a notebook, `str` and f-strings hold everything all the same."""
+    plan = bw.plan(question="recovery>0", candidates=4, within_r=0.3)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert f"{plan}" == str(plan) == plan.to_text()
+    assert str(plan).startswith("Verdict: feasible")

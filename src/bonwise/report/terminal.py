@@ -286,7 +286,9 @@ WIDTH = 118
 def plain(parts: Iterable[RenderableType]) -> str:
     """Render without any escape sequence."""
     stream = io.StringIO()
-    _print(Console(file=stream, width=WIDTH, color_system=None, force_terminal=False), parts)
+    # In a notebook rich would show the parts below the cell and leave the stream empty.
+    plainly = Console(file=stream, width=WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
+    _print(plainly, parts)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 

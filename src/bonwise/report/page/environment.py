@@ -48,7 +48,7 @@ _NOWHERE = re.compile(rf"\S{{{_LONGEST}}}(?=[^\s\u0300-\u036f\ufe00-\ufe0f])")
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z-])")
 """Where a sentence may begin; a title before a name begins one too many, which moves the name to the next line."""
 
-_RULE = re.compile(r"^\.[a-z]", re.MULTILINE)
+_REM = re.compile(r"(?<![\w.])(\d*\.?\d+)rem\b")
 
 _KEPT = ",;:/?!@$&'()*+=-_.~|[]"
 """Letters that an address may hold as they are."""
@@ -79,7 +79,7 @@ def environment() -> Environment:
         "cell": _cell,
         "cut": _cut,
         "data_address": _data_address,
-        "scoped": _scoped,
+        "alone": _alone,
         "first_sentence": _first_sentence,
     }
     made.globals["light_colours"] = dict(LIGHT)
@@ -179,10 +179,14 @@ def _data_address(text: str) -> str:
     return f"data:text/csv;charset=utf-8,{quote(text, safe=_KEPT)}"
 
 
-def _scoped(css: str) -> Markup:
-    """Return rules that start their lines with a class as rules of a notebook's output alone."""
+def _alone(css: str, address: str) -> Markup:
+    """Return rules of outputs as those of one output: its address outweighs what a notebook says of classes.
+
+    Notebooks differ in what a rem is.
+    """
+    pixels = _REM.sub(lambda length: f"{16 * float(length[1]):g}px", css)
     # Trusted: a style sheet of this package.
-    return Markup(_RULE.sub(r".bonwise \g<0>", css))  # noqa: S704
+    return Markup(pixels.replace(".bonwise", f"#{address}"))  # noqa: S704
 
 
 def _room(svg: str) -> str:

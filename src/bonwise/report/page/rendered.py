@@ -24,8 +24,11 @@ _DRAWINGS = 2
 _ROOM = 560
 """Pixels for what is open, below the title; a cell with a few lines more than estimated stays below 700."""
 
-_LINE, _ROW, _DRAWN, _BAR, _TILES, _TITLE = 27, 28, 310, 96, 96, 50
-"""Pixels of a line of words, a row of a table, a drawing with its caption, a bar, tiles, and a title."""
+_LINE, _ROW, _CAPTION, _BAR, _TILES, _TITLE = 27, 28, 80, 96, 96, 50
+"""Pixels of a line of words, a row of a table, a drawing's caption, a bar, tiles, and a title."""
+
+_WIDE = 84
+"""Pixels of an inch of a drawing: two are side by side, and their letters are readable."""
 
 _LETTERS = 95
 """Of a line."""
@@ -39,7 +42,9 @@ def few(described: Part) -> Part:
     decisive = [one for one in blocks if isinstance(one, Part) and one.role in {"verdict", "outcomes"}]
     drawings = list(islice(drawings_of(blocks), _DRAWINGS))
     shown: list[Block] = [*map(_in_brief, decisive), *drawings]
-    room = _ROOM - sum(_height(one) for one in shown if isinstance(one, Part)) - (_DRAWN if drawings else 0)
+    room = (
+        _ROOM - sum(_height(one) for one in shown if isinstance(one, Part)) - max(map(_height, drawings), default=0)
+    )
     rest = [one for one in blocks if one not in decisive and not _is_facts(one)]
     lines = list(_without_drawings(rest))
     fitting = 0
@@ -110,7 +115,7 @@ def _height(block: Block) -> int:
     if isinstance(block, Bar):
         return _BAR
     if isinstance(block, Drawing):
-        return _DRAWN
+        return _CAPTION + round(_WIDE * block.size[1])
     if isinstance(block, Table):
         return _TILES if block.role == "headlines" else _TITLE + _ROW * sum(_lines(row.cells) for row in block.rows)
     if isinstance(block, Stepped) or not block.blocks:
@@ -159,5 +164,7 @@ def fragment(described: Part) -> str:
     """Return the findings of a description for a notebook: no script, no headings, styles of its own alone."""
     prefix = f"b{next(_SHOWN)}-{hashlib.sha256(described.title.encode()).hexdigest()[:10]}-"
     return (
-        environment().get_template("fragment.html").render(page=view.page_view(few(described), prefix), whole=False)
+        environment()
+        .get_template("fragment.html")
+        .render(page=view.page_view(few(described), prefix), id=f"{prefix}output", whole=False)
     )
