@@ -14,7 +14,7 @@ import bonwise
 HOME = Path(bonwise.__file__).parent
 FILES = sorted(HOME.rglob("*.py"))
 
-CEILINGS = {"files": 490, "lines": 113_000, "files of table": 43, "files of calls": 40, "files of tests": 276}
+CEILINGS = {"files": 488, "lines": 113_700, "files of table": 43, "files of calls": 36, "files of tests": 274}
 MOST_IMPORTS = 0.08
 """Lines of imports among the lines of code."""
 
