@@ -97,7 +97,8 @@ def test_the_document_is_strict_json(llmbar):
     """The document holds no NaN, repeats what was asked, and counts prompts and dropped rows."""
     document = json.loads(json.dumps(llmbar.to_dict(), allow_nan=False))
     assert document["schema"] == "bonwise.preferences/1"
-    assert {key: document["settings"][key] for key in LLMBAR} == LLMBAR
+    roles = ["verdicts", "oracle", "prompt", "judge", "context"]
+    assert [document["settings"][role] for role in roles] == list(LLMBAR.values())
     assert document["settings"]["version"] == bw.__version__
     for judge in document["judges"].values():
         for found in judge["metrics"].values():
@@ -126,7 +127,7 @@ def test_verdicts_may_be_written_in_many_ways(first, second):
 def test_two_orders_are_averaged():
     """Verdicts that contradict each other are a tie and count 1/2; the share of consistent ones is reported."""
     rows = [(0, "s", 1, 1, 1), (1, "s", 1, 2, 1), (2, "s", 2, 1, 2), (3, "s", 2, 2, 1)]
-    found = audited(rows, "item set v w gold", verdicts=["v", "w"]).judges["judge"].metrics
+    found = audited(rows, "item set v w gold", verdict_col=["v", "w"]).judges["judge"].metrics
     assert found["agreement"].estimate == pytest.approx((1 + 0.5 + 0.5 + 0) / 4)
     assert found["judge_tie_rate"].estimate == 0.5
     assert found["order_agreement"].estimate == 0.5
@@ -148,7 +149,9 @@ def test_rows_without_a_verdict_are_counted(verdict, gold, reason):
 def test_a_verdict_in_one_order_only_is_none():
     """Where one of two orders is blank the row is left out rather than taken for the other."""
     rows = [(0, "s", 1, 1, 1), (1, "s", 2, 2, 2), (2, "s", 1, None, 1)]
-    assert audited(rows, "item set v w gold", verdicts=["v", "w"]).judges["judge"].data.dropped == {"no verdict": 1}
+    assert audited(rows, "item set v w gold", verdict_col=["v", "w"]).judges["judge"].data.dropped == {
+        "no verdict": 1
+    }
 
 
 @pytest.mark.parametrize("bad", ["3", "yes", "0", "c", "2.5", "tied?"])
@@ -207,8 +210,8 @@ def test_a_pair_judged_twice_is_refused_with_its_row():
     """A second verdict of one judge on one prompt is refused with its row, and judge and prompt by name."""
     rows = [(0, "s", "j", 1, 1), (0, "s", "k", 1, 1), (1, "s", "j", 2, 2), (1, "s", "k", 2, 2), (0, "s", "j", 2, 1)]
     with pytest.raises(RowError, match=r"row 4: 'j'.*'0'"):
-        audited(rows, "item set who v gold", judge=["who"])
-    assert set(audited(rows[:4], "item set who v gold", judge=["who"]).judges) == {"j", "k"}
+        audited(rows, "item set who v gold", judge_col=["who"])
+    assert set(audited(rows[:4], "item set who v gold", judge_col=["who"]).judges) == {"j", "k"}
 
 
 def test_nothing_to_audit_is_refused():
@@ -220,7 +223,7 @@ def test_nothing_to_audit_is_refused():
 def test_several_columns_make_one_name():
     """Columns named together tell prompts apart, whatever is in them."""
     rows = [("x / y", "z", 1, 1), ("x", "y / z", 2, 2), ("x", "z", 2, 2)]
-    found = audited(rows, "a b v gold", prompt=["a", "b"], context=[])
+    found = audited(rows, "a b v gold", prompt_col=["a", "b"], context_col=[])
     assert found.judges["judge"].data.prompts == 3
 
 

@@ -23,7 +23,7 @@ from bonwise.report import numbers, table_facts
 from bonwise.results import given
 from bonwise.stats import catalog, top_of_scores
 from bonwise.stats.sums import Sums, prompt_sums
-from bonwise.table import annotators, cells, checks, opening, reading_options, sources
+from bonwise.table import annotators, cells, opening, reading_options, sources
 from bonwise.table.columns import LabelColumns, names_of_columns, resolve_columns
 from bonwise.table.label_words import label_words
 from bonwise.table.numbers import StructuredText, distinct, is_blank, read_numbers, without_missing
@@ -456,14 +456,14 @@ def columns_of(source: RowSource, **columns: str | Sequence[str]) -> list[result
     >>> [(one.name, one.taken) for one in columns_of([{"Item ID": "p", "stars": "4 stars"}])]
     [('Item ID', 'prompt_id'), ('stars', '')]
     """
-    opened = sources.open_source(source, columns)
+    named = reading_options.ReadingOptions(columns=columns).named_columns
+    opened = sources.open_source(source, named)
     frame, name = opened.frame, opened.name
-    named = {role: checks.names_of(role, column) for role, column in columns.items()}
-    taken: dict[str, str] = {
-        role: names[0] if len(names) == 1 else LabelColumns.of(names)
-        for role, names in named.items()
-        if names and all(name in frame.columns for name in names)
-    }
+    taken: dict[str, str] = {}
+    for role, column in named.items():
+        several = LabelColumns.named(column, frame.columns)
+        if several is not None or column in frame.columns:
+            taken[role] = column if several is None else several
     for role in ROLES:
         # Alone each role is found that can be; which of several columns plays it is then open.
         with suppress(InputError):
