@@ -122,7 +122,7 @@ def close(one, other):
     return one is other is None or (None not in {one, other} and abs(one - other) <= 1e-12)
 
 
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", [0, 1, *(pytest.param(part, marks=pytest.mark.slow) for part in range(2, 10))])
 def test_scores_and_the_picks_made_from_them_have_the_same_figures(part, tmp_path):
     """Estimates, intervals and reasons agree, whatever was lost; the estimates are those of plain loops too."""
     audited = 0
