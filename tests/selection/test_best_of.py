@@ -446,8 +446,10 @@ def test_money_of_draws(monkeypatch, tmp_path):
         pick = generate_best(generate, "p", n=3, judge=bw.Pointwise("openai/m"), deadline=60)
         stopped = generate_best(lambda prompt: prompt, "p", n=1, judge=bw.Pointwise("openai/m"), stop_at=-1)
         alike = generate_best(lambda prompt: prompt, "p", n=3, judge=bw.Pointwise("openai/m"), stop_at=1e9)
-    assert pick.generated.bill.calls == 6
-    assert pick.generated.bill.cost > 0
+    bill = pick.generated.bill
+    assert bill.calls == 6
+    # A machine that stalls may lose an attempt, and nobody knows what that one cost.
+    assert bill.cost is None if bill.unknown else bill.cost > 0
     assert pick.calls == 0
     assert (stopped.calls, stopped.decided_by, stopped.scores[0] is None) == (1, "score", False)
     assert (alike.calls, alike.decided_by, alike.generated.bill.calls) == (1, "same text", 0)
