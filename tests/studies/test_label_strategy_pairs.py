@@ -114,7 +114,7 @@ def test_orders_by_hand():
 def test_no_pair_has_no_share():
     """Without a pair that counts there is a reason in place of a number."""
     nothing = Share(np.ones(3), np.zeros(3))
-    assert pair_share(nothing, np.arange(3), 0.95).to_dict()["reason"] == "undefined: no such pair"
+    assert pair_share(nothing, np.arange(3), 0.95).reason == "undefined: no such pair"
     assert share_difference(nothing, nothing, np.arange(3), 0.95).estimate is None
 
 

@@ -198,7 +198,7 @@ def test_pairs_of_one_prompt_are_told_apart():
         "label_col": "gold",
         "prompt_col": ["item"],
         "judge_col": ["who"],
-        "pair_col": ["pair_col"],
+        "pair_col": ["pair"],
     }
     assert len(study_verdicts(rows, **roles).sentences) == 1
     assert not study_verdicts(rows.assign(pair=[1, 2, 1, 2]), **roles).sentences

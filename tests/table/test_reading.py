@@ -258,7 +258,7 @@ def test_parquet_text_that_is_not_utf8_is_refused(tmp_path):
     path.write_bytes(
         pd.DataFrame({"prompt_id": ["pqr", "xyz"]}).to_parquet(compression=None).replace(b"pqr", b"p\x80r")
     )
-    with pytest.raises(FileError, match="not a Parquet file"):
+    with pytest.raises(FileError, match="'prompt_id' is not UTF-8"):
         read_raw(path)
 
 
