@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from bonwise.errors import BonwiseError, UsageError
-from bonwise.judges import judging, protocol
+from bonwise.judges import judging, pool_loop, protocol
 from bonwise.tracing import UNTRACED, Untraced, span
 
 if TYPE_CHECKING:
@@ -349,7 +349,7 @@ class RunningLoopHost(LoopHost):
 
     def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
         super().__init__(make_engine, at_once)
-        self._loop = asyncio.get_running_loop()
+        self._loop = pool_loop.running_loop()
         self._engine = make_engine()
 
     @property
