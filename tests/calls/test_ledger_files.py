@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import stat
 from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
 
@@ -406,6 +407,18 @@ def test_processes_never_pay_twice(tmp_path):
     assert sum(paid) == 120
     with Ledger.open(tmp_path / "run") as ledger:
         assert ledger.stats().calls == {"answered": 120}
+
+
+def test_a_folder_that_another_process_makes_meanwhile_is_no_file(tmp_path, monkeypatch):
+    """Between two questions about a path it may become a folder."""
+    run, is_there = tmp_path / "run", Path.exists
+
+    def made_meanwhile(path):
+        run.mkdir(exist_ok=True)
+        return is_there(path)
+
+    monkeypatch.setattr(Path, "exists", made_meanwhile)
+    assert place.ledger_file(run) == run / "ledger.sqlite"
 
 
 @pytest.mark.parametrize("answers", [1, 7, 40])

@@ -604,3 +604,11 @@ def test_a_judge_may_select_in_turn():
             return await outer.aselect("p", POOL)
 
     assert asyncio.run(main()).best_id == "c1"
+
+
+def test_without_a_loop_of_asyncio_it_is_refused():
+    """As under trio: one sentence, which names the synchronous function."""
+    with Selector(lambda _prompt, text: len(text)) as selector:
+        pending = selector.aselect("p", POOL)
+        with pytest.raises(UsageError, match=r"need the event loop of asyncio.*call the synchronous one in a thread"):
+            pending.send(None)

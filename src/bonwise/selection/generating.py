@@ -241,7 +241,7 @@ class AnswerDraws(Generic[T]):
         return context
 
     def _checked(self, outcome: Outcome) -> Outcome:
-        """Return what came of a draw, as its failure where it is no answer: the others are paid."""
+        """Return what a draw gave, or a failure where it cannot be judged: the other draws are paid for."""
         error = outcome.error
         if isinstance(error, self._pass_on) or not isinstance(error, Exception | asyncio.CancelledError | None):
             raise error

@@ -69,7 +69,7 @@ class GeneratedAnswers:
     drawn: int
     """Answers that came in time: the candidates."""
     failed: int = 0
-    """Draws that raised an error, or gave what is no answer."""
+    """Draws that raised an error, or returned something that cannot be judged."""
     late: int = 0
     """Draws that had not ended when the time was up. They are dropped, and may be billed."""
     cancelled: int = 0
