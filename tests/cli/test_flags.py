@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 import time
+from contextlib import suppress
 from dataclasses import fields
 from inspect import Parameter, signature
+from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import bonwise as bw
@@ -26,8 +31,9 @@ from bonwise.table import reading_options
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingOptions, keywords_of
 from bonwise.table.roles import COLUMN_FLAGS
-from bonwise.testing import simulate
-from cli.commands import every_command, pool_file, typed
+from bonwise.testing import Faults, simulate, simulate_ratings
+from cli.commands import every_command, pool_file, strict, typed
+from cli.served import served
 
 # What ``--help`` lists is whole sentences, also in a narrow terminal.
 
@@ -313,3 +319,145 @@ def test_a_stronger_judge_counts(capsys, tmp_path, monkeypatch):
     strong = ("--strong", f"pairwise:{MODEL}", "--route", "margin")
     done = typed(capsys, "select", file, "--judge", f"pointwise:{MODEL}", *strong, "--dry-run")
     assert "at most 25 calls by formula" in done.out
+
+
+# Every flag is typed by some test, and what it changes is looked at.
+
+
+FITTED = "factor fit rated.csv --human human --rank 1 --restarts 1"
+PLANNED = "plan --candidates 4 --within-r 0.6"
+STUDIED = "study label-strategy scores.csv --verdicts pairs.csv"
+EFFECTS = {
+    "--cluster-col": ("audit scores.csv", "grp", lambda one: one["data"]["clusters"]["clusters"], None, 12),
+    "--unpicked": (
+        *("audit unscored.csv", "first"),
+        *(lambda one: round(60 * one["metrics"]["top1_accuracy"]["estimate"], 2), 17.75, 17.0),
+    ),
+    "--binning": (
+        *(f"{FITTED} --prior 1 --bins 3", "equal_width"),
+        *(lambda one: one["raters"][0]["categories"], ["1", "2 to 3", "4 to 5"], ["1 to 2", "3", "4 to 5"]),
+    ),
+    "--normalize": (FITTED, "", lambda one: one["settings"]["normalize"], False, True),
+    "--rater-budget": (
+        *("factor study rated.csv --human human --rank 1 --restarts 1 --splits 2 --budget 0.3 --budget 0.6", "0.6"),
+        *(lambda one: one["settings"]["rater_budget"], 0.3, 0.6),
+    ),
+    "--r0": (f"{PLANNED} --question within_r>=r0", "0.5", lambda one: one["effect"]["r0"], None, 0.5),
+    "--time": ("watch picks.jsonl --by day --first 1", "at", lambda one: len(one["data"]["periods"]), None, 2),
+    "--edges": (STUDIED, "1", lambda one: one["settings"]["edges"], None, 1),
+    "--gap-groups": (
+        STUDIED,
+        "2",
+        lambda one: len(one["judges"]["judge"]["matched_pairs"]["where_pointwise_tied"]["by_gap"]),
+        4,
+        2,
+    ),
+    "--pairwise": (
+        *(STUDIED.replace("pairs.csv", "two_judges.csv"), "q"),
+        *(lambda one: one["settings"]["pairwise"], None, "q"),
+    ),
+}
+"""By flag: a command, the value, what of the document it changes, and that without it and with it; None for nothing."""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Write what the commands read, and go there."""
+    monkeypatch.chdir(tmp_path)
+    frame = simulate("arena", n=60, seed=3).frame()
+    number = frame["prompt_id"].str[1:].astype(int)
+    frame.assign(grp=number % 12).to_csv("scores.csv", index=False)
+    frame.assign(judge_score=frame["judge_score"].where(number > 2)).to_csv("unscored.csv", index=False)
+    simulate_ratings(1, prompts=40, judges=4, labelled=0.5).frame().to_csv("rated.csv", index=False)
+    pick = {"ids": ["a", "b"], "best": "a", "scores": [0.7, 0.2]}
+    pairs = frame.merge(frame, on="prompt_id").query("candidate_x < candidate_y")
+    lead = pairs["judge_score_x"] - pairs["judge_score_y"]
+    won = (lead > 0) + 0.5 * (lead == 0)
+    pairs = pairs.assign(a=pairs["candidate_x"], b=pairs["candidate_y"], shown_first=won, shown_second=1 - won)
+    pairs = pairs.assign(judge="p")
+    pairs.to_csv("two_judges.csv", index=False)
+    pairs.assign(judge="q").to_csv("two_judges.csv", index=False, header=False, mode="a")
+    pairs.to_csv("pairs.csv", index=False)
+    lines = [
+        json.dumps({"prompt_id": f"p{day}-{at}", **pick, "at": f"2026-10-0{day}T12:00:00Z"}) + "\n"
+        for day in (1, 2, 3)
+        for at in range(20)
+    ]
+    Path("picks.jsonl").write_text("".join(lines), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("flag", EFFECTS)
+def test_a_flag_does_what_it_says(capsys, files, flag):
+    """The same command without the flag and with it: what it is about differs, as it should."""
+    command, value, seen, without, with_it = EFFECTS[flag]
+    for arguments, expected in (((), without), ((flag, *filter(None, [value])), with_it)):
+        done = typed(capsys, *command.split(), *arguments, "--json", "-")
+        document = strict(done.out)
+        value_seen = None
+        with suppress(KeyError, TypeError):
+            value_seen = seen(document)
+        assert value_seen == expected, (document.get("error"), list(document))
+
+
+@pytest.mark.parametrize(("command", "more"), [("select", ()), ("judge", ("--out", "scores.csv", "--force"))])
+def test_attempts_are_as_many_as_asked(capsys, tmp_path, monkeypatch, command, more):
+    """A server that always fails is asked so often for each of two candidates, and no more."""
+    monkeypatch.chdir(tmp_path)
+    pools = pool_file(tmp_path / "pools.jsonl", {"p": ["red", "blue"]})
+    for attempts in (1, 3):
+        with served(monkeypatch, tmp_path, faults=Faults(server_error=1.0)) as script:
+            typed(capsys, command, pools, "--judge", "pointwise:openai/m", *more, "--attempts", attempts)
+            assert script.counts.faults["server_error"] == 2 * attempts
+
+
+def test_a_leaderboard_of_one_prompt(capsys, files):
+    """Models are ranked by what the fit says of this prompt, and of no other."""
+    assert typed(capsys, *FITTED.split(), "--save", "fit.json").code == 0
+    whole, first, second = (
+        strict(typed(capsys, "factor", "leaderboard", "fit.json", *flag, "--json", "-").out)
+        for flag in ((), ("--prompt", "p0000"), ("--prompt", "p0001"))
+    )
+    assert [(board["scope"], board["name"]) for board in (first, second)] == [
+        ("prompt", "p0000"),
+        ("prompt", "p0001"),
+    ]
+    assert whole["prompts"] > first["prompts"] == second["prompts"] == 1
+    assert first["models"] != second["models"]
+
+
+def test_a_service_without_keys_stays_on_its_machine(capsys, tmp_path):
+    """An address that others reach is refused before anything is opened, unless callers must show a key."""
+    config = tmp_path / "serve.toml"
+    config.write_text('[models.fast]\nupstream = "openai/m"\njudge = "local:length"\n', encoding="utf-8")
+    done = typed(capsys, "serve", "--config", config, "--host", "0.0.0.0")  # noqa: S104 - it is refused
+    assert (done.code, "0.0.0.0" in done.err) == (2, True)  # noqa: S104 - as above
+
+
+NAMED_IN_TESTS = "\n".join(path.read_text("utf-8") for path in Path(__file__).parents[1].rglob("*.py"))
+
+
+def options_typed(command):
+    """Return the names of a command's options, as they are typed."""
+    shown = typer.main.get_command(app_for(command.split()))
+    for word in command.split():
+        shown = shown.commands[word]
+    names = [
+        name for one in shown.params if one.param_type_name == "option" for name in one.opts + one.secondary_opts
+    ]
+    return [name for name in names if name.startswith("--") and name != "--help"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_flag_is_typed_by_a_test(command):
+    """A flag that no test types may do nothing: it belongs among the effects above, or to the tests of its feature."""
+    flags = options_typed(command)
+    assert flags or command in {
+        "schema",
+        "strategies",
+        "prompts list",
+        "prompts check",
+        "ledger check",
+        "ledger repair",
+    }
+    assert {flag for flag in flags if not re.search(rf"{re.escape(flag)}(?![\w-])", NAMED_IN_TESTS)} == set()

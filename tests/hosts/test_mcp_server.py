@@ -183,6 +183,14 @@ def test_a_long_answer_is_cut_and_counted(root):
     assert last == f"{len(whole) - len(kept):,} further characters are left out."
 
 
+def test_the_limits_are_flags_of_the_command(root):
+    """A length of answers and a time of calls are the command's, as they are the function's."""
+    ((failed, text),) = called(root, [("audit", {"file": "scores.csv"})], "--max-answer", "1000")
+    assert (failed, len(text) <= 1000) == (False, True)
+    ((failed, text),) = called(root, [("audit", {"file": "scores.csv"})], "--call-timeout", "0.01")
+    assert (failed, "no answer within 0.01 s" in text) == (True, True)
+
+
 def test_an_answer_of_one_line_is_cut_within_it(root):
     """What has no end of a line is not lost whole."""
     selector = bw.Selector(lambda _, text: len(text))
