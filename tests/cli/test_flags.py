@@ -357,7 +357,7 @@ EFFECTS = {
         *(lambda one: one["settings"]["pairwise"], None, "q"),
     ),
 }
-"""By flag: a command, the value, what of the document it changes, and that without it and with it; None for nothing."""
+"""By flag: a command, the value, what of the document it changes, and that without it and with it."""
 
 
 @pytest.fixture
@@ -450,7 +450,7 @@ def options_typed(command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_flag_is_typed_by_a_test(command):
-    """A flag that no test types may do nothing: it belongs among the effects above, or to the tests of its feature."""
+    """A flag that no test types may do nothing: it belongs among the effects above, or to its feature."""
     flags = options_typed(command)
     assert flags or command in {
         "schema",
