@@ -325,6 +325,8 @@ def test_a_stronger_judge_counts(capsys, tmp_path, monkeypatch):
 
 
 FITTED = "factor fit rated.csv --human human --rank 1 --restarts 1"
+SHARES = "--splits 1 --budget 0.45 --budget 0.55 --rater-share 1"
+STUDIED_FACTORS = f"factor study rated.csv --human human --rank 1 --prior 1 --restarts 1 {SHARES}"
 PLANNED = "plan --candidates 4 --within-r 0.6"
 STUDIED = "study label-strategy scores.csv --verdicts pairs.csv"
 EFFECTS = {
@@ -335,13 +337,10 @@ EFFECTS = {
     ),
     "--binning": (
         *(f"{FITTED} --prior 1 --bins 3", "equal_width"),
-        *(lambda one: one["raters"][0]["categories"], ["1", "2 to 3", "4 to 5"], ["1 to 2", "3", "4 to 5"]),
+        *(lambda one: one["raters"][0]["categories"], ["1", "2", "3 to 5"], ["1 to 2", "3", "4 to 5"]),
     ),
     "--normalize": (FITTED, "", lambda one: one["settings"]["normalize"], False, True),
-    "--rater-budget": (
-        *("factor study rated.csv --human human --rank 1 --restarts 1 --splits 2 --budget 0.3 --budget 0.6", "0.6"),
-        *(lambda one: one["settings"]["rater_budget"], 0.3, 0.6),
-    ),
+    "--rater-budget": (STUDIED_FACTORS, "0.55", *(lambda one: one["settings"]["rater_budget"], 0.45, 0.55)),
     "--r0": (f"{PLANNED} --question within_r>=r0", "0.5", lambda one: one["effect"]["r0"], None, 0.5),
     "--time": ("watch picks.jsonl --by day --first 1", "at", lambda one: len(one["data"]["periods"]), None, 2),
     "--edges": (STUDIED, "1", lambda one: one["settings"]["edges"], None, 1),
@@ -368,7 +367,7 @@ def files(tmp_path, monkeypatch):
     number = frame["prompt_id"].str[1:].astype(int)
     frame.assign(grp=number % 12).to_csv("scores.csv", index=False)
     frame.assign(judge_score=frame["judge_score"].where(number > 2)).to_csv("unscored.csv", index=False)
-    simulate_ratings(1, prompts=40, judges=4, labelled=0.5).frame().to_csv("rated.csv", index=False)
+    simulate_ratings(1, prompts=40, judges=2, labelled=0.5).frame().to_csv("rated.csv", index=False)
     pick = {"ids": ["a", "b"], "best": "a", "scores": [0.7, 0.2]}
     pairs = frame.merge(frame, on="prompt_id").query("candidate_x < candidate_y")
     lead = pairs["judge_score_x"] - pairs["judge_score_y"]

@@ -437,7 +437,7 @@ def test_a_function_that_hides_what_is_to_be_awaited():
 
 def test_money_of_draws(monkeypatch, tmp_path):
     """What draws ask of models through bonwise is billed to them, and apart from judging."""
-    # Synchronous code shares one engine, which read the price file when it was first needed: the price is stated here.
+    # Synchronous code shares one engine, which read the price file when it was first needed: it is stated here.
     judge = bw.Pointwise("openai/m", price=(1.0, 10.0))
     with served(monkeypatch, tmp_path):
         numbers = itertools.count()
