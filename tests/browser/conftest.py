@@ -54,8 +54,12 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def kinds_folder(tmp_path_factory):
-    """Return the folder in which a page of a kind is made once."""
-    return tmp_path_factory.mktemp("kinds")
+    """Return the folder in which a page of a kind is made once, for all processes of a run."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return tmp_path_factory.mktemp("kinds")
+    folder = tmp_path_factory.getbasetemp().parent / "kinds"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -142,7 +143,10 @@ KINDS = {
     "factor-compare": (_factor("compare fit.json m0 m1"), "m0 against m1"),
     "factor-predict": (_factor("predict fit.json"), "Predicted averages"),
     "factor-study": (
-        _factor("study ratings.csv --human human --budget 0.2 --budget 0.4 --splits 2 --rank 1 --prior 1"),
+        _factor(
+            "study ratings.csv --human human --budget 0.2 --budget 0.4 --splits 2 --rank 1 --prior 1"
+            " --rater-share 0.5 --rater-share 1 --restarts 1"
+        ),
         "Human ratings and judges of ratings.csv",
     ),
     "factor-strengths": (_factor("strengths fit.json m0 --prompts prompts.csv"), "Strengths and weaknesses of m0"),
@@ -164,12 +168,29 @@ PICTURED = tuple(kind for kind in KINDS if kind not in {"audit-picks", "audit-pa
 """Kinds to look at; the others are laid out like one of them."""
 
 
+@contextmanager
+def _alone(folder):
+    """Keep the other processes of a run, which make pages in the same folder, waiting."""
+    taken = folder / "taken"
+    while True:
+        try:
+            taken.mkdir()
+            break
+        except FileExistsError:
+            time.sleep(0.05)
+    try:
+        yield
+    finally:
+        taken.rmdir()
+
+
 def page_of_kind(kind, folder):
     """Return the path of the page of a kind, made once in a folder beside the files that it is made of."""
     path = folder / f"{kind}.html"
-    if not path.exists():
-        with _inside(folder):
-            if not Path("scores.csv").exists():
-                stock()
-            KINDS[kind][0](path)
+    with _alone(folder):
+        if not path.exists():
+            with _inside(folder):
+                if not Path("scores.csv").exists():
+                    stock()
+                KINDS[kind][0](path)
     return path

@@ -97,11 +97,11 @@ def test_commands_are_copied(page_of, show, browser):
         assert page.locator("button").count() == 0
 
 
-# axe-core finds nothing on any kind of page, at both widths, light and dark.
+# axe-core finds nothing on any kind of page: wide and light, narrow and dark.
 
 
 def checked(page):
-    """Return what axe-core finds at each width in each colour scheme."""
+    """Return what axe-core finds at each width with its colour scheme."""
     found = {}
     for width, scheme in EMULATED:
         page.set_viewport_size({"width": width, "height": 900})
