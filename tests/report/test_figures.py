@@ -153,6 +153,7 @@ def test_the_largest_difference_is_that_of_the_data():
         ([-0.2, 0.0, 0.2], ["\N{MINUS SIGN}20%", "0%", "20%"]),
         ([-1e-18, 0.001, 0.002], ["0.0%", "0.1%", "0.2%"]),
         ([0.25], ["25%"]),
+        ([0.0, 1e300], ["0%", "1e+302%"]),
     ],
 )
 def test_per_cent_has_the_decimals_that_keep_ticks_even(places, written):

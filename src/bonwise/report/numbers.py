@@ -54,6 +54,9 @@ _MORE = 1
 _MOST_DECIMALS = 6
 """A figure that needs more has an exponent."""
 
+_LONGEST = 1e15
+"""A figure from here on has an exponent: a double knows no more digits, and hundreds of them fit no line."""
+
 _ROUNDING_ERROR = 1e-12
 """What computing may leave of 0."""
 
@@ -326,6 +329,8 @@ def _decimals(width: float, digits: int = _OF_A_WIDTH) -> int:
 
 def _written(value: float, unit: Unit, decimals: int | None, *, sign: bool = False) -> str:
     scaled = value * _SCALES[unit]
+    if abs(scaled) >= _LONGEST:
+        return f"{scaled:{'+' if sign else ''}.{_ALONE}g}"
     if unit != "number" and (decimals is None or decimals > _MOST_OF_A_PERCENT):
         return _significant(round(scaled, _MOST_OF_A_PERCENT), "+" if sign else "")
     if decimals is None or decimals > _MOST_DECIMALS:

@@ -6,11 +6,13 @@ from itertools import pairwise
 
 from matplotlib.ticker import Formatter
 
-from bonwise.report.numbers import Unit
+from bonwise.report.numbers import Unit, number
 
 __all__ = ["Percent", "axis_title", "formatter"]
 
 _DECIMALS = 4
+_LONGEST = 1e7
+"""A share from here on is written as in text: hundreds of digits would leave the axes no room."""
 
 
 class Percent(Formatter):
@@ -36,7 +38,10 @@ class Percent(Formatter):
 
     def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002 - as matplotlib calls it
         """Write one share."""
-        written = f"{round(100 * x, self._decimals) + 0.0:.{self._decimals}f}{self._after}"
+        if abs(x) >= _LONGEST:
+            written = f"{number(x, 'share').removesuffix('%')}{self._after}"
+        else:
+            written = f"{round(100 * x, self._decimals) + 0.0:.{self._decimals}f}{self._after}"
         return written.replace("-", "\N{MINUS SIGN}")
 
 
