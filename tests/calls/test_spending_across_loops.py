@@ -110,7 +110,7 @@ def test_loops_in_several_threads_share_one_limit(name, loops, width, cancelled,
     assert refused >= loops * (width - min(cancelled, width))
     assert within(spending)
     assert spending.in_flight == 0
-    assert not spending._line.waiters
+    assert not spending._line
     assert not spending._open
     assert spending.overruns == 0
 
@@ -235,7 +235,7 @@ def test_a_waiter_whose_loop_was_closed_is_forgotten():
     waiting._log_destroy_pending = False
     del waiting
     gc.collect()
-    assert not spending._line.waiters
+    assert not spending._line
 
 
 def test_a_call_that_is_collected_while_the_lock_is_held_does_not_block():

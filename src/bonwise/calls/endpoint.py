@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bonwise.calls import ask, retry
@@ -57,7 +58,7 @@ class Endpoint:
         self.without_key: CallError | None = None
         """Why nothing can be sent for want of a key, until there is one."""
         self._closed_until, self._closed_by = 0.0, ""
-        self.latencies, self.retries = retry.Latencies(), retry.RetryBudget()
+        self.retries = retry.RetryBudget()
         self._make_limiter, self._connection = limiter, connection
         stated = connection.attempt_timeout
         own = None if model.client is None or stated < USUAL_TIMEOUT else model.client.read_timeout
@@ -68,6 +69,11 @@ class Endpoint:
         self._account: str | None = None
         self._lines: list[ClientInUse] = []
         self._retired: list[ClientInUse] = []
+
+    @cached_property
+    def latencies(self) -> retry.Latencies:
+        """How long answers take here, counted for calls that have a deadline."""
+        return retry.Latencies()
 
     def open(self) -> None:
         """Have a client for the account of this moment; AttemptError where closed, CallError without a key."""

@@ -86,7 +86,8 @@ class Engine:
         """What all calls under way share."""
         self._limiter = limiter or (lambda _model: EndpointLimiter(at_once))
         self._connection = asked["connection"] or protocol.Connection(connections=at_once)
-        self._endpoints = Endpoints()
+        self._endpoints: dict[_Key, Endpoint] = {}
+        """Each once; those with a client of the user's in the order in which they were used last."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._calls = attempts.CallsUnderWay(self.terms)
         if asked["offline"]:
@@ -113,13 +114,19 @@ class Engine:
         model = ask.model
         adapter = protocol.provider(model.provider)
         base_url = (request or adapter.request(ask, 1, frozenset())).base_url
-
-        def make() -> Endpoint:
-            refused = self.ledger.dropped(base_url, model.name)
-            price = self.prices.of(model, base_url)
-            return Endpoint(adapter, model, base_url, refused, price, self._limiter, self._connection)
-
-        return self._endpoints.of(model, base_url, make)
+        key = (model.provider, base_url, model.name, model.price, model.client)
+        endpoint = self._endpoints.get(key)
+        if endpoint is None:
+            refused, price = self.ledger.dropped(base_url, model.name), self.prices.of(model, base_url)
+            endpoint = Endpoint(adapter, model, base_url, refused, price, self._limiter, self._connection)
+            self._endpoints[key] = endpoint
+            supplied_clients = [key for key in self._endpoints if key[-1] is not None]
+            # Calls under way keep their endpoint, and what sends by a user's client has nothing to close.
+            for unused in supplied_clients[:-MOST_CLIENTS]:
+                del self._endpoints[unused]
+        elif model.client is not None:
+            self._endpoints[key] = self._endpoints.pop(key)
+        return endpoint
 
     def prepare(self, ask: Ask) -> None:
         """Have a client for an ask's model at hand, so that the first call does not wait for one to be made."""
@@ -141,7 +148,7 @@ class Engine:
 
     def denial(self) -> CallError | None:
         """Return what a person has to mend before any call of some model will be answered: key, model or address."""
-        for endpoint in self._endpoints:
+        for endpoint in list(self._endpoints.values()):
             if endpoint.without_key is not None:
                 return endpoint.without_key
             if endpoint.denied is not None:
@@ -154,7 +161,7 @@ class Engine:
     async def aclose(self) -> None:
         """Wait up to `GRACE` s for calls on the wire, give up the rest (perhaps billed), close clients and ledger."""
         await self._calls.end(GRACE)
-        for client in [client for endpoint in self._endpoints for client in endpoint.give_up_clients()]:
+        for client in [client for endpoint in self._endpoints.values() for client in endpoint.give_up_clients()]:
             await client.aclose()
         if self._owns_ledger:
             self.ledger.close()
@@ -172,33 +179,6 @@ def _opened_ledger(ledger: Ledger | str | Path | None) -> LedgerProtocol:
     if ledger is None:
         return NullLedger()
     return ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
-
-
-class Endpoints:
-    """Each endpoint once; of those with a client of the user's, the ones that were used last."""
-
-    def __init__(self) -> None:
-        self._endpoints: dict[_Key, Endpoint] = {}
-
-    def __iter__(self) -> Iterator[Endpoint]:
-        return iter(list(self._endpoints.values()))
-
-    def of(self, model: Model, base_url: str, make: Callable[[], Endpoint]) -> Endpoint:
-        """Return the endpoint of a model at a server, made when it is first asked for."""
-        key = (model.provider, base_url, model.name, model.price, model.client)
-        endpoint = self._endpoints.get(key)
-        if endpoint is None:
-            endpoint = self._endpoints[key] = make()
-            self._drop_unused()
-        elif model.client is not None:
-            self._endpoints[key] = self._endpoints.pop(key)
-        return endpoint
-
-    def _drop_unused(self) -> None:
-        supplied = [key for key in self._endpoints if key[-1] is not None]
-        # Calls under way keep their endpoint, and what sends by a user's client has nothing to close.
-        for key in supplied[:-MOST_CLIENTS]:
-            del self._endpoints[key]
 
 
 def ignored(ask: Ask, request: Request, choice: Choice) -> Iterator[str]:

@@ -71,17 +71,8 @@ _Key = tuple[str, str, str]
 """Provider, server (empty for the provider's own) and model."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PriceTable:
-    prices: Mapping[_Key, Price]
-    excepted: frozenset[_Key] = frozenset()
-
-    def find(self, provider: str, server: str, model: str) -> Price | None:
-        for name in (model, _stem(model, (provider, server, model) in self.excepted)):
-            found = self.prices.get((provider, server, name))
-            if found is not None:
-                return found
-        return self.prices.get((provider, server, _EVERY))
+_Table = tuple[Mapping[_Key, Price], frozenset[_Key]]
+"""Prices, and the models that look dated and are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +91,7 @@ class Prices:
     """
 
     version: str
-    _tables: tuple[_PriceTable, ...] = field(repr=False)
+    _tables: tuple[_Table, ...] = field(repr=False)
     _official: frozenset[tuple[str, str]] = field(repr=False)
 
     @classmethod
@@ -130,10 +121,11 @@ class Prices:
         server = "" if base_url is None else server_of(base_url)
         if (provider, server) in self._official:
             server = ""
-        for table in self._tables:
-            found = table.find(provider, server, model)
-            if found is not None:
-                return found
+        for prices, excepted in self._tables:
+            stem = _stem(model, (provider, server, model) in excepted)
+            for name in (model, stem, _EVERY):
+                if (provider, server, name) in prices:
+                    return prices[provider, server, name]
         return None
 
     def of(self, model: Model, base_url: str | None) -> Price | None:
@@ -228,7 +220,7 @@ def _parse(content: bytes, name: str) -> dict[str, Any]:
 _HINT = 'an entry reads: [[price]] provider = "openai", models = ["some-model"], input = 1.25, output = 10.0'
 
 
-def _table(document: Mapping[str, Any], name: str, official: frozenset[tuple[str, str]]) -> _PriceTable:
+def _table(document: Mapping[str, Any], name: str, official: frozenset[tuple[str, str]]) -> _Table:
     entries = document.get("price", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(f"{name}: price is not a list of entries", hint=_HINT)
@@ -244,7 +236,7 @@ def _table(document: Mapping[str, Any], name: str, official: frozenset[tuple[str
             _check_model(model, place, prices, where)
             prices[*place, model] = price
         excepted.update((*place, model) for model in _names(entry, "except", where, required=False))
-    return _PriceTable(prices, frozenset(excepted))
+    return prices, frozenset(excepted)
 
 
 def _place(entry: Mapping[str, Any], where: str, official: frozenset[tuple[str, str]]) -> tuple[str, str]:

@@ -7,6 +7,7 @@ import itertools
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
@@ -28,6 +29,7 @@ FEW = 10
 """Attempts made again that are always allowed."""
 
 
+@dataclass(slots=True)
 class RetryBudget:
     """How many attempts are made again where time is short: they leave a failing server less time for new ones.
 
@@ -41,10 +43,10 @@ class RetryBudget:
     True
     """
 
-    __slots__ = ("again", "begun")
-
-    def __init__(self) -> None:
-        self.begun = self.again = 0
+    begun: int = 0
+    """Calls."""
+    again: int = 0
+    """Attempts that were made again."""
 
     def allows(self) -> bool:
         """Count one more attempt that is made again; tell whether there are not too many."""

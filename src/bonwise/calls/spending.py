@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import NamedTuple, Self
 
 from bonwise.calls.bill import PICO
 from bonwise.calls.cost_limit import CostLimit, MaxCost
@@ -19,7 +19,7 @@ from bonwise.errors import UsageError
 from bonwise.table.checks import check_whole
 from bonwise.tracing import logger
 
-__all__ = ["QueuedReservation", "Reservation", "ReservationQueue", "Spending", "SpendingLimitReached"]
+__all__ = ["QueuedReservation", "Reservation", "Spending", "SpendingLimitReached"]
 
 
 class Amount(NamedTuple):
@@ -56,24 +56,14 @@ class SpendingLimitReached(Exception):  # noqa: N818 - no defect: the run ends w
         super().__init__(reason)
 
 
-class _Need(Protocol):
-    """What a call needs of what is limited."""
-
-    def plus(self, other: Self) -> Self:
-        """Return what both need."""
-        ...
-
-
 _LOG = logger("calls")
-
-N = TypeVar("N", bound=_Need)
 
 
 @dataclass(slots=True, eq=False)
-class QueuedReservation(Generic[N]):
+class QueuedReservation:
     """A call that waits for room."""
 
-    need: N
+    need: Amount
     priced: bool
     loop: asyncio.AbstractEventLoop
     """Where it waits."""
@@ -98,50 +88,6 @@ class QueuedReservation(Generic[N]):
     def _end_of_waiting(self) -> None:
         if not self.turn.done():
             self.turn.set_result(None)
-
-
-class ReservationQueue(Generic[N]):
-    """The line. Whoever uses it sees to it that one thread does so at a time."""
-
-    def __init__(self) -> None:
-        self.waiters: OrderedDict[QueuedReservation[N], None] = OrderedDict()
-        """Those who wait, in their order."""
-
-    def has(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Tell whether somebody waits in an event loop."""
-        return any(waiter.loop is loop for waiter in self.waiters)
-
-    def add(self, waiter: QueuedReservation[N]) -> None:
-        """Put one at the end."""
-        self.waiters[waiter] = None
-
-    def remove(self, waiter: QueuedReservation[N]) -> None:
-        """Take one out; one that is not in line is no error."""
-        self.waiters.pop(waiter, None)
-
-    def wake(self, fits: Callable[[N], bool], is_refused: Callable[[N], bool]) -> None:
-        """Let those try who fit, or are to be refused, in their order.
-
-        With nothing in flight the first does, so nobody waits for nobody; whose loop stands still is not waited for.
-        `fits` tells whether all who are let in have room, `is_refused` whether one can have none any more.
-        """
-        here, gone = _running_loop(), []
-        promised: N | None = None
-        for waiter in self.waiters:
-            running = waiter.loop.is_running()
-            if not is_refused(waiter.need):
-                more = waiter.need if promised is None else promised.plus(waiter.need)
-                if not fits(more):
-                    if running:
-                        break
-                    continue
-                promised = more if running else promised
-            if waiter.loop.is_closed():
-                gone.append(waiter)
-            elif not waiter.told:
-                waiter.try_again(here)
-        for waiter in gone:
-            del self.waiters[waiter]
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
@@ -208,10 +154,11 @@ class Spending:
         """Calls that used more than their worst case: the server ignored a bound."""
         self._unpriced = 0
         self._lock = threading.Lock()
-        self._line: ReservationQueue[Amount] = ReservationQueue()
+        self._line: OrderedDict[QueuedReservation, None] = OrderedDict()
+        """Those who wait, in their order."""
         self._open: set[Reservation] = set()
         self._watching: set[asyncio.AbstractEventLoop] = set()
-        self._ended: deque[_Ending | QueuedReservation[Amount]] = deque()
+        self._ended: deque[_Ending | QueuedReservation] = deque()
 
     def __repr__(self) -> str:
         limits = "".join(f", {name}={value}" for name, value in self._given.items() if value is not None)
@@ -278,10 +225,10 @@ class Spending:
         self._lock.acquire()
         try:
             self._refuse(need)
-            if not self._line.waiters and self._fits(need):
+            if not self._line and self._fits(need):
                 return self._grant(need, loop, priced=cost is not None)
             waiter = QueuedReservation(need, cost is not None, loop, loop.create_future())
-            self._line.add(waiter)
+            self._line[waiter] = None
             self._watch(loop)
             self._wake()  # those before it may wait in a loop that stands still
         finally:
@@ -307,9 +254,9 @@ class Spending:
     def has_room(self, tokens: int, cost: float | None) -> bool:
         """Tell whether a call would fit at this moment, before anybody who waits."""
         with self._lock:
-            return not self._line.waiters and self._fits(Amount.of_call(tokens, cost))
+            return not self._line and self._fits(Amount.of_call(tokens, cost))
 
-    def _taken(self, waiter: QueuedReservation[Amount]) -> Reservation | None:
+    def _taken(self, waiter: QueuedReservation) -> Reservation | None:
         """Return what a call waited for; None where others were quicker."""
         self._lock.acquire()
         try:
@@ -317,10 +264,10 @@ class Spending:
             if not self._fits(waiter.need):
                 waiter.wait_again()
                 return None
-            self._line.remove(waiter)
+            self._line.pop(waiter, None)
             return self._grant(waiter.need, waiter.loop, priced=waiter.priced)
         except SpendingLimitReached:
-            self._line.remove(waiter)
+            self._line.pop(waiter, None)
             raise
         finally:
             self._lock.release()
@@ -349,38 +296,58 @@ class Spending:
                     if isinstance(ended, _Ending):
                         self._charge_one(ended)
                     else:
-                        self._line.remove(ended)
+                        self._line.pop(ended, None)
                 self._wake()
             finally:
                 self._lock.release()
 
     def _charge_one(self, ended: _Ending) -> None:
-        one = ended.reservation
-        if one.given_up:
-            self._possible = self._possible.minus(one.need)
+        reservation = ended.reservation
+        if reservation.given_up:
+            self._possible = self._possible.minus(reservation.need)
         else:
-            self._reserved = self._reserved.minus(one.need)
-            self._open.discard(one)
+            self._reserved = self._reserved.minus(reservation.need)
+            self._open.discard(reservation)
         self._known = self._known.plus(ended.known)
         self._possible = self._possible.plus(ended.possible)
         self.overruns += ended.overrun
         self._unpriced += ended.unpriced
 
     def _wake(self) -> None:
-        if self._line.waiters:
-            self._line.wake(self._fits, lambda need: self._limit_reached(need) is not None)
+        """Let those in line try who fit together, or are to be refused, in their order.
+
+        With nothing in flight the first does, so nobody waits for nobody; whose loop stands still is not waited for.
+        """
+        if not self._line:
+            return
+        here, promised, gone = _running_loop(), Amount(), []
+        for waiter in self._line:
+            running = waiter.loop.is_running()
+            if self._limit_reached(waiter.need) is None:
+                together = promised.plus(waiter.need)
+                if not self._fits(together):
+                    if running:
+                        break
+                    continue
+                promised = together if running else promised
+            if waiter.loop.is_closed():
+                gone.append(waiter)
+            elif not waiter.told:
+                waiter.try_again(here)
+        for waiter in gone:
+            del self._line[waiter]
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """Look from time to time, from a loop in which somebody waits, whether other loops have stopped."""
         if loop not in self._watching:
-            self._watching = {one for one in self._watching if not one.is_closed()} | {loop}
+            self._watching = {watching for watching in self._watching if not watching.is_closed()} | {loop}
             loop.call_later(PATIENCE, self._look, loop)
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         self._lock.acquire()
         try:
             self._watching.discard(loop)
-            if self._line.has(loop):
+            if any(waiter.loop is loop for waiter in self._line):
                 self._watch(loop)
                 self._give_up_those_that_stand_still()
                 self._wake()
@@ -390,11 +357,11 @@ class Spending:
 
     def _give_up_those_that_stand_still(self) -> None:
         now = time.monotonic()
-        for one in [one for one in self._open if one.stands_still(now)]:
-            one.given_up = True
-            self._open.discard(one)
-            self._reserved = self._reserved.minus(one.need)
-            self._possible = self._possible.plus(one.need)
+        for reservation in [reservation for reservation in self._open if reservation.stands_still(now)]:
+            reservation.given_up = True
+            self._open.discard(reservation)
+            self._reserved = self._reserved.minus(reservation.need)
+            self._possible = self._possible.plus(reservation.need)
 
     def _fits(self, need: Amount) -> bool:
         if not self._bounded:

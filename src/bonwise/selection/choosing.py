@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from bonwise.calls import bill
 from bonwise.calls.cost_limit import LIMIT_REACHED
 from bonwise.errors import JudgeError
 from bonwise.judges.judging import spent
@@ -129,15 +130,15 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
         first_pass_alone=settings.router is not None,
         compares=settings.strategy.compares,
     )
-    found = deciding.Evidence()
+    evidence = deciding.Evidence()
     until = None if settings.deadline is None else started + settings.deadline
     # To pick from one text, or from one that has words, needs no judge.
     if len(distinct.texts) > 1:
-        found = await PoolRun(settings, runner, prompt, distinct, until, to_all=judge_all).run(turn, salt)
+        evidence = await PoolRun(settings, runner, prompt, distinct, until, to_all=judge_all).run(turn, salt)
     elif judge_all:
-        found = await _judged_alone(settings, runner, prompt, distinct, until)
+        evidence = await _judged_alone(settings, runner, prompt, distinct, until)
     latency = runner.now() - started
-    pick = deciding.decide(settings, distinct, found, prompt_id=prompt_id, originals=originals, latency=latency)
+    pick = deciding.decide(settings, distinct, evidence, prompt_id=prompt_id, originals=originals, latency=latency)
     if pick.decided_by == "nothing scored" and settings.on_failure == "raise" and not judge_all:
         raise _nothing_scored(pick)
     return pick
@@ -170,7 +171,7 @@ async def _judged_alone(
 
 
 class PoolRun:
-    """One pool on its way through a settings."""
+    """One pool on its way to a pick."""
 
     def __init__(
         self,
@@ -182,14 +183,8 @@ class PoolRun:
         *,
         to_all: bool = False,
     ) -> None:
-        self._settings, self._runner, self._prompt, self._distinct, self._until = (
-            settings,
-            runner,
-            prompt,
-            distinct,
-            until,
-        )
-        self._to_all = to_all
+        self._settings, self._runner, self._prompt = settings, runner, prompt
+        self._distinct, self._until, self._to_all = distinct, until, to_all
         self._contest = contest_run.ContestRun(
             contest_run.CheckedContest(settings.strategy, distinct.entrants, settings.judge),
             settings.judge,
@@ -215,7 +210,7 @@ class PoolRun:
                 return await self._by_the_strong(router, route, before)
             routed = selection.Routed(None, route.signal, route.reason)
         await contest.finish()
-        return deciding.Evidence.of(contest, contest.standing(), routed)
+        return self._evidence(contest.standing(), routed)
 
     async def _by_the_strong(self, router: Routing, route: Route, before: protocol.Standing) -> deciding.Evidence:
         """Let the stronger judge decide.
@@ -237,12 +232,40 @@ class PoolRun:
         decided = not contest.over and any(isinstance(one, verdicts.Score) for one in after.verdicts)
         if decided:
             routed = selection.Routed(router.strong.name, route.signal, route.reason, first)
-            return deciding.Evidence.of(
-                self._contest, _spread(after, some, len(self._distinct.texts)), routed, contest, some
-            )
+            return self._evidence(_spread(after, some, len(self._distinct.texts)), routed, contest, some)
         why = "was not heard" if contest.over else "scored nothing"
         routed = selection.Routed(None, route.signal, f"{route.reason}, but {router.strong.name} {why}", first)
-        return deciding.Evidence.of(self._contest, before, routed, contest, some)
+        return self._evidence(before, routed, contest, some)
+
+    def _evidence(
+        self,
+        standing: protocol.Standing,
+        routed: selection.Routed | None,
+        strong: contest_run.ContestRun | None = None,
+        some: Sequence[int] = (),
+    ) -> deciding.Evidence:
+        """Join what the contest found with what a stronger judge found among some of the entrants."""
+        contest = self._contest
+        contests = [contest] if strong is None else [contest, strong]
+        theirs = [] if strong is None else strong.preferences
+        among = [replace(preference, a=some[preference.a], b=some[preference.b]) for preference in theirs]
+        if strong is None or routed is None or routed.strong is None:
+            standing = contest.with_what_was_said(standing, range(len(standing.verdicts)))
+        else:
+            place = {entrant: at for at, entrant in enumerate(some)}
+            standing = strong.with_what_was_said(standing, [place.get(at) for at in range(len(standing.verdicts))])
+        return deciding.Evidence(
+            standing,
+            sum((each.bill for each in contests), bill.Bill()),
+            [parameters for each in contests for parameters in each.effective],
+            contest.draws,
+            (*contest.preferences, *among),
+            late=any(each.late for each in contests),
+            error=next((each.error for each in contests if each.error is not None), None),
+            routed=routed,
+            owed=contest.owed,
+            evaluations=sum(each.evaluations for each in contests),
+        )
 
     def _first_pick(self, standing: protocol.Standing) -> str | None:
         values = [one.value if isinstance(one, verdicts.Score) else None for one in standing.verdicts]

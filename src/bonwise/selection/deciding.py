@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any
 
 from bonwise.calls.bill import Bill
 from bonwise.calls.cost_limit import LIMIT_REACHED
 from bonwise.errors import BonwiseError, CallError, JudgeError, LedgerError
 from bonwise.judges import comparing, protocol
 from bonwise.release import release
-from bonwise.selection import contest_run, selection
+from bonwise.selection import selection
 from bonwise.selection.entrants import DistinctTexts, Ranked, ranked
 from bonwise.selection.protocol import Standing
 from bonwise.selection.settings import SelectionSettings
@@ -47,37 +47,6 @@ class Evidence:
     """Why an answer about an entrant is missing, where that is known."""
     evaluations: int = 0
     """Candidates that judges which ask no model have judged."""
-
-    @classmethod
-    def of(
-        cls,
-        contest: contest_run.ContestRun,
-        standing: Standing,
-        routed: selection.Routed | None = None,
-        strong: contest_run.ContestRun | None = None,
-        some: Sequence[int] = (),
-    ) -> Self:
-        """Join what a contest found with what a stronger judge found among some of the entrants."""
-        contests = [contest] if strong is None else [contest, strong]
-        theirs = [] if strong is None else strong.preferences
-        among = [replace(one, a=some[one.a], b=some[one.b]) for one in theirs]
-        if strong is None or routed is None or routed.strong is None:
-            standing = contest.with_what_was_said(standing, range(len(standing.verdicts)))
-        else:
-            place = {entrant: at for at, entrant in enumerate(some)}
-            standing = strong.with_what_was_said(standing, [place.get(at) for at in range(len(standing.verdicts))])
-        return cls(
-            standing,
-            sum((one.bill for one in contests), Bill()),
-            [one for its in contests for one in its.effective],
-            contest.draws,
-            (*contest.preferences, *among),
-            late=any(one.late for one in contests),
-            error=next((one.error for one in contests if one.error is not None), None),
-            routed=routed,
-            owed=contest.owed,
-            evaluations=sum(one.evaluations for one in contests),
-        )
 
 
 def decide(

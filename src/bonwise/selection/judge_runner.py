@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -89,9 +90,9 @@ class PoolQueue:
         if self._begun < AT_A_TURN:
             self._begun += 1
             return
-        mine = loop.create_future()
-        self._line.append(mine)
-        await mine
+        turn = loop.create_future()
+        self._line.append(turn)
+        await turn
 
     async def enter(self, until: float | None) -> bool:
         """Take a place; tell whether there was one by that second of the loop's time."""
@@ -116,21 +117,6 @@ class PoolQueue:
                 self._begun += 1
         if self._begun:
             loop.call_soon(self._next_turn, loop)
-
-
-class _PoolPlace:
-    """A pool's place, given back when its judging ends or a call waits to be tried again; it goes on without."""
-
-    __slots__ = ("_gate", "_held")
-
-    def __init__(self, gate: PoolQueue) -> None:
-        self._gate, self._held = gate, True
-
-    def leave(self) -> None:
-        """Give it back, once."""
-        if self._held:
-            self._held = False
-            self._gate.leave()
 
 
 class EngineJudgeRunner:
@@ -159,27 +145,29 @@ class EngineJudgeRunner:
             return await self._together(calls, until)
         if not await self._gate.enter(until):
             return [None] * len(calls)
-        token, place = _INSIDE.set(True), _PoolPlace(self._gate)
+        token = _INSIDE.set(True)
         try:
-            return await self._together(calls, until, place)
+            # Given back once: when the judging ends, or a call waits to be tried again; it then goes on without.
+            with ExitStack() as place:
+                place.callback(self._gate.leave)
+                return await self._together(calls, until, place.close)
         finally:
             _INSIDE.reset(token)
-            place.leave()
 
     async def _together(
-        self, calls: Sequence[Call], until: float | None, place: _PoolPlace | None = None
+        self, calls: Sequence[Call], until: float | None, give_back: Callable[[], None] | None = None
     ) -> list[Result]:
         from bonwise.calls.ask import OCCASION, Occasion  # noqa: PLC0415 - an engine is at hand, so it is loaded
 
         works = self._works(calls)
         alone = len(works) == 1 and not works[0].foreign
-        token = OCCASION.set(Occasion(until) if place is None else Occasion(until, place.leave))
+        token = OCCASION.set(Occasion(until) if give_back is None else Occasion(until, give_back))
         try:
-            found = [await _awaited(works[0], until)] if alone else await self._in_tasks(works, until)
+            outcomes = [await _awaited(works[0], until)] if alone else await self._in_tasks(works, until)
         finally:
             OCCASION.reset(token)
         results: list[Result] = [None] * len(calls)
-        for work, its in zip(works, found, strict=True):
+        for work, its in zip(works, outcomes, strict=True):
             for at, result in zip(work.positions, its, strict=True):
                 if isinstance(result, UsageError):
                     raise result
@@ -311,11 +299,12 @@ Work = Callable[..., Coroutine[Any, Any, T]]
 class LoopHost(ABC):
     """An event loop with an engine in it, which `make_engine` makes in that loop."""
 
+    gate: PoolQueue | None
+    lent = False
+    """Whether its loop serves other loops and threads too: whoever entered the selector there leaves it first."""
+
     @abstractmethod
-    def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
-        self.gate: PoolQueue | None = PoolQueue(at_once)
-        self.lent = False
-        """Whether its loop serves other loops and threads too: whoever entered the selector there leaves it first."""
+    def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None: ...
 
     @property
     @abstractmethod
@@ -348,7 +337,7 @@ class RunningLoopHost(LoopHost):
     """The event loop that runs when it is made."""
 
     def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
-        super().__init__(make_engine, at_once)
+        self.gate = PoolQueue(at_once)
         self._loop = pool_loop.running_loop()
         self._engine = make_engine()
 
@@ -401,7 +390,7 @@ class OwnThreadHost(LoopHost):
     def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
         from bonwise.calls.portal import Portal  # noqa: PLC0415 - loads what talks to services, when first needed
 
-        super().__init__(make_engine, at_once)
+        self.gate = PoolQueue(at_once)
         self._portal = Portal(make_engine)
         self._portal.submit(_made)
 

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -304,17 +305,15 @@ _LOST = "answers could not be kept: mend the disk or the lock, then run the same
 _ONE_ONLY = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InterfaceError)
 
 
+@dataclass(slots=True, eq=False)
 class _WriteTask:
     """One piece of work, and who waits for it."""
 
-    __slots__ = ("error", "future", "loop", "result", "work")
-
-    def __init__(self, work: Callable[[LedgerTransactions], Any]) -> None:
-        self.work = work
-        self.loop: asyncio.AbstractEventLoop | None = None
-        self.future: asyncio.Future[Any] | None = None
-        self.result: Any = None
-        self.error: BonwiseError | None = None
+    work: Callable[[LedgerTransactions], Any]
+    loop: asyncio.AbstractEventLoop | None = None
+    future: asyncio.Future[Any] | None = None
+    result: Any = None
+    error: BonwiseError | None = None
 
 
 class Writer:
@@ -399,9 +398,9 @@ class Writer:
         self._failure = ""
 
     def _queued(self, work: Callable[[LedgerTransactions], T]) -> tuple[_WriteTask, asyncio.Future[T]]:
-        job = _WriteTask(work)
-        job.loop = asyncio.get_running_loop()
-        job.future = future = job.loop.create_future()
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        job = _WriteTask(work, loop, future)
         self._put(job)
         return job, future
 

@@ -44,24 +44,20 @@ class Address:
     login: tuple[str, str] | None = field(default=None, repr=False)
     """User and password, sent as basic authentication."""
     origin: str = field(init=False, repr=False, compare=False)
+    secrets: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """What of the address nobody else may see, in every form in which it is sent."""
+    open_query: tuple[tuple[str, str], ...] = field(init=False, repr=False, compare=False)
+    """What of the query may be shown, each name once, as it is sent."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "origin", "/".join(self.url.split("/", 3)[:3]))
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What of the address nobody else may see, in every form in which it is sent."""
         keys = [value for name, value in self.query if is_secret_in_query(name, value)]
         if self.login is not None:
             # Where there is no password, the user's name is the key.
             keys += [self.login[1] or self.login[0], b64encode(":".join(self.login).encode()).decode()]
-        return tuple(filter(None, keys))
-
-    @property
-    def open_query(self) -> tuple[tuple[str, str], ...]:
-        """What of the query may be shown, each name once, as it is sent."""
         shown = ((name, shown_in_query(name, value)) for name, value in dict(self.query).items())
-        return tuple((name, value) for name, value in shown if value is not None)
+        object.__setattr__(self, "origin", "/".join(self.url.split("/", 3)[:3]))
+        object.__setattr__(self, "secrets", tuple(filter(None, keys)))
+        object.__setattr__(self, "open_query", tuple((name, value) for name, value in shown if value is not None))
 
 
 def find_address(given: str | None, variable: str, default: str) -> Address:
@@ -107,11 +103,6 @@ class Key:
     """Of the environment; empty where no key is set and the server may need none."""
     secret: str = field(default="", repr=False)
 
-    @property
-    def account(self) -> str:
-        """A word that tells keys apart and reveals nothing of them."""
-        return hashlib.sha256(self.secret.encode()).hexdigest()[:12] if self.secret else "none"
-
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -120,11 +111,8 @@ class Access:
     address: Address
     key: Key
     headers: CustomHeaders
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What nobody else may see."""
-        return (self.key.secret, *self.address.secrets, *self.headers.secrets)
+    secrets: tuple[str, ...] = field(repr=False)
+    """What nobody else may see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +145,8 @@ class Service:
     def access(self, base_url: str | None) -> Access:
         """Return how requests get there; raises what `address` and `key` raise."""
         address = self.address(base_url)
-        return Access(address, self.key(address), custom_headers(self.headers_variable))
+        key, headers = self.key(address), custom_headers(self.headers_variable)
+        return Access(address, key, headers, (key.secret, *address.secrets, *headers.secrets))
 
     def key(self, address: Address) -> Key:
         """Return the key for a server; the service itself wants one; raises what `find_key` raises."""
@@ -166,7 +155,8 @@ class Service:
 
     def account(self, model: Model) -> str:
         """Return a word that tells accounts apart and reveals nothing of the key; raises what `key` raises."""
-        return self.key(self.address(model.base_url)).account
+        secret = self.key(self.address(model.base_url)).secret
+        return hashlib.sha256(secret.encode()).hexdigest()[:12] if secret else "none"
 
 
 def find_key(provider: str, variables: tuple[str, ...], *, required: bool) -> Key:
@@ -174,8 +164,8 @@ def find_key(provider: str, variables: tuple[str, ...], *, required: bool) -> Ke
 
     Examples
     --------
-    >>> find_key("example", ("NO_SUCH_KEY",), required=False).account
-    'none'
+    >>> find_key("example", ("NO_SUCH_KEY",), required=False)
+    Key(variable='')
     """
     for variable in variables:
         # A key read from a file often ends in a line feed.
@@ -205,7 +195,12 @@ def api_version(version: str, address: Address, variable: str, header: str = "")
     >>> api_version("", Address("http://h", (("api-version", "2024"), ("key", "hush"))), "NO_SUCH_HEADERS")
     '?api-version=2024'
     """
-    digest = custom_headers(variable).digest(header)
+    return _api_version(version, address, os.environ.get(variable, ""), header)
+
+
+@lru_cache(maxsize=64)
+def _api_version(version: str, address: Address, headers: str, header: str) -> str:
+    digest = _read(headers).digest(header)
     return _joined(version, address, f"headers={digest}" if digest else "")
 
 
@@ -254,17 +249,17 @@ class CustomHeaders:
 
     values: Mapping[str, str] = field(repr=False)
     """By name, in small letters."""
+    sent: Mapping[str, str] = field(init=False, repr=False, compare=False)
+    """All of them but those that the SDKs write over."""
+    secrets: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """What of them nobody else may see, with and without the scheme before it."""
 
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What of them nobody else may see, with and without the scheme before it."""
-        found = [value for name, value in self.values.items() if is_secret(name, value)]
-        return tuple(filter(None, [*found, *(value.split()[-1] for value in found if value)]))
-
-    @property
-    def sent(self) -> dict[str, str]:
-        """All of them but those that the SDKs write over."""
-        return {name: value for name, value in self.values.items() if name not in _SAYS_NOTHING}
+    def __post_init__(self) -> None:
+        sent = {name: value for name, value in self.values.items() if name not in _SAYS_NOTHING}
+        secrets = [value for name, value in self.values.items() if is_secret(name, value)]
+        bare = [value.split()[-1] for value in secrets if value]
+        object.__setattr__(self, "sent", sent)
+        object.__setattr__(self, "secrets", tuple(filter(None, [*secrets, *bare])))
 
     def digest(self, without: str = "") -> str:
         """Return a word for these headers, empty for none; no secret enters, as a short one could be guessed from it.
@@ -276,10 +271,10 @@ class CustomHeaders:
         >>> CustomHeaders({"x-api-key": "hush"}).digest()
         ''
         """
-        told = sorted(
+        kept = sorted(
             (name, value) for name, value in self.sent.items() if name != without and not is_secret(name, value)
         )
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12] if told else ""
+        return hashlib.sha256(json.dumps(kept).encode()).hexdigest()[:12] if kept else ""
 
 
 def custom_headers(variable: str) -> CustomHeaders:
