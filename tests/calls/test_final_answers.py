@@ -264,7 +264,7 @@ def test_where_an_answer_stands_is_part_of_the_reason():
     async def main():
         async with Engine(connection=in_memory(script)) as engine:
             request = provider("openai").request(ask, 1, frozenset())
-            run = AskRun(ask, request, engine.endpoint(ask), engine._calls, deadline=None, reask=None)
+            run = AskRun(engine, ask, request, engine.endpoint(ask))
             return run._read(read, 0, from_ledger=False)
 
     reason = run_virtual(main()).reading.reason

@@ -13,7 +13,8 @@ import openai
 import pytest
 
 from bonwise.calls.ask import Answer, Answers, Choice, Model, Request
-from bonwise.calls.engine import Engine, ignored
+from bonwise.calls.engine import Engine
+from bonwise.calls.providers.parameters import ignored
 from bonwise.calls.providers.protocol import Connection, http_library
 from bonwise.calls.tokens import expected_output_tokens
 from bonwise.errors import FileError, UsageError

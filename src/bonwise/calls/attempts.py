@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from bonwise.calls import limiter, prices, rate_limits, retry, spending, tokens
-from bonwise.calls.ask import (
-    CALLS_FOR,
-    OCCASION,
-    AttemptError,
-    CallOutcome,
-    Outcome,
-    Problem,
-    Reply,
-    refused_for_good,
-)
+from bonwise.calls.ask import OCCASION, AttemptError, CallOutcome, Outcome, Problem, Reply, refused_for_good
 from bonwise.calls.bill import Bill
 from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.providers import protocol, wire
@@ -37,7 +28,7 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import LedgerProtocol
     from bonwise.calls.spending import Reservation, Spending
 
-__all__ = ["CallAttempts", "CallSize", "CallsUnderWay", "Exchange", "Terms", "UnsupportedError", "attempt_span"]
+__all__ = ["CallAttempts", "CallSize", "Exchange", "Terms", "UnsupportedError", "attempt_span"]
 
 
 @dataclass(slots=True)
@@ -490,70 +481,3 @@ class CallAttempts:
         if self._call is not None:
             call, self._call = self._call, None
             await self._terms.ledger.give_up(call, self._attempts, self._lost, note)
-
-
-class CallsUnderWay:
-    """The calls of an engine that are not answered yet, and whether new ones may start."""
-
-    def __init__(self, terms: Terms) -> None:
-        self.terms = terms
-        self.tasks_by_key: dict[bytes, asyncio.Task[CallOutcome]] = {}
-        """By the keys that a call is to answer."""
-        self._calls: dict[asyncio.Task[CallOutcome], CallAttempts] = {}
-        self.stopped = ""
-        """Why nothing new is sent, empty while there is no reason."""
-
-    def start(
-        self,
-        endpoint: Endpoint,
-        build: Callable[[int], ask.Request],
-        keys: Sequence[bytes],
-        size: CallSize,
-        *,
-        refused: frozenset[str],
-        until: float | None,
-    ) -> asyncio.Task[CallOutcome]:
-        """Start a call in its own task, see `CallAttempts`; the task goes on if the caller is cancelled."""
-        call = CallAttempts(self.terms, endpoint, build, keys, size, refused=refused, until=until)
-        task = asyncio.create_task(call.run())
-        self._calls[task] = call
-        for calls in CALLS_FOR.get():
-            calls.append(call)
-        self.tasks_by_key.update(dict.fromkeys(keys, task))
-
-        def forget(done: asyncio.Task[CallOutcome]) -> None:
-            del self._calls[done]
-            for key in keys:
-                del self.tasks_by_key[key]
-            # A call is paid for even if the caller has gone.
-            self.terms.totals.bill += call.bill
-            if not done.cancelled():
-                done.exception()  # whoever waits sees it too; if nobody waits any more, it is no news
-
-        task.add_done_callback(forget)
-        return task
-
-    def stop(self, reason: str) -> None:
-        """Send nothing new. Calls on the wire may still be answered."""
-        self.stopped = reason
-        for task, call in self._calls.items():
-            if call.on_the_wire:
-                call.last_attempt = True
-            else:
-                task.cancel()
-
-    def abandon(self, reason: str) -> None:
-        """Send nothing new, and wait for nothing: the ledger notes that calls on the wire may be billed."""
-        self.stopped = reason
-        for task in self._calls:
-            task.cancel()
-
-    async def end(self, grace: float) -> None:
-        """Wait up to `grace` seconds for the calls on the wire, then give up the others."""
-        self.stop(self.stopped or "the engine is closed")
-        if self._calls:
-            await asyncio.wait(list(self._calls), timeout=grace)
-        if self._calls:
-            self.abandon(self.stopped)
-            # What does not let itself be cancelled, such as code of the user's, is left behind.
-            await asyncio.wait(list(self._calls), timeout=grace)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -14,12 +14,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bonwise.calls import attempts, bill, shared_money, tokens
-from bonwise.calls.ask import OCCASION, Answer, Answers, AttemptError, Problem, logprobs_taken, refused_for_good
+from bonwise.calls.ask import CALLS_FOR, OCCASION, Answer, Answers, AttemptError, Problem, refused_for_good
 from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.ledger.ledger import Ledger, LedgerProtocol, NullLedger
 from bonwise.calls.limiter import EndpointLimiter, Limiter
 from bonwise.calls.prices import Prices
-from bonwise.calls.providers import protocol, supplied
+from bonwise.calls.providers import parameters, protocol, supplied
 from bonwise.calls.settings import CallSettings
 from bonwise.calls.spending import Spending
 from bonwise.errors import CallError, UsageError
@@ -27,10 +27,10 @@ from bonwise.flags import completed, shows
 from bonwise.table.verdicts import Unscored, kept
 
 if TYPE_CHECKING:
-    from bonwise.calls.ask import Ask, CallOutcome, Choice, Model, Outcome, Request
+    from bonwise.calls.ask import Ask, CallOutcome, Model, Outcome, Request
     from bonwise.calls.ledger.records import Stored
 
-__all__ = ["GRACE", "MOST_CLIENTS", "AskRun", "Engine", "ignored", "left_out", "refuse_impossible"]
+__all__ = ["GRACE", "MOST_CLIENTS", "AskRun", "Engine"]
 
 GRACE = 5.0
 """Seconds that the calls on the wire have once an end is asked for."""
@@ -89,9 +89,11 @@ class Engine:
         self._endpoints: dict[_Key, Endpoint] = {}
         """Each once; those with a client of the user's in the order in which they were used last."""
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._calls = attempts.CallsUnderWay(self.terms)
-        if asked["offline"]:
-            self.stop("not in the ledger")
+        self.tasks_by_key: dict[bytes, asyncio.Task[CallOutcome]] = {}
+        """Calls under way, by the keys that they are to answer."""
+        self._calls: dict[asyncio.Task[CallOutcome], attempts.CallAttempts] = {}
+        self.stopped = "not in the ledger" if asked["offline"] else ""
+        """Why nothing new is sent, empty while the engine runs."""
 
     async def ask(self, ask: Ask) -> Answers:
         """Return one answer per sample, from the ledger where known; what did not arrive is an owed `Unscored`.
@@ -107,7 +109,7 @@ class Engine:
         self.totals.replaced += ask.replaced
         whole = protocol.provider(ask.model.provider).request(ask, 1, frozenset())
         endpoint = self.endpoint(ask, whole)
-        return await AskRun(ask, whole, endpoint, self._calls, deadline=self.deadline, reask=self.reask).run()
+        return await AskRun(self, ask, whole, endpoint).run()
 
     def endpoint(self, ask: Ask, request: Request | None = None) -> Endpoint:
         """Return the endpoint of an ask: the model, at the server to which its whole `request` would go now."""
@@ -133,18 +135,50 @@ class Engine:
         with suppress(AttemptError, CallError):  # what is wrong is said when something is asked
             self.endpoint(ask).open()
 
-    @property
-    def stopped(self) -> str:
-        """Why nothing new is sent, empty while the engine runs."""
-        return self._calls.stopped
+    def start(
+        self,
+        endpoint: Endpoint,
+        build: Callable[[int], Request],
+        keys: Sequence[bytes],
+        size: attempts.CallSize,
+        *,
+        refused: frozenset[str],
+        until: float | None,
+    ) -> asyncio.Task[CallOutcome]:
+        """Start a call in its own task, see `CallAttempts`; the task goes on if the caller is cancelled."""
+        call = attempts.CallAttempts(self.terms, endpoint, build, keys, size, refused=refused, until=until)
+        task = asyncio.create_task(call.run())
+        self._calls[task] = call
+        for calls in CALLS_FOR.get():
+            calls.append(call)
+        self.tasks_by_key.update(dict.fromkeys(keys, task))
+
+        def forget(done: asyncio.Task[CallOutcome]) -> None:
+            del self._calls[done]
+            for key in keys:
+                del self.tasks_by_key[key]
+            # A call is paid for even if the caller has gone.
+            self.totals.bill += call.bill
+            if not done.cancelled():
+                done.exception()  # whoever waits sees it too; if nobody waits any more, it is no news
+
+        task.add_done_callback(forget)
+        return task
 
     def stop(self, reason: str) -> None:
         """Send nothing new. Calls on the wire may still be answered; `aclose` waits for them."""
-        self._calls.stop(reason)
+        self.stopped = reason
+        for task, call in self._calls.items():
+            if call.on_the_wire:
+                call.last_attempt = True
+            else:
+                task.cancel()
 
     def abandon(self, reason: str) -> None:
         """Send nothing new, and wait for nothing: the ledger notes that calls on the wire may be billed."""
-        self._calls.abandon(reason)
+        self.stopped = reason
+        for task in self._calls:
+            task.cancel()
 
     def denial(self) -> CallError | None:
         """Return what a person has to mend before any call of some model will be answered: key, model or address."""
@@ -160,7 +194,13 @@ class Engine:
 
     async def aclose(self) -> None:
         """Wait up to `GRACE` s for calls on the wire, give up the rest (perhaps billed), close clients and ledger."""
-        await self._calls.end(GRACE)
+        self.stop(self.stopped or "the engine is closed")
+        if self._calls:
+            await asyncio.wait(list(self._calls), timeout=GRACE)
+        if self._calls:
+            self.abandon(self.stopped)
+            # What does not let itself be cancelled, such as code of the user's, is left behind.
+            await asyncio.wait(list(self._calls), timeout=GRACE)
         for client in [client for endpoint in self._endpoints.values() for client in endpoint.give_up_clients()]:
             await client.aclose()
         if self._owns_ledger:
@@ -181,84 +221,6 @@ def _opened_ledger(ledger: Ledger | str | Path | None) -> LedgerProtocol:
     return ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
 
 
-def ignored(ask: Ask, request: Request, choice: Choice) -> Iterator[str]:
-    """Yield a line for each thing accepted but not done; empty, refused and filtered answers show none of it.
-
-    Examples
-    --------
-    >>> from bonwise.calls.ask import Ask, Model
-    >>> from bonwise.calls.ask import Choice
-    >>> from bonwise.calls.ask import Request
-    >>> ask = Ask(Model("openai", "m"), "", "Why?", read=str, schema={"type": "object", "required": ["score"]})
-    >>> request = Request("openai", "http://localhost", "", "/chat/completions", {}, "m", {"schema": True})
-    >>> list(ignored(ask, request, Choice('{"score": 7}')))
-    []
-    >>> list(ignored(ask, request, Choice("Seven, I would say")))
-    ['openai/m ignores the JSON schema that it was sent']
-    """
-    if choice.finish not in {"stop", "length"} or not choice.text.strip():
-        return
-    if request.parameters.get("top_logprobs") and not choice.logprobs:
-        yield f"{ask.model} sends no logprobs although it was asked to"
-    if request.parameters.get("schema") and ask.schema is not None and not _may_follow(ask.schema, choice):
-        yield f"{ask.model} ignores the JSON schema that it was sent"
-
-
-def _may_follow(schema: Mapping[str, Any], choice: Choice) -> bool:
-    """Tell whether an answer may have been bound to the schema of an object; one that was cut is seen in part."""
-    answer = choice.text.rpartition("</think>")[2].strip()
-    if not answer or answer.startswith("<think>"):
-        return True
-    if choice.finish == "length":
-        return answer.startswith("{")
-    try:
-        found = json.loads(answer)
-    except (ValueError, RecursionError):
-        return False
-    # What is null as a rule is often left out by who only follows the words of the prompt.
-    needed = {name for name in schema.get("required", ()) if not _null_as_a_rule(schema, name)}
-    return isinstance(found, dict) and found.keys() >= needed
-
-
-def _null_as_a_rule(schema: Mapping[str, Any], name: str) -> bool:
-    return list(schema.get("properties", {}).get(name, {}).get("type", ()))[:1] == ["null"]
-
-
-def left_out(ask: Ask, refused: Collection[str], capabilities: protocol.Capabilities) -> list[str]:
-    """Return a line for each wanted parameter known not to be taken; a UsageError where the ask needs it."""
-    refuse_impossible(ask, capabilities)
-    return list(_left_out(ask, refused, capabilities))
-
-
-def _left_out(ask: Ask, refused: Collection[str], capabilities: protocol.Capabilities) -> Iterator[str]:
-    if ask.temperature is not None and not capabilities.temperature:
-        yield f"{ask.model} takes no temperature: none is sent"
-    wanted = {
-        "n": ask.samples > 1,
-        "temperature": ask.temperature is not None,
-        "logprobs": ask.top_logprobs > 0,
-        "top_logprobs": ask.top_logprobs > 0,
-        "response_format": ask.schema is not None,
-        "output_config": ask.schema is not None,
-    }
-    for parameter in sorted(refused):
-        if parameter == "n" and wanted["n"]:
-            yield f"{ask.model} sends one answer per call, whatever n asks for: each draw is a call of its own"
-        elif logprobs_taken(ask.top_logprobs, [parameter]) < ask.top_logprobs:
-            yield f"{ask.model} takes {parameter}: fewer are asked for"
-        elif wanted.get(parameter, parameter.startswith("max_") or parameter in ask.params):
-            yield f"{ask.model} does not take {parameter}: left out"
-
-
-def refuse_impossible(ask: Ask, capabilities: protocol.Capabilities) -> None:
-    """Refuse, before it is paid for, an ask that needs log probabilities which the provider never sends."""
-    if ask.top_logprobs and not capabilities.logprobs:
-        raise UsageError(
-            f"{ask.model.provider} sends no log probabilities, which this judge needs",
-            hint="choose another judge, such as probability or interval, or another provider",
-        )
-
-
 _JSON = json.JSONEncoder(default=str, allow_nan=False)  # made once: `json.dumps` would make one at each call
 
 Open = dict[bytes, int]
@@ -266,22 +228,12 @@ Open = dict[bytes, int]
 
 
 class AskRun:
-    """One ask: no attempt begins after `deadline` seconds; what is unscored is asked for again `reask` times."""
+    """One ask of an engine: no attempt begins after its deadline; what is unscored is asked again as `reask` says."""
 
-    def __init__(
-        self,
-        ask: Ask,
-        whole: Request,
-        endpoint: Endpoint,
-        calls: attempts.CallsUnderWay,
-        *,
-        deadline: float | None,
-        reask: int | None,
-    ) -> None:
-        self._ask, self._endpoint, self._calls = ask, endpoint, calls
-        self._deadline, self._reask = deadline, reask
-        self._terms = calls.terms
-        for notice in left_out(ask, endpoint.remembered, endpoint.provider.capabilities):
+    def __init__(self, engine: Engine, ask: Ask, whole: Request, endpoint: Endpoint) -> None:
+        self._engine, self._ask, self._endpoint = engine, ask, endpoint
+        self._terms, self._reask = engine.terms, engine.reask
+        for notice in parameters.left_out(ask, endpoint.remembered, endpoint.provider.capabilities):
             self._terms.totals.notices.setdefault(notice, 1)
         self._refused = endpoint.refused
         self._request: Request = self._build(1) if self._refused else whole
@@ -295,8 +247,8 @@ class AskRun:
     async def run(self) -> Answers:
         """Return one answer per sample; where `reask` is None, what could not be read is asked for once more."""
         self._until = OCCASION.get().until
-        if self._until is None and self._deadline is not None:
-            self._until = asyncio.get_running_loop().time() + self._deadline
+        if self._until is None and self._engine.deadline is not None:
+            self._until = asyncio.get_running_loop().time() + self._engine.deadline
         first = self._ask.first_sample
         samples: Iterable[int] = range(first, first + self._ask.samples)
         begun = asyncio.get_running_loop().time()
@@ -318,11 +270,11 @@ class AskRun:
         """
         unread, first = sorted(self._unread), dict(self._answers)
         missing = self._look_up(dict(zip(self._request.keys(unread, 1), unread, strict=True)))
-        under_way = self._calls.tasks_by_key
+        under_way = self._engine.tasks_by_key
         wanted = [sample for key, sample in missing.items() if sample in self._arrived or key in under_way]
         size = self._size(len(wanted))
         has_room = self._terms.spending.has_room(size.most, size.most_cost)
-        if not wanted or self._calls.stopped or not has_room or not self._has_time(took):
+        if not wanted or self._engine.stopped or not has_room or not self._has_time(took):
             return
         # A question that another asker has under way is counted there.
         if own := sum(sample in self._arrived and key not in under_way for key, sample in missing.items()):
@@ -357,8 +309,8 @@ class AskRun:
             missing = self._look_up(dict(zip(self._request.keys(wanted, generation), wanted, strict=True)))
             if not missing:
                 return
-            if self._calls.stopped:
-                self._owe(missing, self._calls.stopped)
+            if self._engine.stopped:
+                self._owe(missing, self._engine.stopped)
                 return
             if await self._send_for(missing):
                 await self._wait_for_others(missing)
@@ -383,7 +335,7 @@ class AskRun:
                 missing[key] = sample
             else:
                 self._endpoint.answered = True
-                if key in self._calls.tasks_by_key:  # written down a moment ago, by a call of this very run
+                if key in self._engine.tasks_by_key:  # written down a moment ago, by a call of this very run
                     self._arrived.add(sample)
                 self._answers[sample] = self._read(self._outcome(stored), sample, from_ledger=True)
         return missing
@@ -418,10 +370,10 @@ class AskRun:
         """Return what another's call brought: where it gave up at a deadline of its own, there may be time left."""
         if self._until is None or asyncio.get_running_loop().time() >= self._until:
             return outcomes
-        return {key: one for key, one in outcomes.items() if not (isinstance(one, Unscored) and one.owed)}
+        return {key: end for key, end in outcomes.items() if not (isinstance(end, Unscored) and end.owed)}
 
     def _start(self, missing: Open) -> tuple[set[asyncio.Task[CallOutcome]], set[asyncio.Task[CallOutcome]]]:
-        running = self._calls.tasks_by_key
+        running = self._engine.tasks_by_key
         under_way = {key: running[key] for key in missing if key in running}
         fresh = [key for key in missing if key not in under_way]
         at_once = self._endpoint.provider.capabilities.samples and "n" not in self._refused
@@ -432,7 +384,7 @@ class AskRun:
     def _started(self, keys: list[bytes]) -> asyncio.Task[CallOutcome]:
         single = self._request
         several = partial(self._endpoint.provider.request, self._ask, dropped=self._refused)
-        return self._calls.start(
+        return self._engine.start(
             self._endpoint,
             lambda samples: single if samples == 1 else several(samples),
             keys,
@@ -472,7 +424,7 @@ class AskRun:
         self._unread.discard(sample)
         if isinstance(outcome, Unscored):
             return Answer(outcome, "", from_ledger and not outcome.owed)
-        for notice in ignored(self._ask, self._request, outcome):
+        for notice in parameters.ignored(self._ask, self._request, outcome):
             self._terms.totals.notices[notice] += 1
         try:
             reading = self._ask.read(outcome)
@@ -510,9 +462,9 @@ class AskRun:
             unpaid = bill.Bill(owed=owed, from_ledger=reused, reused_tokens=round(self._reused_tokens))
             self._bill += unpaid
             totals.bill += unpaid
-        for one in readings:
-            if one.owed:
-                totals.owe(one.reason.removeprefix("owed: "))
+        for reading in readings:
+            if reading.owed:
+                totals.owe(reading.reason.removeprefix("owed: "))
         totals.answers += len(answers) - owed
         words = [answer.raw for answer in answers]
         if len(words) > 1 and all(words):

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from bonwise.calls import bill, tokens
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.endpoint import Endpoint
-from bonwise.calls.engine import Engine, refuse_impossible
+from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.prices import Price, Prices
+from bonwise.calls.providers.parameters import refuse_impossible
 from bonwise.table.verdicts import Unscored
 
 if TYPE_CHECKING:

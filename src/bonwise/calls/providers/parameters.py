@@ -1,20 +1,21 @@
-"""Fields of a request's body that the user names, such as ``reasoning_effort``, read and checked."""
+"""Fields of a request's body: those that the user names, and what a model or a provider does not take of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from bonwise.calls.ask import encoded
+from bonwise.calls.ask import encoded, logprobs_taken
 from bonwise.calls.providers.secrets import is_secret
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
-    from bonwise.calls.providers.protocol import Provider
+    from bonwise.calls.ask import Ask, Choice, Request
+    from bonwise.calls.providers.protocol import Capabilities, Provider
 
-__all__ = ["checked_params"]
+__all__ = ["checked_params", "ignored", "left_out", "refuse_impossible"]
 
 _EXTRA = "extra_body"  # what the SDKs call further fields
 _KEYS = frozenset(
@@ -86,3 +87,79 @@ def _fields(params: object) -> dict[str, Any]:
             f"params names {_EXTRA!r}, which is no mapping or repeats a field", hint="give a mapping, each field once"
         )
     return fields | extra
+
+
+def ignored(ask: Ask, request: Request, choice: Choice) -> Iterator[str]:
+    """Yield a line for each thing accepted but not done; empty, refused and filtered answers show none of it.
+
+    Examples
+    --------
+    >>> from bonwise.calls.ask import Ask, Choice, Model, Request
+    >>> ask = Ask(Model("openai", "m"), "", "Why?", read=str, schema={"type": "object", "required": ["score"]})
+    >>> request = Request("openai", "http://localhost", "", "/chat/completions", {}, "m", {"schema": True})
+    >>> list(ignored(ask, request, Choice('{"score": 7}')))
+    []
+    >>> list(ignored(ask, request, Choice("Seven, I would say")))
+    ['openai/m ignores the JSON schema that it was sent']
+    """
+    if choice.finish not in {"stop", "length"} or not choice.text.strip():
+        return
+    if request.parameters.get("top_logprobs") and not choice.logprobs:
+        yield f"{ask.model} sends no logprobs although it was asked to"
+    if request.parameters.get("schema") and ask.schema is not None and not _may_follow(ask.schema, choice):
+        yield f"{ask.model} ignores the JSON schema that it was sent"
+
+
+def _may_follow(schema: Mapping[str, Any], choice: Choice) -> bool:
+    """Tell whether an answer may have been bound to the schema of an object; one that was cut is seen in part."""
+    answer = choice.text.rpartition("</think>")[2].strip()
+    if not answer or answer.startswith("<think>"):
+        return True
+    if choice.finish == "length":
+        return answer.startswith("{")
+    try:
+        written = json.loads(answer)
+    except (ValueError, RecursionError):
+        return False
+    # What is null as a rule is often left out by who only follows the words of the prompt.
+    needed = {name for name in schema.get("required", ()) if not _null_as_a_rule(schema, name)}
+    return isinstance(written, dict) and written.keys() >= needed
+
+
+def _null_as_a_rule(schema: Mapping[str, Any], name: str) -> bool:
+    return list(schema.get("properties", {}).get(name, {}).get("type", ()))[:1] == ["null"]
+
+
+def left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> list[str]:
+    """Return a line for each wanted parameter known not to be taken; a UsageError where the ask needs it."""
+    refuse_impossible(ask, capabilities)
+    return list(_left_out(ask, refused, capabilities))
+
+
+def _left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> Iterator[str]:
+    if ask.temperature is not None and not capabilities.temperature:
+        yield f"{ask.model} takes no temperature: none is sent"
+    wanted = {
+        "n": ask.samples > 1,
+        "temperature": ask.temperature is not None,
+        "logprobs": ask.top_logprobs > 0,
+        "top_logprobs": ask.top_logprobs > 0,
+        "response_format": ask.schema is not None,
+        "output_config": ask.schema is not None,
+    }
+    for parameter in sorted(refused):
+        if parameter == "n" and wanted["n"]:
+            yield f"{ask.model} sends one answer per call, whatever n asks for: each draw is a call of its own"
+        elif logprobs_taken(ask.top_logprobs, [parameter]) < ask.top_logprobs:
+            yield f"{ask.model} takes {parameter}: fewer are asked for"
+        elif wanted.get(parameter, parameter.startswith("max_") or parameter in ask.params):
+            yield f"{ask.model} does not take {parameter}: left out"
+
+
+def refuse_impossible(ask: Ask, capabilities: Capabilities) -> None:
+    """Refuse, before it is paid for, an ask that needs log probabilities which the provider never sends."""
+    if ask.top_logprobs and not capabilities.logprobs:
+        raise UsageError(
+            f"{ask.model.provider} sends no log probabilities, which this judge needs",
+            hint="choose another judge, such as probability or interval, or another provider",
+        )
