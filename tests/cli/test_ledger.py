@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bonwise.calls.bill import Usage
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.cli.accounts import ErrorDocument, LedgerDocument, ModelCalls, RefusedParameter, describe_with
+from bonwise.calls.ledger.records import DroppedParameter, ModelTally
+from bonwise.cli.accounts import ErrorDocument, LedgerDocument, describe_with
 from bonwise.cli.running import shown_count
 from bonwise.report.show import markdown, text
 from bonwise.report.terminal import plain, renderables
@@ -250,25 +252,15 @@ def test_sums_are_told():
 
 @pytest.mark.parametrize(
     ("cost", "unpriced", "said"),
-    [
-        (0.5, 0, "$0.5000"),
-        (12.5, 3, "$12.50 and 3 calls without a known price"),
-        (None, 1, "cost unknown and 1 call"),
-    ],
+    [(0.5, 0, "$0.5000"), (12.5, 3, "$12.50 and 3 calls without a known price"), (0.0, 1, "cost unknown and 1 call")],
 )
 def test_each_model_has_a_line(cost, unpriced, said):
     """With the models at hand each is told, with what is known of its cost, in place of the sums."""
-    one = ModelCalls(
-        name="openai/m",
-        calls={"answered": 2},
-        answers=2,
-        input_tokens=7,
-        output_tokens=1,
-        cost=cost,
-        unpriced=unpriced,
+    tally = ModelTally(
+        "openai", "m", {"answered": 2}, 2, Usage(uncached=7, output=1), cost, unpriced, attempts=2, lost_attempts=0
     )
-    gone = RefusedParameter(model="m", base_url="u", parameter="temperature", since="1970-01-02", message="no")
-    lines = plain(renderables(describe_with(sums(), [one], [gone]))).splitlines()
+    dropped = DroppedParameter("u", "m", "temperature", "no", learnt_at=86_400.0)
+    lines = plain(renderables(describe_with(sums(), [tally], [dropped]))).splitlines()
     assert lines[1].startswith(f"openai/m: calls 2 answered; 2 answers, 7 + 1 tokens, {said}")
     assert lines[2] == "m at u does not take temperature (since 1970-01-02): no"
     assert not any("all models" in line for line in lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +16,7 @@ from bonwise.report.blocks import Part, Said
 from bonwise.results import Count, Document, FrameRow, NonNegative, Record
 
 if TYPE_CHECKING:
+    from bonwise.calls.ledger.records import DroppedParameter, ModelTally
     from bonwise.table.sources import ConvertedTable
 
 __all__ = [
@@ -23,8 +25,6 @@ __all__ = [
     "ConvertDocument",
     "ErrorDocument",
     "LedgerDocument",
-    "ModelCalls",
-    "RefusedParameter",
     "describe_conversion",
     "describe_error",
     "describe_ledger",
@@ -124,34 +124,6 @@ CallState = Literal["sent", "answered", "rejected", "failed", "unknown"]
 """What became of a call."""
 
 
-class ModelCalls(Record):
-    """What one model was asked: a line of ``bonwise ledger stats``; the document holds the sums."""
-
-    name: str
-    """Provider and model."""
-    calls: dict[CallState, Count]
-    """How many there are, by what became of them."""
-    answers: Count
-    input_tokens: Count
-    output_tokens: Count
-    cost: NonNegative | None
-    """US dollars of the calls whose price is known, None where none is."""
-    unpriced: Count
-    """The other calls."""
-
-
-class RefusedParameter(Record):
-    """A parameter that a server was found not to take: a line of ``bonwise ledger stats``."""
-
-    model: str
-    base_url: str
-    parameter: str
-    since: str
-    """The day."""
-    message: str
-    """In the server's words."""
-
-
 class LedgerDocument(Document):
     """The sums of a ledger."""
 
@@ -180,44 +152,50 @@ def describe_ledger(document: LedgerDocument) -> Part:
 
 
 def describe_with(
-    document: LedgerDocument, models: Sequence[ModelCalls] = (), refused: Sequence[RefusedParameter] = ()
+    document: LedgerDocument, models: Sequence[ModelTally] = (), dropped: Sequence[DroppedParameter] = ()
 ) -> Part:
     """Describe a ledger with what stands beside its sums; `models` take their place."""
-    return Part("Ledger", list(_lines(document, models, refused)))
+    return Part("Ledger", list(_lines(document, models, dropped)))
 
 
 def _lines(
-    document: LedgerDocument, models: Sequence[ModelCalls], refused: Sequence[RefusedParameter]
+    document: LedgerDocument, models: Sequence[ModelTally], dropped: Sequence[DroppedParameter]
 ) -> Iterator[Said]:
-    sums = ModelCalls(
-        name="all models",
-        calls=document.calls,
-        answers=document.answers,
-        input_tokens=document.input_tokens,
-        output_tokens=document.output_tokens,
-        cost=document.cost if document.cost or not document.calls_without_a_price else None,
-        unpriced=document.calls_without_a_price,
-    )
-    for one in models or [sums]:
-        yield Said("finding", _asked(one))
+    for tally in models:
+        tokens, name = (tally.usage.input, tally.usage.output), f"{tally.provider}/{tally.model}"
+        yield Said("finding", _asked(name, tally.calls, tally.samples, tokens, tally.cost, tally.unpriced))
+    if not models:
+        tokens, unpriced = (document.input_tokens, document.output_tokens), document.calls_without_a_price
+        yield Said("finding", _asked("all models", document.calls, document.answers, tokens, document.cost, unpriced))
     if document.lost_attempts:
         lost = numbers.counted(document.lost_attempts, "attempt")
         were = "was" if document.lost_attempts == 1 else "were"
         yield Said("caveat", f"{lost} {were} sent and never answered; the servers may bill them")
-    for gone in refused:
-        taken = f"{gone.model} at {gone.base_url} does not take {gone.parameter}"
-        yield Said("note", f"{taken} (since {gone.since}): {gone.message}")
+    for parameter in dropped:
+        taken = f"{parameter.model} at {parameter.base_url} does not take {parameter.parameter}"
+        yield Said("note", f"{taken} (since {_day(parameter.learnt_at)}): {parameter.message}")
     yield Said("good" if document.integrity == "ok" else "bad", f"integrity: {document.integrity}")
 
 
-def _asked(one: ModelCalls) -> str:
-    unpriced = f" and {numbers.counted(one.unpriced, 'call')} without a known price" if one.unpriced else ""
-    tokens = f"{numbers.count(one.input_tokens)} + {numbers.count(one.output_tokens)} tokens"
-    states = _states(one.calls) or "none"
-    return (
-        f"{one.name}: calls {states}; {numbers.counted(one.answers, 'answer')}, {tokens}, "
-        f"{amounts.money(one.cost)}{unpriced}"
-    )
+def _asked(
+    name: str,
+    calls: Mapping[CallState, int],
+    answers: int,
+    tokens: tuple[int, int],
+    cost: float | None,
+    unpriced: int,
+) -> str:
+    without_price = f" and {numbers.counted(unpriced, 'call')} without a known price" if unpriced else ""
+    money = amounts.money(cost if cost or not unpriced else None)
+    counts = f"{numbers.counted(answers, 'answer')}, {numbers.count(tokens[0])} + {numbers.count(tokens[1])} tokens"
+    return f"{name}: calls {_states(calls) or 'none'}; {counts}, {money}{without_price}"
+
+
+def _day(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    except (TypeError, ValueError, OverflowError, OSError):  # a file can hold anything
+        return "an unknown day"
 
 
 def _states(calls: Mapping[CallState, int]) -> str:

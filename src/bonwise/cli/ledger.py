@@ -19,7 +19,7 @@ from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
     from bonwise.calls.ledger import damage, ledger, records
-    from bonwise.cli.accounts import LedgerDocument, ModelCalls, RefusedParameter
+    from bonwise.cli.accounts import LedgerDocument
 
 __all__ = ["app"]
 
@@ -46,10 +46,11 @@ def stats(run: RunArgument = model_flags.RUN, json_target: JsonTarget = None, fo
 
     with _opened(run) as ledger:
         refuse_overwriting((ledger.path,), (json_target,), force=force)
-        found, verdict = ledger.stats(), ledger.integrity()
+        sums, verdict = ledger.stats(), ledger.integrity()
     with _damaged(run):
-        document, models, refused = _document(found, verdict), _models(found), _refused(found)
-    deliver(document, json_target, described=describe_with(document, models, refused))
+        document = _document(sums, verdict)
+        described = describe_with(document, sums.models, sums.dropped)
+    deliver(document, json_target, described=described)
     return 0
 
 
@@ -207,45 +208,6 @@ def _day(text: str) -> float:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
     except ValueError:
         raise UsageError(f"--before {text} is no day", hint="write it as 2026-11-21") from None
-
-
-def _models(found: records.LedgerStats) -> list[ModelCalls]:
-    from bonwise.cli.accounts import ModelCalls
-
-    return [
-        ModelCalls(
-            name=f"{tally.provider}/{tally.model}",
-            calls=dict(tally.calls),
-            answers=tally.samples,
-            input_tokens=tally.usage.input,
-            output_tokens=tally.usage.output,
-            cost=tally.cost if tally.cost or not tally.unpriced else None,
-            unpriced=tally.unpriced,
-        )
-        for tally in found.models
-    ]
-
-
-def _refused(found: records.LedgerStats) -> list[RefusedParameter]:
-    from bonwise.cli.accounts import RefusedParameter
-
-    return [
-        RefusedParameter(
-            model=gone.model,
-            base_url=gone.base_url,
-            parameter=gone.parameter,
-            since=_date(gone.learnt_at),
-            message=gone.message,
-        )
-        for gone in found.dropped
-    ]
-
-
-def _date(seconds: float) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
-    except (TypeError, ValueError, OverflowError, OSError):  # a file can hold anything
-        return "an unknown day"
 
 
 def _document(found: records.LedgerStats, verdict: str) -> LedgerDocument:
