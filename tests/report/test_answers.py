@@ -13,7 +13,7 @@ import bonwise as bw
 from bonwise.estimates import EstimateRecord
 from bonwise.report.answers import StatedVerdict, outcome_of, verdict_of_judges
 from bonwise.report.blocks import Part, next_of
-from bonwise.report.limits import limits
+from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 from bonwise.report.numbers import Ends
 from bonwise.report.page.rendered import made_on
 from bonwise.report.show import describe, markdown, page, text
@@ -115,7 +115,7 @@ def test_an_audit_says_its_limits_in_full(folder, monkeypatch):
     document = bw.audit("scores.csv")
     assert "does not establish" not in text(document)
     assert "What this does not establish" in text(document, full=True)
-    words = " ".join(one.text for one in limits("audit", reference="another judge").blocks)
+    words = " ".join(note.text for note in limits([OTHER_PROMPTS, LABELS], reference="another judge").blocks)
     assert "label" not in words
 
 

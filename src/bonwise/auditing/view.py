@@ -12,13 +12,20 @@ from bonwise.auditing import result_exhibits, view_exhibits, view_judges, view_l
 from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said, Table
-from bonwise.report.limits import limits
+from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
 from bonwise.report.numbers import count, counted, listed_counts, percent
 from bonwise.report.table_facts import label_words, labels_left_out, table_facts
 from bonwise.studies.view import BesideAudit
 from bonwise.table.facts import PicksMade
 
 __all__ = ["describe", "describe_in_short", "describe_with", "facts", "of_the_table", "title"]
+
+_LIMITS = (
+    OTHER_PROMPTS,
+    OTHER_CANDIDATES,
+    LABELS,
+    "Another version of the judge, or another prompt for it: each needs an audit of its own.",
+)
 
 _TARGETS = {"best-of-n": "picking the best of a prompt's candidates", "system": "comparing systems on averages"}
 
@@ -348,7 +355,7 @@ def describe_with(
         blocks += view_exhibits.worst_prompts(
             exhibits.prompts, several=document.several, reference=settings.reference, more=more
         )
-    blocks.append(limits("audit", "long", settings.reference))
+    blocks.append(limits(_LIMITS, "long", settings.reference))
     return Part(title(settings), blocks)
 
 

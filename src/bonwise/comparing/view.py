@@ -14,9 +14,16 @@ from bonwise.printable import printable
 from bonwise.report import answers, numbers, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures import forest, names
-from bonwise.report.limits import limits
+from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
 
 __all__ = ["describe"]
+
+_LIMITS = (
+    OTHER_PROMPTS,
+    OTHER_CANDIDATES,
+    LABELS,
+    "That two sets of picks are equal: a difference that is not shown can be there.",
+)
 
 _RECOVERY, _GAIN = "recovery", "gain"
 _BY_CHANCE, _OF_PICKS, _OF_BEST = "value_random", "value_judge", "value_oracle"
@@ -69,7 +76,7 @@ def _blocks(document: PickComparison) -> Iterator[Block]:
     yield Part("First minus second", differences, "detail", anchor="differences")
     chosen = best_of(document.choice, "sets of picks")
     yield Part("", [_table(document), *chosen, *_notes(document)], anchor="sides")
-    yield limits("compare")
+    yield limits(_LIMITS)
 
 
 def _verdict(document: PickComparison) -> Part:

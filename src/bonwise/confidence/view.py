@@ -11,9 +11,16 @@ from bonwise.report import numbers, table_facts
 from bonwise.report.answers import StatedVerdict, outcome_of, verdict_of_judges
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, curves_figure
-from bonwise.report.limits import limits
+from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 
 __all__ = ["describe"]
+
+_LIMITS = (
+    "Whether the judge tells good candidates from bad ones: a judge can state its doubts well and know little.",
+    "That the confidence stays right: another version of the judge, or another prompt for it, states another.",
+    OTHER_PROMPTS,
+    LABELS,
+)
 
 _UNITS: dict[str, numbers.Unit] = {"accuracy": "share", "coverage": "share"}
 """What is not a probability, as it was stated, or a score of such."""
@@ -50,7 +57,7 @@ def describe(document: ConfidenceAudit) -> Part:
                 Part(_title(name, judge), list(_judge(judge, settings.confidence, f"confidence-{at}")))
                 for at, (name, judge) in enumerate(document.judges.items(), start=1)
             ),
-            limits("confidence"),
+            limits(_LIMITS),
         ],
     )
 

@@ -190,7 +190,7 @@ def _blocks(document: result.FactorFit) -> Iterator[Block]:
         yield information_part(document.information)
     yield _chosen(document)
     yield _raters(document.raters)
-    yield limits("factor")
+    yield limits(view_answers.LIMITS)
 
 
 def _leaderboard(document: result.FactorFit) -> Table:
@@ -328,7 +328,7 @@ def _study_blocks(document: result.FactorStudy) -> Iterator[Block]:
     for note in document.notes:
         yield Said("caveat", printable(note))
     yield _every(document)
-    yield limits("factor")
+    yield limits(view_answers.LIMITS)
 
 
 def _finding(document: result.FactorStudy) -> str:

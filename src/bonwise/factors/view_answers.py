@@ -15,6 +15,7 @@ from bonwise.results import Document
 
 __all__ = [
     "BASELINE_WORDS",
+    "LIMITS",
     "WITHOUT_JUDGES",
     "baseline_name",
     "clear_coefficients",
@@ -26,6 +27,12 @@ __all__ = [
     "strengths_answer",
     "study_answer",
 ]
+
+LIMITS = (
+    "What people think that no judge and no rating shows.",
+    "Causes: these are associations in the data at hand.",
+    "How models that were not rated compare.",
+)
 
 BASELINE_WORDS: Mapping[str, str] = {
     "frequencies": "shares of the categories",

@@ -74,7 +74,7 @@ def _blocks_of_comparison(document: result_models.FactorComparison, first: str, 
     for note in document.notes:
         yield Said("caveat", printable(note))
     yield Part("Every prompt", [table], anchor="prompts", folded=f"A table of {counted(total, 'prompt')}")
-    yield limits("factor")
+    yield limits(view_answers.LIMITS)
 
 
 def _category_name(one: result_models.GapRecord) -> str:
@@ -149,7 +149,7 @@ def _blocks_of_explanation(document: result_models.FactorExplanation, first: str
         yield Said("caveat", f"Prompts left out: {left_out}.")
     for note in document.notes:
         yield Said("caveat", printable(note))
-    yield limits("factor")
+    yield limits(view_answers.LIMITS)
 
 
 def _column_name(one: result_models.GapCoefficient) -> str:
@@ -224,7 +224,7 @@ def _blocks_of_leaderboard(document: result_models.FactorLeaderboard) -> Iterato
         yield Said("finding", _cohesion(document.cohesion))
     for note in document.notes:
         yield Said("caveat", printable(note))
-    yield limits("factor")
+    yield limits(view_answers.LIMITS)
 
 
 def _cohesion(found: result_models.CohesionRecord) -> str:
@@ -278,7 +278,7 @@ def _blocks_of_prediction(document: result_models.FactorPrediction) -> Iterator[
     for note in document.notes:
         yield Said("caveat", printable(note))
     yield Part("Next", list(view_answers.next_steps(document)), "next", anchor="next")
-    yield limits("factor")
+    yield limits(view_answers.LIMITS)
 
 
 _ENDS = 10
@@ -338,7 +338,7 @@ def _blocks_of_strengths(document: result_models.FactorStrengths) -> Iterator[Bl
         yield Said("caveat", printable(note))
     folded = f"A table of {counted(len(document.prompts), 'prompt')}"
     yield Part("Every prompt", [_table_of_prompts(document.prompts, "")], "detail", folded=folded)
-    yield limits("factor")
+    yield limits(view_answers.LIMITS)
 
 
 def _verdicts(rows: Sequence[result_models.GroupAdvantage | result_models.PromptAdvantage], what: str) -> str:

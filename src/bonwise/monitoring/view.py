@@ -10,10 +10,12 @@ from bonwise.printable import printable
 from bonwise.report import answers, numbers, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.limits import limits
+from bonwise.report.limits import LABELS, limits
 from bonwise.table.facts import LabelsLeftOut
 
 __all__ = ["describe"]
+
+_LIMITS = ("Anything about prompts that were not labelled, unless labels were drawn at random.", LABELS)
 
 _MOST_REASONS = 5
 """Reasons for which prompts were dropped that are told, the commonest first."""
@@ -70,7 +72,7 @@ def _blocks(document: Monitor) -> Iterator[Block]:
         yield Said("finding", now.reason)
     for sentence in document.sentences:
         yield Said("finding", sentence)
-    yield limits("monitor")
+    yield limits(_LIMITS)
 
 
 def _facts(document: Monitor) -> Iterator[tuple[str, str]]:

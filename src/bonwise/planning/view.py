@@ -9,10 +9,16 @@ from bonwise.printable import printable
 from bonwise.report import amounts, answers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.limits import limits
+from bonwise.report.limits import LABELS, limits
 from bonwise.report.numbers import Unit, count, counted, number, percent, setting, with_interval
 
 __all__ = ["describe"]
+
+_LIMITS = (
+    "That the effect is there: the plan says what a study needs if the effect is as large as assumed.",
+    "That the prompts to be labelled vary as the pilot or the assumptions say.",
+    LABELS,
+)
 
 _STATES: dict[result.PlanVerdict, answers.State] = {"feasible": "good", "underpowered": "open", "infeasible": "bad"}
 
@@ -39,7 +45,7 @@ def _blocks(document: result.Plan) -> Iterator[Block]:
             yield Said("finding", printable(sentence, longest=_LONGEST))
     given = ", ".join(f"{name} {value}" for name, value in _given(document.settings))
     yield Said("note", f"Planned with {printable(given, longest=_LONGEST)}.")
-    yield limits("plan")
+    yield limits(_LIMITS)
 
 
 def _verdict(document: result.Plan, decides: Sequence[str]) -> Part:

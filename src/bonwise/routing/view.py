@@ -10,7 +10,7 @@ from bonwise.report import amounts, numbers, table_facts
 from bonwise.report.answers import StatedVerdict, outcome_of, verdict_of_judges
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.limits import limits
+from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 from bonwise.routing import result, result_router
 
 __all__ = [
@@ -22,6 +22,13 @@ __all__ = [
     "signal_table",
     "value_curves",
 ]
+
+_LIMITS = (
+    "What a real stronger judge is worth: the study takes the reference as a judge that never errs.",
+    "Which signal is best: the best of several on the same prompts looks better than it is.",
+    OTHER_PROMPTS,
+    LABELS,
+)
 
 _PANELS = 3
 """Signals whose values are drawn, the one to take and the best of the others; the table holds them all."""
@@ -266,7 +273,7 @@ def describe(document: result.RouteStudy) -> Part:
                 Said("caveat", f"not studied: {printable(name)}: {printable(reason)}")
                 for name, reason in document.not_studied.items()
             ),
-            limits("route"),
+            limits(_LIMITS),
         ],
     )
 

@@ -25,6 +25,11 @@ __all__ = [
     "story",
 ]
 
+_LIMITS = (
+    "Whether the picks are good: only an audit against labels shows that (bonwise audit).",
+    "That the judge would pick the same again: scores of a model vary from call to call.",
+)
+
 LONGEST_NAME = 300
 """Characters of a prompt's or candidate's name that a page shows."""
 
@@ -238,7 +243,7 @@ def describe(document: result.SelectionsDocument) -> Part:
         *found,
         pools(document.picks, document.of),
     ]
-    return Part(title, [*blocks, limits("selections")])
+    return Part(title, [*blocks, limits(_LIMITS)])
 
 
 def _next(document: result.SelectionsDocument) -> Iterator[Said]:

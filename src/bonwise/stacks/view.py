@@ -10,10 +10,12 @@ from bonwise.printable import printable
 from bonwise.report import answers, numbers, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
-from bonwise.report.limits import limits
+from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
 from bonwise.stacks.result import SmallerStack, StackFit
 
 __all__ = ["describe", "is_better"]
+
+_LIMITS = (OTHER_PROMPTS, OTHER_CANDIDATES, LABELS, "That the weights stay right when a judge changes.")
 
 _RECOVERY = "recovery"
 _STACK, _BEST = "stack", "best judge of the other folds"
@@ -56,7 +58,7 @@ def _blocks(document: StackFit) -> Iterator[Block]:
     yield Part("Picks of the stack, of each judge and of other rules", list(_compared(document)), anchor="picks")
     yield Part("What each judge adds", list(_added(document)), anchor="judges")
     yield Part("P(best)", list(_calibrated(document)), "detail", anchor="calibration")
-    yield limits("stack")
+    yield limits(_LIMITS)
 
 
 def _answer(document: StackFit) -> answers.StatedVerdict:

@@ -102,6 +102,8 @@ class DescribedStudy:
     """Of its part beside an audit."""
     anchor: str
     """Address of that part."""
+    limits: Sequence[str] = ()
+    """What it does not establish, on its own page."""
     judges: Mapping[str, Part] = field(default_factory=dict)
     """Of each judge; the title says who it is, and how many prompts there are."""
     notes: Sequence[Block] = ()

@@ -51,7 +51,7 @@ def describe(document: StudyDocument) -> Part:
     reference = settings.reference if isinstance(settings, StudySettings) else None
     blocks += [
         *answers.verdict_of_judges(found.answers, [Said("finding", found.then)] if found.then else ()),
-        limits(document.study_name(), reference=reference),
+        limits(found.limits, reference=reference),
     ]
     return Part(found.title, blocks)
 

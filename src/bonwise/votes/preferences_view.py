@@ -9,12 +9,18 @@ from bonwise.printable import printable
 from bonwise.report.answers import StatedVerdict, agreement_answer, verdict_of_judges
 from bonwise.report.blocks import Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
-from bonwise.report.limits import limits
+from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 from bonwise.report.numbers import count, counted, estimate, interval, listed_counts, percent
 from bonwise.table.facts import JoinedLabels
 from bonwise.votes import preferences_result, view
 
 __all__ = ["describe"]
+
+_LIMITS = (
+    "How well a judge picks the best of several: agreement on pairs is another figure than recovery.",
+    OTHER_PROMPTS,
+    LABELS,
+)
 
 _LONGEST = 32
 """Characters of a judge's name in a table."""
@@ -57,7 +63,7 @@ def describe(document: preferences_result.PreferenceAudit) -> Part:
             *([Said("note", "orders: how often both presentation orders agree.")] if several else []),
             Said("note", _BETWEEN),
             *_single(document.judges.values()),
-            limits("preferences"),
+            limits(_LIMITS),
         ],
     )
 

@@ -10,10 +10,16 @@ from bonwise.printable import printable
 from bonwise.report import amounts, answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
-from bonwise.report.limits import limits
+from bonwise.report.limits import OTHER_PROMPTS, limits
 from bonwise.votes import result
 
 __all__ = ["MOST_PAIRS", "describe", "drawn_pairs", "share_of_votes", "vote_pairs", "vote_readings", "votes_or_none"]
+
+_LIMITS = (
+    "That a preference is absent: one that is not seen with these votes can be there.",
+    "Which model is best: each pair is taken by itself.",
+    OTHER_PROMPTS,
+)
 
 MOST_PAIRS = 40
 """Pairs that are shown."""
@@ -199,7 +205,7 @@ def describe(document: result.PreferenceStudy) -> Part:
             *_prompts(document),
             *_screening(document),
             *vote_pairs(document),
-            limits("votes"),
+            limits(_LIMITS),
         ],
     )
 

@@ -165,7 +165,7 @@ class Watch(Document):
     data: WatchData
     settings: WatchSettings
 
-    frame_columns = ("signal", "first", "last", "value", "log10_e", "baseline", "alarm")
+    frame_columns = ("signal", *WatchedLook.model_fields, "baseline", "alarm")
 
     @model_validator(mode="after")
     def _fits_its_signals(self) -> Self:

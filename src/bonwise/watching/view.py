@@ -10,7 +10,7 @@ from bonwise.printable import printable
 from bonwise.report import amounts, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Value
 from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
-from bonwise.report.limits import limits
+from bonwise.report.limits import LABELS, limits
 from bonwise.report.numbers import NOTHING, count, counted, interval_title, listed_counts, percent
 from bonwise.watching.result import LevelRecord, Watch, WatchData, WatchedSignal
 from bonwise.watching.sentences import TITLES, WatchUnit, level_ends, level_figure, level_words
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Course", "CourseLook", "course_figure", "describe"]
+
+_LIMITS = (
+    "Why a signal moved: prompts, candidates, the judge or its settings may have changed.",
+    "That nothing moved where there is no alarm: a small change takes long to see.",
+    "That picks are good while no signal moves: signals without labels say nothing of it.",
+    LABELS,
+)
 
 _TICKS = 4
 _LETTERS = 12
@@ -174,7 +181,7 @@ def _blocks(document: Watch) -> Iterator[Block]:
     if courses:
         yield Part("Over time", courses, "detail", anchor="courses")
     yield Part("Signals", [_table(document), *_notes(document)], anchor="signals")
-    yield limits("watch")
+    yield limits(_LIMITS)
 
 
 def _facts(document: Watch) -> Iterator[tuple[str, str]]:

@@ -10,11 +10,18 @@ from bonwise.printable import printable
 from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
+from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.calibration import result
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.table.facts import JudgeCounts
 
 __all__ = ["described"]
+
+_LIMITS = (
+    "That a map stays right: it must be learnt again when the judge, its prompt or the generator changes.",
+    OTHER_PROMPTS,
+    LABELS,
+)
 
 _CHANGES = (
     *("recovery", "top1_accuracy", "hit_rate", "within_r", "global_r"),
@@ -40,6 +47,7 @@ def described(document: result.CalibrationStudy) -> DescribedStudy:
         title=f"Calibration of judges of {printable(settings.source)}",
         heading="Calibration",
         anchor="calibration",
+        limits=_LIMITS,
         judges=judges,
         notes=[Said("note", how)],
         answers={name: _answer(judge) for name, judge in document.judges.items() if judge.methods},

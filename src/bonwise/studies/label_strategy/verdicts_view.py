@@ -12,11 +12,19 @@ from bonwise.printable import printable
 from bonwise.report.answers import StatedVerdict, agreement_answer, agreement_words, outcome_of
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import MOST, Forest, Row, forest_figure
+from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS
 from bonwise.report.numbers import Unit, count, counted, estimate, interval, number, percent, with_any_interval
 from bonwise.studies.description import DescribedStudy
 from bonwise.studies.label_strategy.result import VerdictsJudge, VerdictsStudy
 
-__all__ = ["verdicts"]
+__all__ = ["LIMITS", "verdicts"]
+
+LIMITS = (
+    "How another prompt for the judge does: each way of asking was tried with the words that were used.",
+    OTHER_PROMPTS,
+    OTHER_CANDIDATES,
+    LABELS,
+)
 
 _FIRST_ORDER: Literal["first_order"] = "first_order"
 _SECOND_ORDER: Literal["second_order"] = "second_order"
@@ -50,6 +58,7 @@ def verdicts(document: VerdictsStudy) -> DescribedStudy:
         title=against,
         heading="Pairwise verdicts: one order against both",
         anchor="label-strategy-verdicts",
+        limits=LIMITS,
         notes=[Said("note", how)],
         together=list(_together(document)),
         facts=[

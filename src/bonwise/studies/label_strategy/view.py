@@ -157,6 +157,7 @@ def pair_draw(document: result.PairDraw) -> DescribedStudy:
         title=f"Pairs drawn from {printable(settings.source)}, seed {settings.seed}",
         heading="Pairs drawn to be judged",
         anchor="label-strategy-draw",
+        limits=verdicts_view.LIMITS,
         together=list(_blocks(document)),
         facts=[
             ("scores", settings.source),
@@ -307,6 +308,7 @@ def strategies(document: result.StrategiesStudy) -> DescribedStudy:
         title=f"Ways of asking a judge: {printable(settings.source)}",
         heading="Ways of asking the judge",
         anchor="label-strategy",
+        limits=verdicts_view.LIMITS,
         judges=judges,
         notes=[
             Said(

@@ -10,10 +10,13 @@ from bonwise.printable import printable
 from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
+from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.mix.result import CurveAt, MixJudge, MixSettings, MixStudy
 
 __all__ = ["described"]
+
+_LIMITS = ("Which pools are the right ones: that depends on what users will choose among.", OTHER_PROMPTS, LABELS)
 
 _OVER_PAIRS = {"global_r": "judge", "sign_agreement": "other", "effective_agreement": "ink"}
 _OVER_PROMPTS = {"recovery": "judge", "within_r": "other", "top1_accuracy": "ink"}
@@ -54,6 +57,7 @@ def described(document: MixStudy) -> DescribedStudy:
         title=f"Mixed difficulty of {printable(settings.source)}, control: {controls}",
         heading="Easy candidates mixed in",
         anchor="mix",
+        limits=_LIMITS,
         judges=judges,
         answers={name: _answer(judge) for name, judge in document.judges.items() if judge.change},
         then="Quote the figures without the easy candidates where users never see such candidates.",

@@ -13,6 +13,7 @@ from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Value
 from bonwise.report.figures.axes import COLOURS, tell
 from bonwise.report.figures.names import short
+from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy
 from bonwise.studies.requirements.result import OwnFigures, RequirementsJudge, RequirementsStudy, Target
 
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 
 __all__ = ["Needed", "Quality", "described", "many_requirements"]
+
+_LIMITS = (
+    "How a judge with errors of another kind does: the curve takes plain noise, alike for all candidates.",
+    OTHER_PROMPTS,
+    LABELS,
+)
 
 
 _Ends = tuple[float | None, float | None, float | None]
@@ -234,6 +241,7 @@ def described(document: RequirementsStudy) -> DescribedStudy:
         title=f"{_HEADING} on the labels of {printable(settings.source)}",
         heading=_HEADING,
         anchor="requirements",
+        limits=_LIMITS,
         judges=judges,
         notes=[Said("note", f"in brackets {numbers.percent(settings.confidence)} intervals, clustered by prompt")],
         instead=many_requirements(document),
