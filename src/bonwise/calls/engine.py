@@ -135,18 +135,8 @@ class Engine:
         with suppress(AttemptError, CallError):  # what is wrong is said when something is asked
             self.endpoint(ask).open()
 
-    def start(
-        self,
-        endpoint: Endpoint,
-        build: Callable[[int], Request],
-        keys: Sequence[bytes],
-        size: attempts.CallSize,
-        *,
-        refused: frozenset[str],
-        until: float | None,
-    ) -> asyncio.Task[CallOutcome]:
-        """Start a call in its own task, see `CallAttempts`; the task goes on if the caller is cancelled."""
-        call = attempts.CallAttempts(self.terms, endpoint, build, keys, size, refused=refused, until=until)
+    def start(self, call: attempts.CallAttempts, keys: Sequence[bytes]) -> asyncio.Task[CallOutcome]:
+        """Start a call for some keys in its own task, which goes on if the caller is cancelled."""
         task = asyncio.create_task(call.run())
         self._calls[task] = call
         for calls in CALLS_FOR.get():
@@ -384,7 +374,8 @@ class AskRun:
     def _started(self, keys: list[bytes]) -> asyncio.Task[CallOutcome]:
         single = self._request
         several = partial(self._endpoint.provider.request, self._ask, dropped=self._refused)
-        return self._engine.start(
+        call = attempts.CallAttempts(
+            self._terms,
             self._endpoint,
             lambda samples: single if samples == 1 else several(samples),
             keys,
@@ -392,6 +383,7 @@ class AskRun:
             refused=self._refused,
             until=self._until,
         )
+        return self._engine.start(call, keys)
 
     def _size(self, samples: int) -> attempts.CallSize:
         ask, price = self._ask, self._endpoint.price
