@@ -5,6 +5,9 @@ function that `sorted` calls has the function that sorts above it, a task of an 
 threads count. A generator or a coroutine is called again each time it is resumed, as `sys.setprofile` reports it. Not
 counted are module bodies, lambdas, comprehensions, and the methods that `dataclass` generates, which have no file.
 
+A type is met where a method or a property of a class of bonwise runs. A class of which only a generated method runs,
+and a function within a method, do not count.
+
 What runs: the second `bonwise.select` of 4 candidates, by `Pointwise` over loopback with a run folder, another prompt
 than the first; and the second `bonwise.audit` of a table with its oracle labels, with `exclude`, `to_dict()` and
 `str()`. The script uses public names alone, so that it runs with any version.
@@ -75,15 +78,21 @@ class Passed:
             self.pairs[caller or "", called] += 1
 
     @property
+    def types(self) -> list[str]:
+        """File and name of each class of which a method was called."""
+        # The class of a method stands before its name; a function within a function belongs to no class.
+        owners = {(file, name.rpartition(".")[0]) for file, name in self.functions if "<locals>" not in name}
+        return sorted(f"{file} {owner}" for file, owner in owners if owner)
+
+    @property
     def document(self) -> dict[str, Any]:
         """What was counted, for a JSON document."""
         files = {file for file, _ in self.functions}
-        # The class of a method stands before its name; a function within a function belongs to no class.
-        owners = {(file, name.rpartition(".")[0]) for file, name in self.functions if "<locals>" not in name}
         return {
             "changes": self.pairs.total(),
             "files": len(files),
-            "types": len({owner for owner in owners if owner[1]}),
+            "types": len(self.types),
+            "type_names": self.types,
             "functions": len(self.functions),
             "pairs": [[*pair, count] for pair, count in self.pairs.most_common()],
         }
@@ -136,7 +145,9 @@ def house() -> dict[str, int]:
     small = [
         file
         for file, by in importers.items()
-        if file.name != "__init__.py" and lines[file] < SMALL and {one.parent for one in by} == {file.parent}
+        if file.name != "__init__.py"
+        and lines[file] < SMALL
+        and {importer.parent for importer in by} == {file.parent}
     ]
     return {
         "lines": sum(lines.values()),
@@ -147,13 +158,13 @@ def house() -> dict[str, int]:
 
 def imported(file: Path) -> set[str]:
     """Return the full names that a file imports, wherever the import stands."""
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -162,15 +173,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--table", type=Path, default=TABLE, help="of scores and labels, with a candidate unhelpful")
     parser.add_argument("--only", choices=["pick", "audit"], help="one of the two workloads")
     parser.add_argument("--pairs", type=int, default=0, metavar="N", help="print the N commonest pairs of files")
+    parser.add_argument("--types", action="store_true", help="print the types that are met")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts there too")
     asked = parser.parse_args(argv)
     works = {"pick": pick, "audit": lambda: audit(asked.table)}
     counted = {name: work().document for name, work in works.items() if asked.only in {None, name}}
-    for name, found in counted.items():
-        print(f"{name}: {found['changes']} changes of file; ", end="")
-        print(f"{found['files']} files, {found['types']} types, {found['functions']} functions")
-        for caller, called, count in found["pairs"][: asked.pairs]:
+    for name, counts in counted.items():
+        print(f"{name}: {counts['changes']} changes of file; ", end="")
+        print(f"{counts['files']} files, {counts['types']} types, {counts['functions']} functions")
+        for caller, called, count in counts["pairs"][: asked.pairs]:
             print(f"{count:6} {caller or '(outside)'} -> {called}")
+        if asked.types:
+            print("\n".join(counts["type_names"]))
     package = house()
     print(f"package: {package['lines']} lines, {package['files']} files, ", end="")
     print(f"{package['single_importer']} below {SMALL} lines with one importer, in the same folder")
