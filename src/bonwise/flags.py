@@ -290,7 +290,11 @@ def takes_numbers(taking: Shown) -> Shown:
     if not whole and "." in taking.__qualname__ and taking.__name__ != "__init__":
         return taking  # a method, of which some are called for every candidate
     parameters = signature(taking).parameters
-    known = None if any(one.kind is one.VAR_KEYWORD for one in parameters.values()) else parameters.keys()
+    known = (
+        None
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+        else parameters.keys()
+    )
 
     def plain(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         if known is not None and not named.keys() <= known:
@@ -315,10 +319,10 @@ def takes_numbers(taking: Shown) -> Shown:
 def _numeric(taking: Callable[..., Any]) -> tuple[dict[str, bool], list[str]]:
     """Return whether each numeric parameter is whole, and the names of those that may be given by position."""
     parameters = signature(taking).parameters.values()
-    written = {one.name: str(_without_flag(one).annotation) for one in parameters}
+    written = {parameter.name: str(_without_flag(parameter).annotation) for parameter in parameters}
     kinds = {name: set(re.findall(r"\w+", text)) for name, text in written.items() if "Callable" not in text}
     whole = {name: "int" in words for name, words in kinds.items() if words & {"int", "float", "MaxCost"}}
-    return whole, [one.name for one in parameters if one.kind == one.POSITIONAL_OR_KEYWORD]
+    return whole, [parameter.name for parameter in parameters if parameter.kind == parameter.POSITIONAL_OR_KEYWORD]
 
 
 def plain_numbers(name: str, value: Any, *, whole: bool = False) -> Any:
@@ -364,7 +368,7 @@ def show_keywords(
 ) -> None:
     """Put parameters with meanings in place of ``**variadic`` in signature and documentation; what is there stays."""
     function: Any = shown.__init__ if isinstance(shown, type) else shown  # type: ignore[misc] # its signature is the class's
-    own = {name: _without_flag(one) for name, one in signature(function).parameters.items()}
+    own = {name: _without_flag(parameter) for name, parameter in signature(function).parameters.items()}
     del own[variadic]
     whole = signature(function).replace(parameters=[*own.values(), *parameters])
     function.__signature__ = whole
@@ -373,9 +377,9 @@ def show_keywords(
     text = cleandoc(shown.__doc__)
     described = set(re.findall(r"\w+", " ".join(re.findall(r"^([\w, ]+) : ", text, re.MULTILINE))))
     entries = "".join(
-        f"{one.name} : {_in_words(one, names)}\n{indent(meanings.get(one.name, ''), '    ')}\n"
-        for one in parameters
-        if one.name not in described
+        f"{parameter.name} : {_in_words(parameter, names)}\n{indent(meanings.get(parameter.name, ''), '    ')}\n"
+        for parameter in parameters
+        if parameter.name not in described
     )
     text = re.sub(rf"^\*\*{variadic}\n(?: +.*\n)*", lambda _: entries, f"{text}\n", flags=re.MULTILINE)
     first, _, rest = text.rstrip("\n").partition("\n")

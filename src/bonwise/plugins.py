@@ -252,7 +252,7 @@ def _factory(entry: EntryPoint) -> Factory:
         raise _failed(entry, error) from error
     if parameters is None or not callable(function):
         raise _failed(entry, TypeError("no callable"))
-    required = tuple(name for name, one in parameters.items() if one.default is one.empty)
+    required = tuple(name for name, parameter in parameters.items() if parameter.default is parameter.empty)
     return Factory(entry, function, tuple(parameters), required)
 
 

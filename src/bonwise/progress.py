@@ -53,15 +53,15 @@ class _Line(threading.local):
         if now < self.first + PATIENCE or now < self.shown_at + PAUSE:
             return
         self.shown_at = now
-        parts = ", ".join(f"{one.what} {one.done:,} of {one.total:,}" for one in self.counts)
+        parts = ", ".join(f"{count.what} {count.done:,} of {count.total:,}" for count in self.counts)
         self.write(f"bonwise: {parts}, {time_left(self.share(), 1.0, now - self.began)}")
 
     def share(self) -> float:
         """Return the part of the outermost computation that is done, steps begun within it included."""
         done, weight = 0.0, 1.0
-        for one in self.counts:
-            done += weight * one.done / one.total
-            weight /= one.total
+        for count in self.counts:
+            done += weight * count.done / count.total
+            weight /= count.total
         return done
 
     def write(self, text: str) -> None:

@@ -123,7 +123,7 @@ def named_keys(keys: tuple[str | int, ...]) -> str:
 
 def _said(errors: list[ErrorDetails]) -> str:
     """Say what is wrong with one value: what it should be, or which limit it breaks."""
-    told = [one for one in errors if one["type"] not in _KINDS]
+    told = [error for error in errors if error["type"] not in _KINDS]
     if told:
         one = told[0]
         if one["type"] in {"value_error", "assertion_error"}:
@@ -134,9 +134,9 @@ def _said(errors: list[ErrorDetails]) -> str:
         words = _SAYINGS.get(one["type"])
         said = printable(one["msg"], longest=200) if words is None else words.format(**limits)
         return said if one["type"] in _SAY_ALL else f"{said}, not {_value(one['input'])}"
-    kinds = list(dict.fromkeys(_KINDS[one["type"]] for one in errors))
+    kinds = list(dict.fromkeys(_KINDS[error["type"]] for error in errors))
     if "a number" in kinds:
-        kinds = [one for one in kinds if one != "a whole number"]
+        kinds = [kind for kind in kinds if kind != "a whole number"]
     return f"should be {' or '.join(kinds)}, not {_value(errors[0]['input'])}"
 
 

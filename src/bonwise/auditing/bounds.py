@@ -112,7 +112,7 @@ def cell_bounds(table: CellTable, label_range: tuple[float, float]) -> dict[str,
     gain = [_linear(block, block.contrast, label_range) for block in table.blocks]
     oracle = [_largest(block, label_range) for block in table.blocks]
     found = {
-        name: (sum(one[0] for one in parts) / n, sum(one[1] for one in parts) / n)
+        name: (sum(part[0] for part in parts) / n, sum(part[1] for part in parts) / n)
         for name, parts in (
             ("value_random", random),
             ("value_judge", judge),

@@ -162,8 +162,8 @@ def candidate_effects(labelling: Labelling, table: ScoreTable, settings: Setting
     labelled, whole = labelling.panel.keep(labelling.labelled), len(labelling.panel.sizes)
     method = "complete" if labelling.method == "complete" else "labelled_only"
     attributes = list(candidate_attributes.attributes_of(table, labelled, settings)) if len(labelled.sizes) else []
-    effects = [_effect(labelled, one, attributes, settings, method) for one in attributes]
-    notes = [_NOT_CAUSES, *(one.caveat for one in attributes if one.caveat)]
+    effects = [_effect(labelled, attribute, attributes, settings, method) for attribute in attributes]
+    notes = [_NOT_CAUSES, *(attribute.caveat for attribute in attributes if attribute.caveat)]
     if not len(labelled.sizes):
         notes = ["Nothing can be told of length, family and place: no prompt is labelled whole."]
     elif method != "complete":
@@ -184,7 +184,7 @@ class _KnownCandidates:
     @classmethod
     def of(cls, panel: Panel, attributes: Sequence[candidate_attributes.Attribute]) -> _KnownCandidates:
         """Keep the prompts of which all attributes are known, their values in columns."""
-        values = np.column_stack([one.values for one in attributes])
+        values = np.column_stack([attribute.values for attribute in attributes])
         starts = np.cumsum(panel.sizes) - panel.sizes
         known: _Mask = ~np.logical_or.reduceat(np.isnan(values).any(axis=1) | np.isnan(panel.scores), starts)
         kept, values = panel.keep(known), values[np.repeat(known, panel.sizes)]

@@ -97,9 +97,9 @@ def cell_counts(groups: tuple[SizeGroup, ...]) -> dict[str, result_labels.CellCo
 
 def _sum(counts: list[result_labels.CellCounts]) -> result_labels.CellCounts:
     return result_labels.CellCounts(
-        cells=sum(one.cells for one in counts),
-        pools=sum(one.pools for one in counts),
-        pairs=sum(one.pairs for one in counts),
+        cells=sum(count.cells for count in counts),
+        pools=sum(count.pools for count in counts),
+        pairs=sum(count.pairs for count in counts),
     )
 
 
@@ -149,10 +149,10 @@ def notes(
         return []
     found = []
     frequent = [
-        int(one.block.complete.sum())
+        int(block.block.complete.sum())
         for group in groups
-        for one in group.blocks
-        if len(one.block.prompts) >= FREQUENT * table.prompts
+        for block in group.blocks
+        if len(block.block.prompts) >= FREQUENT * table.prompts
     ]
     fewest = min(frequent, default=0)
     if frequent and fewest < FEW_COMPLETE:
@@ -167,11 +167,11 @@ def notes(
 
 def _rare(groups: tuple[SizeGroup, ...], *, contrasts: bool) -> str:
     for group in groups:
-        for one in group.blocks:
-            if one.pi is None:
+        for block in group.blocks:
+            if block.pi is None:
                 continue
-            counts = one.block.contrast != 0 if contrasts else np.ones(one.pi.shape, dtype=bool)
-            if bool((one.pi[counts] < LEAST_RATE).any()):
+            counts = block.block.contrast != 0 if contrasts else np.ones(block.pi.shape, dtype=bool)
+            if bool((block.pi[counts] < LEAST_RATE).any()):
                 return f"some cells that count had a chance of a label below {LEAST_RATE:g}"
     return ""
 
@@ -282,7 +282,7 @@ class _CellWork:
 
     @cached_property
     def pairs(self) -> dict[str, cell_intervals.PairInfluence | None]:
-        blocks = [one for group in self.groups for one in group.blocks]
+        blocks = [block for group in self.groups for block in group.blocks]
         totals = cell_intervals.pair_totals(blocks, self.table.prompts, _middle(self.table.filled))
         return {
             **cell_intervals.pair_influences(totals),

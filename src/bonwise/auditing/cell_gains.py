@@ -50,16 +50,17 @@ def gain_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
     found = np.zeros(prompts)
     for group in groups:
         parts = [
-            _pair_differences(one) if one.pi is not None else _mean_differences(one, group) for one in group.blocks
+            _pair_differences(block) if block.pi is not None else _mean_differences(block, group)
+            for block in group.blocks
         ]
         every = _together(parts)
         if group.blocks[0].pi is None:
             every = every._replace(weights=_inverse_variances(every, group.within))
-        sizes = np.concatenate([np.full(len(one.block.prompts), one.block.K) for one in group.blocks])
-        tops = np.concatenate([one.block.tops for one in group.blocks])
+        sizes = np.concatenate([np.full(len(block.block.prompts), block.block.K) for block in group.blocks])
+        tops = np.concatenate([block.block.tops for block in group.blocks])
         some = tops < sizes
         means = stratified(every.keep(some), sizes[some], tops[some])
-        modelled = np.concatenate([np.sum(one.block.contrast * one.f, axis=1) for one in group.blocks])
+        modelled = np.concatenate([np.sum(block.block.contrast * block.f, axis=1) for block in group.blocks])
         where = group.prompts
         found[where] = modelled
         found[where[some]] += (1 - tops[some] / sizes[some]) * means
@@ -88,10 +89,10 @@ def gain_refused(groups: tuple[SizeGroup, ...], prompts: int) -> str:
 def random_refused(groups: tuple[SizeGroup, ...], prompts: int) -> str:
     """Return why the value of a random pick cannot be estimated; empty where it can."""
     for group in groups:
-        for one in group.blocks:
-            some = int(np.count_nonzero(one.block.labelled))
-            if some < LEAST_USABLE and len(one.block.prompts) >= FREQUENT * prompts:
-                return f"{some} pools of {one.block.K} candidates have a label, and {LEAST_USABLE} are needed"
+        for block in group.blocks:
+            some = int(np.count_nonzero(block.block.labelled))
+            if some < LEAST_USABLE and len(block.block.prompts) >= FREQUENT * prompts:
+                return f"{some} pools of {block.block.K} candidates have a label, and {LEAST_USABLE} are needed"
     return ""
 
 
@@ -99,9 +100,9 @@ def random_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
     """Return what each prompt contributes to the mean of R, shape (prompts,)."""
     found = np.zeros(prompts)
     for group in groups:
-        parts = [_mean_residuals(one, group) for one in group.blocks]
-        sizes = np.concatenate([np.full(len(one.block.prompts), one.block.K) for one in group.blocks])
-        modelled = np.concatenate([one.f.mean(axis=1) for one in group.blocks])
+        parts = [_mean_residuals(block, group) for block in group.blocks]
+        sizes = np.concatenate([np.full(len(block.block.prompts), block.block.K) for block in group.blocks])
+        modelled = np.concatenate([block.f.mean(axis=1) for block in group.blocks])
         found[group.prompts] = modelled + stratified(_together(parts), sizes, np.zeros_like(sizes))
     return found
 
@@ -136,9 +137,9 @@ def stratified(values: CellDifferences, sizes: Ints, tops: Ints) -> Floats:
 
 def _together(parts: list[CellDifferences]) -> CellDifferences:
     return CellDifferences(
-        np.concatenate([one.D for one in parts]),
-        np.concatenate([one.weights for one in parts]),
-        np.concatenate([one.usable for one in parts]),
+        np.concatenate([part.D for part in parts]),
+        np.concatenate([part.weights for part in parts]),
+        np.concatenate([part.usable for part in parts]),
     )
 
 

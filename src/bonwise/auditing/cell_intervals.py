@@ -64,8 +64,8 @@ def pair_totals(blocks: list[cell_models.ModelledBlock], prompts: int, centre: f
     cells, and of the pairs, of the size: this holds for labels in bunches as well. `centre` is taken off the scores.
     """
     found = np.zeros((len(PairTotals._fields), prompts))
-    for one in blocks:
-        found[:, one.block.prompts] = _of_block(one, centre)
+    for block in blocks:
+        found[:, block.block.prompts] = _of_block(block, centre)
     return PairTotals(*found)
 
 
@@ -220,15 +220,15 @@ def _map(found: PairInfluence | None, of: Callable[[float], float], slope: float
 def tau_influence(blocks: list[cell_models.ModelledBlock], prompts: int) -> PairInfluence | None:
     """Return mean tau-b over complete pools where it is defined, weighted by 1 / their chance to be complete."""
     tau, defined = np.zeros(prompts), np.zeros(prompts)
-    for one in blocks:
-        some = np.flatnonzero(one.block.complete)
+    for block in blocks:
+        some = np.flatnonzero(block.block.complete)
         if not some.size:
             continue
-        S, O = np.where(one.block.scored, one.block.S, np.nan)[some], one.block.O[some]
-        sums = Sums(*prompt_sums(S.ravel(), O.ravel(), np.full(len(some), one.block.K)))
-        weights = 1 / cell_maxima.complete_chance(one)[some]
-        tau[one.block.prompts[some]] = weights * sums.tau
-        defined[one.block.prompts[some]] = weights * sums.tau_defined
+        S, O = np.where(block.block.scored, block.block.S, np.nan)[some], block.block.O[some]
+        sums = Sums(*prompt_sums(S.ravel(), O.ravel(), np.full(len(some), block.block.K)))
+        weights = 1 / cell_maxima.complete_chance(block)[some]
+        tau[block.block.prompts[some]] = weights * sums.tau
+        defined[block.block.prompts[some]] = weights * sums.tau_defined
     total = float(defined.mean())
     if total <= 0:
         return None

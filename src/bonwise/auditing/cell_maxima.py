@@ -159,12 +159,12 @@ def maxima_refused(groups: tuple[SizeGroup, ...], prompts: int) -> str:
     """Return why figures of the best label cannot be estimated; empty where they can."""
     total = 0
     for group in groups:
-        for one in group.blocks:
-            complete = int(one.block.complete.sum())
+        for block in group.blocks:
+            complete = int(block.block.complete.sum())
             total += complete
-            if complete < LEAST_COMPLETE and len(one.block.prompts) >= FREQUENT * prompts:
+            if complete < LEAST_COMPLETE and len(block.block.prompts) >= FREQUENT * prompts:
                 return (
-                    f"{complete} of the {len(one.block.prompts)} pools of {one.block.K} candidates are labelled "
+                    f"{complete} of the {len(block.block.prompts)} pools of {block.block.K} candidates are labelled "
                     f"whole, and {LEAST_COMPLETE} are needed"
                 )
     if total < LEAST_COMPLETE:
@@ -174,7 +174,9 @@ def maxima_refused(groups: tuple[SizeGroup, ...], prompts: int) -> str:
 
 def complete_weights(groups: tuple[SizeGroup, ...]) -> Floats:
     """Return the inverse of the chance to be complete of every complete pool."""
-    return np.concatenate([1 / complete_chance(one)[one.block.complete] for group in groups for one in group.blocks])
+    return np.concatenate(
+        [1 / complete_chance(block)[block.block.complete] for group in groups for block in group.blocks]
+    )
 
 
 def whole_pool_outcomes(O: Floats, A: Bools) -> Floats:
@@ -218,14 +220,14 @@ def _of_group(group: SizeGroup, rng: np.random.Generator) -> Floats:
 
 
 def _whole(group: SizeGroup) -> _Whole:
-    complete = np.concatenate([one.block.complete for one in group.blocks])
-    chance = np.concatenate([complete_chance(one) for one in group.blocks])
+    complete = np.concatenate([block.block.complete for block in group.blocks])
+    chance = np.concatenate([complete_chance(block) for block in group.blocks])
     Y = np.zeros((len(OUTCOMES), len(complete)))
     first = 0
-    for one in group.blocks:
-        rows = np.flatnonzero(one.block.complete)
-        Y[:, first + rows] = whole_pool_outcomes(one.block.O[rows], one.block.A[rows])
-        first += len(one.block.prompts)
+    for block in group.blocks:
+        rows = np.flatnonzero(block.block.complete)
+        Y[:, first + rows] = whole_pool_outcomes(block.block.O[rows], block.block.A[rows])
+        first += len(block.block.prompts)
     raw = np.divide(complete, chance, out=np.zeros(len(chance)), where=complete)
     weights, stretch, beta = np.zeros(len(raw)), np.ones(len(raw)), np.zeros(Y.shape)
     strata = _strata(group, complete, chance)
@@ -243,7 +245,7 @@ def _whole(group: SizeGroup) -> _Whole:
 def _strata(group: SizeGroup, complete: Bools, chance: Floats) -> Ints:
     """At one rate the sizes, at several the quarters of the chance to be complete; thin ones are joined."""
     if group.blocks[0].pi is None:
-        strata = np.repeat(np.arange(len(group.blocks)), [len(one.block.prompts) for one in group.blocks])
+        strata = np.repeat(np.arange(len(group.blocks)), [len(block.block.prompts) for block in group.blocks])
         return _joined(strata, complete, _LEAST_STRATUM)
     strata = np.searchsorted(np.quantile(chance, (0.25, 0.5, 0.75)), chance).astype(np.int64)
     return _joined(strata, complete, LEAST_COMPLETE)
@@ -270,21 +272,21 @@ def _correction(group: SizeGroup, whole: _Whole, rng: np.random.Generator) -> Fl
         return nothing
     columns = list(range(12)) if m >= _LEAST_FULL else list(BRIEF)
     ridge, patterned, first = FoldedRidge(len(columns), len(OUTCOMES)), [], 0
-    for one in group.blocks:
-        last = first + len(one.block.prompts)
-        target = (whole.Y - whole.beta)[:, first:last][:, one.block.complete].T
-        patterned.append(_learn(ridge, one, group, columns, target, rng))
+    for block in group.blocks:
+        last = first + len(block.block.prompts)
+        target = (whole.Y - whole.beta)[:, first:last][:, block.block.complete].T
+        patterned.append(_learn(ridge, block, group, columns, target, rng))
         first = last
     if _fewest_training(group, whole) < _LEAST_TRAINING:
         return nothing
     parts = [
-        _of_block(ridge, one, group, columns, *means) for one, means in zip(group.blocks, patterned, strict=True)
+        _of_block(ridge, block, group, columns, *means) for block, means in zip(group.blocks, patterned, strict=True)
     ]
     return np.concatenate(parts).T
 
 
 def _fewest_training(group: SizeGroup, whole: _Whole) -> int:
-    folds = np.concatenate([one.folds for one in group.blocks])[whole.complete]
+    folds = np.concatenate([block.folds for block in group.blocks])[whole.complete]
     return len(folds) - int(np.bincount(folds, minlength=FOLDS).max())
 
 

@@ -90,7 +90,7 @@ class FoldedRidge:
         """Intercepts (folds, outcomes) and slopes (folds, columns, outcomes) for rows of each fold."""
         if self._known is None:
             fits = [self._fit(fold) for fold in range(FOLDS)]
-            self._known = np.array([one[0] for one in fits]), np.array([one[1] for one in fits])
+            self._known = np.array([fit[0] for fit in fits]), np.array([fit[1] for fit in fits])
         return self._known
 
     def predict(self, X: Floats, folds: Ints) -> Floats:
@@ -227,7 +227,7 @@ class SizeGroup:
     @cached_property
     def prompts(self) -> Ints:
         """Positions of the prompts in the table, block after block."""
-        return np.concatenate([one.block.prompts for one in self.blocks])
+        return np.concatenate([block.block.prompts for block in self.blocks])
 
 
 def modelled(table: CellTable, rates: Floats | None, folds: Ints, origin: float) -> tuple[SizeGroup, ...]:
@@ -296,17 +296,17 @@ def _predicted(
 def _group(blocks: Sequence[ModelledBlock]) -> SizeGroup:
     """Split the variance of what the predictions leave into within and between prompts."""
     squares, degrees, means, inverse = 0.0, 0, [], []
-    for one in blocks:
-        l = one.block.labelled
+    for block in blocks:
+        l = block.block.labelled
         some = l > 0
-        mean = one.e[some].sum(axis=1) / l[some]
-        around = np.where(one.block.L[some], one.e[some] - mean[:, None], 0.0)
+        mean = block.e[some].sum(axis=1) / l[some]
+        around = np.where(block.block.L[some], block.e[some] - mean[:, None], 0.0)
         squares += float(np.sum(around * around))
         degrees += int(np.sum(l[some] - 1))
         means.append(mean)
         inverse.append(1 / l[some])
     every = np.concatenate(means)
-    size = max((float(np.abs(one.e).max()) for one in blocks), default=1.0)
+    size = max((float(np.abs(block.e).max()) for block in blocks), default=1.0)
     within = squares / max(degrees, 1) + _TINY * size * size + 1e-100
     between = float(every.var() - within * np.concatenate(inverse).mean()) if len(every) else 0.0
     return SizeGroup(tuple(blocks), within, max(between, 0.02 * within))

@@ -211,7 +211,7 @@ class LabelDiagnostics:
     @property
     def contradicts(self) -> tuple[str, ...]:
         """The groups whose share differs beyond chance, ``|t| > 3``, in words."""
-        return tuple(one.group for one in self.shares if one.t is None or abs(one.t) > CONTRADICTS)
+        return tuple(share.group for share in self.shares if share.t is None or abs(share.t) > CONTRADICTS)
 
 
 def label_diagnostics(table: CellTable, candidates: Sequence[str] | None = None) -> LabelDiagnostics:

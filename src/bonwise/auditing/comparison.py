@@ -97,7 +97,7 @@ def _choice(
     seed: int,
 ) -> ChoiceRecord:
     estimates = {name: one.metrics[metric] for name, one in of.items()}
-    values = {name: one.estimate for name, one in estimates.items() if one.estimate is not None}
+    values = {name: estimate.estimate for name, estimate in estimates.items() if estimate.estimate is not None}
     highest = max(values.values())
     best = [name for name, value in values.items() if value >= highest - _SAME]
     others = {name: difference(best[0], name, metric) for name in of if name != best[0]}
@@ -109,7 +109,7 @@ def _choice(
     reason = _BY_CANDIDATE
     if len(known) == len(of):
         at = joint_confidence(aligned(known, metric), confidence, seed=seed)
-        reason = _too_few([*estimates.values(), *(one for one in others.values() if one is not None)], at)
+        reason = _too_few([*estimates.values(), *(other for other in others.values() if other is not None)], at)
         at = None if reason else at
     after = None if at is None else _spanned([_after(estimates[name], at) for name in best])
     if at is not None and after is None:
@@ -121,14 +121,15 @@ def _choice(
         before=_listed(before),
         after=_listed(after),
         simultaneous={
-            name: None if at is None else _listed(one.bounds(at.simultaneous)) for name, one in estimates.items()
+            name: None if at is None else _listed(estimate.bounds(at.simultaneous))
+            for name, estimate in estimates.items()
         },
         differences={
             name: DifferenceFromBest(
-                estimate=one.estimate, interval=None if at is None else _listed(one.bounds(at.differences))
+                estimate=other.estimate, interval=None if at is None else _listed(other.bounds(at.differences))
             )
-            for name, one in others.items()
-            if one is not None
+            for name, other in others.items()
+            if other is not None
         },
         **given(confidences=at, reason=reason or None),
     )
@@ -155,7 +156,7 @@ def _too_few(found: list[Estimate], at: ChoiceConfidences) -> str:
 
 
 def _spanned(ends: list[Ends]) -> Ends:
-    known = [one for one in ends if one is not None]
+    known = [end for end in ends if end is not None]
     if len(known) < len(ends):
         return None
     return min(low for low, _ in known), max(high for _, high in known)
@@ -205,7 +206,7 @@ def choice_of_judges(judges: Sequence[JudgeAudit], pairs: JudgePairs, settings: 
         found = pairs[second, first].differences.get(metric)
         return None if found is None else turned(found)
 
-    compared = {one.judge: Compared(one.metrics, one.influences) for one in judges}
+    compared = {judge.judge: Compared(judge.metrics, judge.influences) for judge in judges}
     return choices(compared, difference, settings.confidence, seed=settings.seed)
 
 
@@ -266,7 +267,7 @@ def _share_what_is_alike(judges: Sequence[_LabelledJudge], settings: Settings) -
 
 def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) -> PairedDifferences:
     audits = first.audit, second.audit
-    if any(one.labelling.method == "cells" for one in audits):
+    if any(audit.labelling.method == "cells" for audit in audits):
         return _compare_cells(*audits, settings)
     left, right = first.on(second), second.on(first)
     if not len(left.panel.sizes):
@@ -280,7 +281,7 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
         method = "weighted"
     else:
         found = _difference(left, right, settings)
-        complete = all(one.labelling.method == "complete" for one in audits)
+        complete = all(audit.labelling.method == "complete" for audit in audits)
         method = "complete" if complete else "labelled_only"
     found["level_bias"] = level_bias.level_bias_difference(
         left.bias(weights), right.bias(weights), settings.confidence

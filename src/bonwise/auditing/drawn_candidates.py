@@ -70,8 +70,8 @@ def candidate_estimate(
     prepared, outcome = ScaledSample.of(sample), draw.measured(labels)
     ends = _pair_ends(draw, labels, rule) if draw.others is not None else _pick_ends(draw, labels, rule)
     columns = [end for pair in ends.values() for end in pair if end is not None]
-    m = np.column_stack([np.zeros(len(outcome)), model.predictions, *(np.zeros_like(one) for one in columns)])
-    Y = np.column_stack([outcome[prepared.rows], model.outcomes, *(one[prepared.rows] for one in columns)])
+    m = np.column_stack([np.zeros(len(outcome)), model.predictions, *(np.zeros_like(column) for column in columns)])
+    Y = np.column_stack([outcome[prepared.rows], model.outcomes, *(column[prepared.rows] for column in columns)])
     found = label_interval.influence(m, Y, prepared, rule.clusters)
     share = candidate_models.tuning(found.covariance[:2, :2])
     # What is known without a label lends no degrees of freedom.

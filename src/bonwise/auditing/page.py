@@ -203,7 +203,7 @@ def described_with(
     then: Sequence[Said] = (),
 ) -> Part:
     """Return the description of the page; the parameters are those of `audit_page`."""
-    return view.describe_with(audit, exhibits, [_described_beside(one, audit) for one in studies], more, then)
+    return view.describe_with(audit, exhibits, [_described_beside(study, audit) for study in studies], more, then)
 
 
 def _described_beside(document: Document, audit: Audit) -> BesideAudit:
@@ -211,10 +211,14 @@ def _described_beside(document: Document, audit: Audit) -> BesideAudit:
         return beside_audit(document, audit)
     described = describe(document)
     # The head of the page says the settings already.
-    blocks = [one for one in described.blocks if not (isinstance(one, Table) and one.role == "facts")]
+    blocks = [block for block in described.blocks if not (isinstance(block, Table) and block.role == "facts")]
     # The page has a verdict and limits of its own; the answer is said here, and in one sentence.
-    answers = [said for one in blocks if _is_verdict(one) for said in one.blocks if _leads(said)]  # type: ignore[union-attr]
-    blocks = [one for one in blocks if not _is_verdict(one) and not (isinstance(one, Part) and one.anchor == _LIMITS)]
+    answers = [said for block in blocks if _is_verdict(block) for said in block.blocks if _leads(said)]  # type: ignore[union-attr]
+    blocks = [
+        block
+        for block in blocks
+        if not _is_verdict(block) and not (isinstance(block, Part) and block.anchor == _LIMITS)
+    ]
     return BesideAudit(whole=[Part(described.title, [*answers, *blocks])])
 
 

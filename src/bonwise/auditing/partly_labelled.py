@@ -135,7 +135,7 @@ def corner_labels(panel: Panel, ends: tuple[float, float]) -> Floats:
             raised[side[np.unique(owner[side], return_index=True)[1]]] = high
             yield raised
 
-    return np.stack([np.where(missing, one, panel.labels) for one in labels()])
+    return np.stack([np.where(missing, label, panel.labels) for label in labels()])
 
 
 def _range(panel: Panel) -> tuple[float, float]:

@@ -118,7 +118,7 @@ class GateSteps(Record):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        _check_steps([one.gate for one in self.steps], self.current, "gate")
+        _check_steps([step.gate for step in self.steps], self.current, "gate")
         return self
 
 
@@ -155,7 +155,7 @@ class LabelSteps(Record):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        _check_steps([one.prompts for one in self.steps], self.current, "prompts")
+        _check_steps([step.prompts for step in self.steps], self.current, "prompts")
         return self
 
 
@@ -171,7 +171,7 @@ class ShareSteps(Record):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        _check_steps([one.share for one in self.steps], self.current, "share")
+        _check_steps([step.share for step in self.steps], self.current, "share")
         return self
 
 

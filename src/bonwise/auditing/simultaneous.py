@@ -66,13 +66,13 @@ def aligned(judges: Sequence[UnitInfluences], metric: str) -> Floats:
     [[1.0, -1.0, 0.0], [0.0, 2.0, -2.0]]
     """
     first = judges[0].units
-    if all(one.units is first or np.array_equal(one.units, first) for one in judges):
-        return np.stack([one.by_metric[metric] for one in judges])
-    known, places = np.unique(np.concatenate([one.units for one in judges]), return_inverse=True)
-    ends = np.cumsum([len(one.units) for one in judges])[:-1]
+    if all(judge.units is first or np.array_equal(judge.units, first) for judge in judges):
+        return np.stack([judge.by_metric[metric] for judge in judges])
+    known, places = np.unique(np.concatenate([judge.units for judge in judges]), return_inverse=True)
+    ends = np.cumsum([len(judge.units) for judge in judges])[:-1]
     found = np.zeros((len(judges), len(known)))
-    for row, one, columns in zip(found, judges, np.split(places.reshape(-1), ends), strict=True):
-        row[columns] = one.by_metric[metric]
+    for row, judge, columns in zip(found, judges, np.split(places.reshape(-1), ends), strict=True):
+        row[columns] = judge.by_metric[metric]
     return found
 
 
@@ -165,7 +165,7 @@ class JudgeDifferences:
     @cached_property
     def _jackknives(self) -> dict[tuple[int, int], jackknife.Jackknife]:
         pairs = list(combinations(range(len(self._judges)), 2))
-        found = jackknife.paired_jackknives(self._values, [one.unit for one in self._judges], pairs)
+        found = jackknife.paired_jackknives(self._values, [judge.unit for judge in self._judges], pairs)
         return dict(zip(pairs, found, strict=True))
 
     def _values(self, totals: Sums) -> Floats:
@@ -216,17 +216,17 @@ class _PairOfJudges(JudgeSums):
     @property
     def units(self) -> list[Floats]:
         """Sums of what is left out at a time: prompts, or clusters of them."""
-        return [one.unit for one in self.judges]
+        return [judge.unit for judge in self.judges]
 
     def parts(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
         """Return numerator and denominator a prompt; the two ratios share the denominator."""
-        (numerator, denominator), (other, _) = (one.parts(of) for one in self.judges)
+        (numerator, denominator), (other, _) = (judge.parts(of) for judge in self.judges)
         return numerator - other, denominator
 
     def stretch(self, e: estimand.Estimand) -> float:
         """Return how many times the mean weight a prompt may weigh, counting prompts that contribute."""
-        return max(one.stretch(e) for one in self.judges)
+        return max(judge.stretch(e) for judge in self.judges)
 
     def count(self, e: estimand.Estimand) -> int:
         """Return the number of prompts that contribute."""
-        return min(one.count(e) for one in self.judges)
+        return min(judge.count(e) for judge in self.judges)

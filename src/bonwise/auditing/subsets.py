@@ -128,7 +128,7 @@ def simultaneous_confidence(
     many normal deviates with the correlation of the influences, and by Sidak's inequality is no higher.
     """
     apart = float(confidence ** (1 / max(len(influences), 1)))
-    times = np.bincount(np.concatenate([one.units for one in influences])) if influences else np.zeros(1)
+    times = np.bincount(np.concatenate([influence.units for influence in influences])) if influences else np.zeros(1)
     if times.max() <= 1 or len(influences) > _SIMULATED:
         return apart
     (metric,) = influences[0].by_metric
@@ -180,11 +180,11 @@ def _by_value(values: pd.Series) -> dict[str, _Ints]:
 
 
 def _subsets(settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[str, str]) -> result_verdict.Subsets:
-    influences = [one.influences for one in parts if one.influences is not None]
+    influences = [part.influences for part in parts if part.influences is not None]
     confidence = simultaneous_confidence(influences, settings.confidence, seed=settings.seed)
     (metric, gate), rows, between = settings.deciding, [], {}
-    for column in dict.fromkeys(one.column for one in parts):
-        own = [one for one in parts if one.column == column]
+    for column in dict.fromkeys(part.column for part in parts):
+        own = [part for part in parts if part.column == column]
         known = [one for one in own if one.found.estimate is not None and one.found.se is not None]
         towards: dict[str, float] = {}
         if len(known) > 1:
@@ -193,7 +193,7 @@ def _subsets(settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[
             towards = dict(zip((one.value for one in known), kept.tolist(), strict=True))
         rows += [one.record(confidence, towards.get(one.value)) for one in own]
     rows.sort(key=lambda one: (one.estimate is None, one.estimate or 0.0))
-    shown = [one for one in rows if one.low is not None]
+    shown = [row for row in rows if row.low is not None]
     weak = [one for one in shown if one.prompts >= _WEAK_FROM and one.high is not None and one.high < gate]
     ends = given(worst=shown[0], best=shown[-1]) if shown else {}
     found = result_verdict.Subsets(
@@ -204,13 +204,13 @@ def _subsets(settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[
 
 def _sentences(found: result_verdict.Subsets, *, named: bool) -> Iterator[str]:
     if found.worst is not None and found.best is not None and found.worst is not found.best:
-        columns = list(dict.fromkeys(one.column for one in found.rows))
+        columns = list(dict.fromkeys(row.column for row in found.rows))
         by = printable(columns[0], longest=40) if len(columns) == 1 else counted(len(columns), "column")
         worst, best = (_told(found, one, shrunken=True) for one in (found.worst, found.best))
-        compared = counted(sum(one.low is not None for one in found.rows), "subset")
+        compared = counted(sum(row.low is not None for row in found.rows), "subset")
         title = f"{found.metric[:1].upper()}{found.metric[1:]} by {by}"
         yield f"{title}: worst {worst}; best {best}. The intervals hold over all {compared} at once."
-    if without := Counter(one.reason for one in found.rows if one.reason is not None):
+    if without := Counter(row.reason for row in found.rows if row.reason is not None):
         yield f"Subsets without an interval: {listed_counts(without.most_common())}."
     if named:
         yield from (f"No subsets by {printable(name, longest=40)}: {why}." for name, why in found.left_out.items())

@@ -162,7 +162,7 @@ def outstanding_of(
 
 def remarks(outstanding: Sequence[Outstanding], metric: str, with_it: Estimate) -> list[str]:
     """Return a sentence for each end that a group holds and that keeps nothing open."""
-    return [one.sentence(metric, with_it) for one in first_of_ends(outstanding)]
+    return [first.sentence(metric, with_it) for first in first_of_ends(outstanding)]
 
 
 def first_of_ends(outstanding: Sequence[Outstanding]) -> list[Outstanding]:

@@ -75,7 +75,7 @@ class CellLabels:
             labels_of_whole_prompts=in_part.of - in_part.labels,
             whole_prompts=int(labelling.labelled.sum()),
             effective_prompts=float(self.figures.ess),
-            counts={name: one for name, one in self.figures.counts.items() if name not in _WITHOUT_LABELS},
+            counts={name: count for name, count in self.figures.counts.items() if name not in _WITHOUT_LABELS},
             shares=self.diagnostics.shares,
             pools=list(_pools(self.diagnostics)),
             contradictions=list(_contradictions(self.diagnostics)),
@@ -93,12 +93,11 @@ def _pools(found: cell_table.LabelDiagnostics) -> Iterator[result_labels.PoolsBy
 
 def _contradictions(found: cell_table.LabelDiagnostics) -> Iterator[str]:
     """Say of each group whose labelled share differs beyond chance by how much."""
-    for one in found.shares:
-        if one.group in found.contradicts:
-            apart = (
-                f"{number(abs(one.difference), 'points')} {'more' if one.difference > 0 else 'fewer'} than of others"
-            )
-            yield f"{number(one.share, 'share')} of {one.group} are labelled, {apart}"
+    for share in found.shares:
+        if share.group in found.contradicts:
+            direction = "more" if share.difference > 0 else "fewer"
+            apart = f"{number(abs(share.difference), 'points')} {direction} than of others"
+            yield f"{number(share.share, 'share')} of {share.group} are labelled, {apart}"
 
 
 _BOUNDED = ("value_random", "value_judge", "value_oracle", "recovery", "gain")

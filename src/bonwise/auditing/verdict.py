@@ -84,7 +84,7 @@ class VerdictSentences:
         gate = f"the gate is {self._deciding_gate(target)}."
         said.append(f"{_capital(first.figures) or figures}; {gate}")
         said += [f"{_capital(first.fact)}."] if first.answer else []
-        said += [one.finding for one in others]
+        said += [other.finding for other in others]
         said += [one.advice for one in suspected]
         return " ".join(said)
 

@@ -226,7 +226,7 @@ def _one(name: str, judge: JudgeFound, settings: AuditSettings) -> Iterator[Said
 
 def _said(part: Part) -> list[Said]:
     """Return the sentences of a part; its tables and details are left to the full form."""
-    return [one for one in part.blocks if isinstance(one, Said)]
+    return [block for block in part.blocks if isinstance(block, Said)]
 
 
 def _judges_in_short(document: Audit) -> Iterator[Block]:
@@ -236,9 +236,9 @@ def _judges_in_short(document: Audit) -> Iterator[Block]:
     yield Part("Judges by recovery", [table, *view_judges.best_of(document.choice, "judges", settings.reference)])
     best = list(view_judges.by_recovery(judges).items())[:_LINES]
     told = [
-        Said("finding", f"{printable(name)}: {one.text}")
+        Said("finding", f"{printable(name)}: {sentence.text}")
         for name, of in best
-        for one in view_judges.subsets_in_words(of)
+        for sentence in view_judges.subsets_in_words(of)
     ]
     if told:
         yield Part("Subsets of the prompts, for the best judges", told)
@@ -306,7 +306,7 @@ def _limits(judge: JudgeFound, reference: str | None) -> Iterator[Said]:
         yield from (Said("caveat", note) for note in judge.candidate_effects.notes)
     _, *others = _said(view_labels.data(judge, "", "", reference))
     # Counts and drops are summed up over the judges.
-    yield from (one for one in others if not one.text.startswith("dropped "))
+    yield from (other for other in others if not other.text.startswith("dropped "))
 
 
 def _whose(names: Sequence[str]) -> str:

@@ -111,7 +111,7 @@ def worst_prompts(
         Column("best", "words"),
         *(Column(title) for title in ("value of pick", "value of best", "tied at top", "margin")),
     )
-    rows = [_row(one, label, several=several) for one in found.rows]
+    rows = [_row(row, label, several=several) for row in found.rows]
     finder = Table(columns, rows, "Search prompts, candidates and the judge's words", role="finder")
     yield Part("Where the judge lost most", [*told, *rest, finder], "detail", anchor="prompts")
 
@@ -173,8 +173,8 @@ def _inside(one: result_exhibits.PromptSeen, label: str) -> Iterator[Block | Car
 
 def _beside(candidates: Sequence[result_exhibits.CandidateSeen]) -> Sequence[result_exhibits.CandidateSeen]:
     """Return what stands side by side: the pick, of tied ones the first that is not best, and the best one."""
-    picked = [one for one in candidates if one.picked and not one.best][:1]
-    return [*picked, *[one for one in candidates if one.best][:1]]
+    picked = [candidate for candidate in candidates if candidate.picked and not candidate.best][:1]
+    return [*picked, *[candidate for candidate in candidates if candidate.best][:1]]
 
 
 def _card(one: result_exhibits.CandidateSeen, prompt: result_exhibits.PromptSeen, label: str) -> Card:
@@ -235,13 +235,13 @@ def what_would_change(exhibits: result_exhibits.Exhibits | None, reference: str 
 def _gate(found: result_exhibits.WhatIf, gate: result_exhibits.GateSteps, reference: str | None) -> Part:
     steps = [
         Step(
-            numbers.setting(one.gate, "share"),
-            one.level,
-            _STATES[one.level],
-            [one.state, *_figures(one.recovery, one.low, one.high, one.lower, one.upper)],
-            f"{_short(one.sentence)} Gate {_short(numbers.named(_outcome(one), reference))}",
+            numbers.setting(step.gate, "share"),
+            step.level,
+            _STATES[step.level],
+            [step.state, *_figures(step.recovery, step.low, step.high, step.lower, step.upper)],
+            f"{_short(step.sentence)} Gate {_short(numbers.named(_outcome(step), reference))}",
         )
-        for one in gate.steps
+        for step in gate.steps
     ]
     slider = Stepped(
         "gate-slider",
@@ -287,13 +287,13 @@ def _at_the_gate(gate: result_exhibits.GateSteps) -> str:
 def _share(found: result_exhibits.WhatIf, share: result_exhibits.ShareSteps, reference: str | None) -> Part:
     steps = [
         Step(
-            numbers.percent(one.share),
-            one.level,
-            _STATES[one.level],
-            _figures(one.recovery, one.low, one.high, one.lower, one.upper),
-            _short(one.sentence),
+            numbers.percent(step.share),
+            step.level,
+            _STATES[step.level],
+            _figures(step.recovery, step.low, step.high, step.lower, step.upper),
+            _short(step.sentence),
         )
-        for one in share.steps
+        for step in share.steps
     ]
     slider = Stepped(
         "share-slider",
@@ -317,21 +317,21 @@ def _share(found: result_exhibits.WhatIf, share: result_exhibits.ShareSteps, ref
 
 
 def _labels(found: result_exhibits.WhatIf, labels: result_exhibits.LabelSteps) -> Part:
-    with_chance = any(one.chance is not None for one in labels.steps)
+    with_chance = any(step.chance is not None for step in labels.steps)
     steps = [
         Step(
-            numbers.count(one.prompts),
-            one.level,
-            _STATES[one.level],
+            numbers.count(step.prompts),
+            step.level,
+            _STATES[step.level],
             [
-                numbers.count(one.labels),
-                *_figures(one.recovery, one.low, one.high, one.lower, one.upper),
-                _half_width(one),
-                *([_chance(one.chance)] if with_chance else []),
+                numbers.count(step.labels),
+                *_figures(step.recovery, step.low, step.high, step.lower, step.upper),
+                _half_width(step),
+                *([_chance(step.chance)] if with_chance else []),
             ],
-            _short(one.sentence),
+            _short(step.sentence),
         )
-        for one in labels.steps
+        for step in labels.steps
     ]
     titles = ("labels", *_titles(found), "half-width", *(["chance to settle"] if with_chance else []))
     slider = Stepped(

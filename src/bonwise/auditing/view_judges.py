@@ -247,7 +247,7 @@ def _paired(pairs: Sequence[JudgesCompared], *, few: bool) -> Part:
         Column("within_r", spare=2),
         Column("its interval", spare=1),
     )
-    rows = [Row(_pair(one)) for one in pairs[:_PAIRS]]
+    rows = [Row(_pair(pair)) for pair in pairs[:_PAIRS]]
     more = len(pairs) - _PAIRS
     told = f"{numbers.counted(more, 'more pair')} {'is' if more == 1 else 'are'} in the JSON document (--json FILE)."
     return Part(
@@ -278,7 +278,7 @@ def _pair(pair: JudgesCompared) -> Sequence[str]:
 def _forest(pairs: Sequence[JudgesCompared]) -> Iterator[Drawing[forest.Forest]]:
     for name in _DIFFERENCES:
         yield from forest.forest_figure(
-            [_row(one, one.differences[name]) for one in pairs if name in one.differences],
+            [_row(pair, pair.differences[name]) for pair in pairs if name in pair.differences],
             f"paired-{name.replace('_', '-')}",
             f"Difference of {name}",
             f"{name} of the first judge minus that of the second; right of 0 the first does better.",
@@ -444,7 +444,7 @@ def _has_row(judge: JudgeFound, metric: Metric) -> bool:
 
 def _beside(judge: JudgeFound, groups: Sequence[MetricGroup]) -> Sequence[Column]:
     """Return the columns of figures that stand beside the estimates."""
-    found = [judge.metrics[one.name] for group in groups for one in group.metrics]
+    found = [judge.metrics[metric.name] for group in groups for metric in group.metrics]
     sampled = any(one.labelled_only is not None for one in found)
     return (
         *((Column(_LABELS_ALONE, spare=2),) if sampled else ()),

@@ -132,7 +132,7 @@ def _table(rows: Mapping[str, result_labels.AgainstOthers], caption: str, first:
     for name, _ in _METRICS:
         columns += [Column(name), Column("its interval")]
     columns.append(Column("prompts", spare=1))
-    return Table(tuple(columns), [_row(name, one) for name, one in rows.items()], caption)
+    return Table(tuple(columns), [_row(name, row) for name, row in rows.items()], caption)
 
 
 def _row(name: str, one: result_labels.AgainstOthers) -> Row:
@@ -156,10 +156,10 @@ _ROWS: tuple[tuple[str, str, numbers.Unit], ...] = (
 
 def preferences_at_equal_label(found: result.CandidateEffects, anchor: str) -> Part:
     """Return what a judge prefers at equal label."""
-    blocks: list[Block] = [Said("finding", " ".join(one.sentences)) for one in found.effects]
+    blocks: list[Block] = [Said("finding", " ".join(effect.sentences)) for effect in found.effects]
     blocks += [Said("caveat", note) for note in found.notes]
     blocks += _groups(found)
-    told = [one for one in found.effects if one.score is not None]
+    told = [effect for effect in found.effects if effect.score is not None]
     blocks += [Part("", [_figures(one), _manner(one)], "detail") for one in told]
     return Part("What the judge prefers at equal label", blocks, anchor=anchor)
 
@@ -185,10 +185,10 @@ def _groups(found: result.CandidateEffects) -> Iterator[Table]:
                 numbers.number(group.chance, "share"),
                 numbers.count(group.prompts),
             ),
-            group="" if at else _TITLES[one.attribute],
+            group="" if at else _TITLES[effect.attribute],
         )
-        for one in found.effects
-        for at, group in enumerate(one.groups)
+        for effect in found.effects
+        for at, group in enumerate(effect.groups)
     ]
     if rows:
         yield Table(columns, rows, "Picks by group, in prompts that hold the group and others", at_a_glance=_SHOWN)
@@ -261,16 +261,16 @@ def _shares(shares: Sequence[result_labels.LabelledShare]) -> Table:
         Column("t", spare=1),
     )
     rows, before = [], ""
-    for one in shares:
-        group = _GROUPS[one.by] if one.by != before else ""
+    for share in shares:
+        group = _GROUPS[share.by] if share.by != before else ""
         cells = (
-            printable(one.group, longest=60),
-            numbers.number(one.share, "share"),
-            numbers.number(one.difference, "points", sign=True),
-            numbers.number(one.t, sign=True),
+            printable(share.group, longest=60),
+            numbers.number(share.share, "share"),
+            numbers.number(share.difference, "points", sign=True),
+            numbers.number(share.t, sign=True),
         )
         rows.append(Row(cells, group=group))
-        before = one.by
+        before = share.by
     return Table(columns, rows, "Share of candidates that are labelled", at_a_glance=_SHOWN)
 
 
@@ -278,12 +278,12 @@ def _pools(pools: Sequence[result_labels.PoolsByLabelsRecord]) -> Iterator[Block
     columns = (Column("candidates"), Column("labels"), Column("prompts"), Column("at one rate"))
     rows = [
         (
-            numbers.count(one.candidates),
-            numbers.count(one.labels),
-            numbers.count(one.pools),
-            numbers.number(one.expected),
+            numbers.count(pool.candidates),
+            numbers.count(pool.labels),
+            numbers.count(pool.pools),
+            numbers.number(pool.expected),
         )
-        for one in pools
+        for pool in pools
     ]
     told = Said("note", "Labels may come in bunches: the figures hold then too.")
     yield Part("", [Table.of(columns, rows, "Prompts by their number of labels"), told], "detail")

@@ -71,7 +71,7 @@ def what_would_change(
 def what_would_change_several(document: Audit, exhibits: result_exhibits.Exhibits | None) -> Iterator[Said]:
     """Yield how many verdicts on several judges are not settled, and what would settle the nearest one."""
     name, gate = document.settings.deciding
-    unsettled = [who for who, one in document.judges.items() if _spans(one.metrics.get(name), gate)]
+    unsettled = [who for who, judge in document.judges.items() if _spans(judge.metrics.get(name), gate)]
     if not unsettled:
         return
     written = numbers.setting(gate, unit_of(name))
@@ -156,7 +156,7 @@ def _bar(rows: Sequence[BarRow], settings: AuditSettings) -> Bar:
             BarMark(gate, "gate", f"gate {numbers.setting(gate, 'share')}"),
             BarMark(1.0, "oracle", numbers.named("oracle 100%", settings.reference)),
         )
-    figures = "; ".join(f"{one.title} {one.figure} {one.ends}" for one in rows)
+    figures = "; ".join(f"{row.title} {row.figure} {row.ends}" for row in rows)
     return Bar(rows, marks, f"{figures}. On one line with: {', '.join(mark.text for mark in marks)}.")
 
 

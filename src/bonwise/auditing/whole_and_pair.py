@@ -293,7 +293,7 @@ def whole_and_pair_estimates(
     if 0 < units < clusters.FEWEST:
         reason = f"no interval: {units} clusters, and an interval needs {clusters.FEWEST}"
         values = (float(parts.gain.mean()), float(parts.gain.mean() / parts.best.mean()))
-        gain, recovery = (estimand.Estimate(one, None, None, None, n, None, "cells", reason) for one in values)
+        gain, recovery = (estimand.Estimate(value, None, None, None, n, None, "cells", reason) for value in values)
         return WholeAndPairEstimates(gain, recovery, parts.predicted)
     gain, recovery = _gain(parts, rule, n), _recovery(parts, rule, n)
     return WholeAndPairEstimates(gain.with_method("cells"), recovery.with_method("cells"), parts.predicted)

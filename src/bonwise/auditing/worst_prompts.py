@@ -114,7 +114,7 @@ class _PoolsOfAJudge:
     def _named(self, cells: np.typing.NDArray[np.int64]) -> tuple[str, int]:
         """Name a few candidates, and count the others."""
         names = self.names[self.panel.names[cells[:NAMED]]]
-        told = " | ".join(printable(one, longest=LONGEST_NAME // NAMED) for one in names)
+        told = " | ".join(printable(name, longest=LONGEST_NAME // NAMED) for name in names)
         return told, max(0, len(cells) - NAMED)
 
     def _candidate(self, cell: int, judge: str, words: PromptWords) -> CandidateSeen:

@@ -209,7 +209,7 @@ class CallOutcome:
     @property
     def tokens_each(self) -> float:
         """Tokens of one of its answers, input and output; 0 where the server counted none."""
-        answers = sum(not isinstance(one, verdicts.Unscored) for one in self.outcomes.values())
+        answers = sum(not isinstance(outcome, verdicts.Unscored) for outcome in self.outcomes.values())
         return (self.bill.input_tokens + self.bill.output_tokens) / answers if answers else 0.0
 
 

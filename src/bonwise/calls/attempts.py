@@ -104,7 +104,7 @@ def _answered(exchange: Exchange) -> Mapping[str, Any]:
     told = reply.usage if reply.partial_usage is None else reply.partial_usage.told
     return {
         "gen_ai.response.model": reply.model or None,
-        "gen_ai.response.finish_reasons": [one.finish for one in reply.choices],
+        "gen_ai.response.finish_reasons": [choice.finish for choice in reply.choices],
         "gen_ai.usage.input_tokens": None if told is None else told.input,
         "gen_ai.usage.output_tokens": None if told is None else told.output,
         "bonwise.cost": exchange.cost,

@@ -116,7 +116,7 @@ def said_of(document: ConvertDocument) -> list[Said]:
         said.append(Said("caveat", f"{numbers.counted(data.left_out, 'row')} without prompt or candidate left out"))
     return [
         *said,
-        *(Said("caveat", f"an audit still lacks: {printable(one, longest=600)}") for one in document.lacks),
+        *(Said("caveat", f"an audit still lacks: {printable(lack, longest=600)}") for lack in document.lacks),
     ]
 
 

@@ -28,7 +28,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         callback=_options,
     )
     places = _places()
-    asked = next((one for one in arguments if one != "--"), None)
+    asked = next((argument for argument in arguments if argument != "--"), None)
     for name, (package, place) in places.items() if asked not in places else [(asked, places[asked])]:
         made = _made(package, place, arguments, name)
         if isinstance(made, typer.Typer):

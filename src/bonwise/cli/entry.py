@@ -91,7 +91,7 @@ def _interrupted(arguments: Sequence[str]) -> int:
 
     code = _refuse(arguments, "interrupted", "the same command continues where this one stopped", INTERRUPTED)
     # An address with a login or a query may hold a key, which is not to be in a log.
-    if not any("://" in one and ("@" in one or "?" in one) for one in arguments):
+    if not any("://" in argument and ("@" in argument or "?" in argument) for argument in arguments):
         say("Resume with: " + " ".join(map(shell_word, ["bonwise", *arguments])))
     return code
 
@@ -142,8 +142,8 @@ def _may_replace(path: Path) -> bool:
 def _named_twice(arguments: Sequence[str], target: str) -> bool:
     """Tell whether another argument means the same file: an error there would pass for the page, or for data."""
     place = os.path.realpath(target)
-    values = [one.partition("=")[2] if one.startswith("--") else one for one in arguments]
-    return sum(bool(one) and "\0" not in one and os.path.realpath(one) == place for one in values) > 1
+    values = [argument.partition("=")[2] if argument.startswith("--") else argument for argument in arguments]
+    return sum(bool(value) and "\0" not in value and os.path.realpath(value) == place for value in values) > 1
 
 
 def _json_target(arguments: Sequence[str]) -> str | None:

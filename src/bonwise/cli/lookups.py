@@ -68,7 +68,7 @@ def list_prompts() -> int:
 
     files = [load(name) for name in builtin_names()]
     rows = [("name", "version", "mode", "digest", "description")]
-    rows += [(one.name, str(one.version), one.mode, one.digest, one.description) for one in files]
+    rows += [(file.name, str(file.version), file.mode, file.digest, file.description) for file in files]
     widths = [max(len(row[at]) for row in rows) for at in range(4)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]

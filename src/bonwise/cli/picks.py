@@ -244,15 +244,15 @@ class PickedPage:
         from bonwise.report.page.environment import page_bytes
 
         room = self._names
-        for one in self._picks:
-            texts = [one.prompt, *one.pick.raw, *(each.text for each in one.candidates)]
+        for pick in self._picks:
+            texts = [pick.prompt, *pick.pick.raw, *(each.text for each in pick.candidates)]
             room -= sum(page_bytes(text or "") for text in texts)
-            yield one if room >= 0 else _wordless(one)
+            yield pick if room >= 0 else _wordless(pick)
 
     def _words_of(self, pool: Pool) -> _PoolTexts:
         from bonwise.selection.result import CandidateWords
 
-        texts = [(one.id, self._kept(one.text)) for one in pool.candidates]
+        texts = [(candidate.id, self._kept(candidate.text)) for candidate in pool.candidates]
         candidates = [CandidateWords(id=name, text=one.kept, text_left_out=one.left_out) for name, one in texts]
         return _PoolTexts(self._kept(pool.prompt), candidates)
 

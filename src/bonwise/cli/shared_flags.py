@@ -481,8 +481,8 @@ def _option(name: str, parameter: Parameter, hint: Any, flag: Flag) -> _TypedOpt
     """Return what is typed for a parameter with a flag of its own."""
     positional = parameter.kind is Parameter.POSITIONAL_OR_KEYWORD and not flag.name.startswith("--")
     default = Parameter.empty if flag.required else parameter.default
-    kinds = [one for one in _members(hint) if one is not NoneType]
-    inner = next((get_args(one)[0] for one in kinds if get_origin(one) is not None), None)
+    kinds = [member for member in _members(hint) if member is not NoneType]
+    inner = next((get_args(kind)[0] for kind in kinds if get_origin(kind) is not None), None)
     typed_as: Any = list[inner] if inner is not None else Path if Path in kinds else kinds[0]  # type: ignore[valid-type]
     # A flag that is repeated is never missing, and a default that cannot be typed is not shown.
     missing = Parameter.empty if default is Parameter.empty and (positional or inner is None) else None

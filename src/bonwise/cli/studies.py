@@ -162,7 +162,7 @@ def app_for(arguments: Sequence[str] | None) -> typer.Typer:
     from bonwise.studies.result import study_class, study_names
 
     names = study_names()
-    asked = next((one for one in arguments if one != "--"), None)
+    asked = next((argument for argument in arguments if argument != "--"), None)
     for name in [asked] if asked in names else sorted(names, key=lambda one: (study_class(one).place, one)):
         command = _command(name) if name == asked else _listed
         app.command(name, help=study_class(name).about)(command)

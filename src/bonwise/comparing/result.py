@@ -122,6 +122,6 @@ class PickComparison(Document):
         for metric, apart in self.differences.items():
             sides = {"first": self.first.metrics[metric], "second": self.second.metrics[metric], "difference": apart}
             row: dict[str, object] = {"metric": metric}
-            for name, one in sides.items():
-                row |= {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
+            for name, side in sides.items():
+                row |= {name: side.estimate, f"{name}_low": side.low, f"{name}_high": side.high}
             yield {**row, "difference_se": apart.se, "n": apart.n, "reason": apart.reason}

@@ -36,7 +36,7 @@ _TIES = {"exclude": "; oracle ties excluded", "half": "; oracle ties count half"
 def describe(document: ConfidenceAudit) -> Part:
     """Describe what judges stated: one part per judge."""
     settings, answers = document.settings, _answers(document)
-    off = any(one.state == "bad" for one in answers.values())
+    off = any(answer.state == "bad" for answer in answers.values())
     ties = "" if settings.oracle_ties is None else _TIES[settings.oracle_ties]
     return Part(
         f"Stated confidence of {printable(settings.source)}",

@@ -111,8 +111,8 @@ def _paradox(judges: Mapping[str, JudgeFound]) -> FittedTable:
 
 def _policies(policies: Sequence[Policy]) -> FittedTable:
     rows = [
-        [one.name, f"{one.scores:.1f}", f"{one.strong:.0%}", _figure(one.recovery), _figure(one.value)]
-        for one in policies
+        [policy.name, f"{policy.scores:.1f}", f"{policy.strong:.0%}", _figure(policy.recovery), _figure(policy.value)]
+        for policy in policies
     ]
     headers = ("policy", "scores a task", "to the checker", "recovery", "picked")
     return FittedTable(headers, rows, spare=("picked", "to the checker", "scores a task"))

@@ -209,8 +209,8 @@ def suspicions(table: ScoreTable, panels: Sequence[Panel]) -> tuple[Suspicion, .
     fullest = max(panels, key=lambda panel: len(panel.sizes))
     return (
         *_names(table),
-        *(one for panel in panels for one in _scores(panel)),
-        *(one for panel in panels for one in _losses(table, panel)),
+        *(score for panel in panels for score in _scores(panel)),
+        *(loss for panel in panels for loss in _losses(table, panel)),
         *(
             Suspicion(said, (flag,))
             for judge in table.judges
@@ -377,10 +377,10 @@ def _easy(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
 def _outstanding(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
     """Look for candidates that no other one reaches: they approve, or fail, any judge."""
     complete = panel.keep(panel.labelled_cells == panel.sizes)
-    for one in suspected.first_of_ends(suspected.outstanding_of(panel, (), lambda *_: {})):
-        _, holds, flags = table_facts.outstanding_words(one.group)
-        seen = f"{holds[0].upper()}{holds[1:]}{_with_and_without(table, one.group.names, complete)}"
-        them = "it" if len(one.group.names) == 1 else "them"
+    for outstanding_end in suspected.first_of_ends(suspected.outstanding_of(panel, (), lambda *_: {})):
+        _, holds, flags = table_facts.outstanding_words(outstanding_end.group)
+        seen = f"{holds[0].upper()}{holds[1:]}{_with_and_without(table, outstanding_end.group.names, complete)}"
+        them = "it" if len(outstanding_end.group.names) == 1 else "them"
         yield Suspicion(f"{seen}. Where a judge is useful only with {them}, its verdict stays open. {flags}")
 
 

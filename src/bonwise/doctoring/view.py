@@ -66,8 +66,10 @@ def described_columns(facts: Sequence[ColumnFacts]) -> Iterator[Block]:
         Column("examples", "words", spare=1),
         Column("taken for", "words"),
     )
-    telling = [one for one in facts if one.taken not in ("", "stratum")]
-    shown = list(facts) if len(facts) <= _MOST_COLUMNS else [*telling, *(one for one in facts if one not in telling)]
+    telling = [fact for fact in facts if fact.taken not in ("", "stratum")]
+    shown = (
+        list(facts) if len(facts) <= _MOST_COLUMNS else [*telling, *(fact for fact in facts if fact not in telling)]
+    )
     yield Table.of(columns, map(_facts, shown[:_MOST_COLUMNS]))
     if len(shown) > _MOST_COLUMNS:
         yield Said("note", f"and {counted(len(shown) - _MOST_COLUMNS, 'more column')}")

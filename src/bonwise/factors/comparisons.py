@@ -59,7 +59,7 @@ def _prompts(view: human_view.HumanView, draws: Floats) -> list[result_models.Pr
 def _gaps(view: human_view.HumanView, draws: Floats) -> Iterator[result_models.GapRecord]:
     """Yield the mean difference on all prompts, and on those of each category: least squares on categories."""
     named = np.array(view.prompt_categories, dtype=object)
-    names = sorted({one for one in view.prompt_categories if one})
+    names = sorted({category for category in view.prompt_categories if category})
     mean = draws.mean(axis=0)
     explained = None
     if len(names) > 1 and mean.std() > 0:

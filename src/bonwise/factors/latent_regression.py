@@ -61,10 +61,10 @@ class TagCoefficients:
 def joined_coefficients(parts: list[TagCoefficients]) -> TagCoefficients:
     """Return the coefficients of several regressions on the same prompts as those of one; nothing is explained."""
     return TagCoefficients(
-        np.concatenate([one.estimate for one in parts]),
-        np.concatenate([one.influences for one in parts], axis=1),
-        np.concatenate([one.draws for one in parts], axis=1),
-        np.concatenate([one.noise for one in parts]),
+        np.concatenate([part.estimate for part in parts]),
+        np.concatenate([part.influences for part in parts], axis=1),
+        np.concatenate([part.draws for part in parts], axis=1),
+        np.concatenate([part.noise for part in parts]),
         parts[0].spread,
         np.zeros(len(parts[0].draws)),
     )

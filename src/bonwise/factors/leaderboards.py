@@ -84,7 +84,7 @@ def composites(view: human_view.HumanView, rows: np.typing.NDArray[np.int64]) ->
 def cohesion_of_categories(view: human_view.HumanView) -> list[result.CategoryCohesion]:
     """Return the cohesion of every category with at least two prompts, the most cohesive first."""
     found = []
-    for name in sorted({one for one in view.prompt_categories if one}):
+    for name in sorted({category for category in view.prompt_categories if category}):
         rows = view.prompts_of(name)
         if 1 < len(rows) < len(view.prompts):
             cohesion, random = _cohesion(view, rows, composites(view, rows)[1])

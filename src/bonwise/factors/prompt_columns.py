@@ -42,10 +42,10 @@ def properties_of_prompts(
     found: list[prompt_properties.PromptProperty] = []
     notes: list[str] = []
     if prompts is not None:
-        named = tags if tags is None or not rated else [one for one in tags if one != CATEGORY] or None
+        named = tags if tags is None or not rated else [tag for tag in tags if tag != CATEGORY] or None
         if tags is None or named is not None:
             found = prompt_properties.read_prompt_properties(prompts, view.prompts, named)
-    elif tags is not None and (absent := [one for one in tags if one != CATEGORY]):
+    elif tags is not None and (absent := [tag for tag in tags if tag != CATEGORY]):
         raise UsageError(
             f"no column named {quoted(absent[0])}", hint="give the table that holds it: --prompts FILE, or prompts="
         )
@@ -89,7 +89,7 @@ class PromptColumns:
     @property
     def design(self) -> Floats:
         """The constant and the columns, shape (prompts, columns + 1)."""
-        return np.column_stack([np.ones(len(self.rows)), *(one.values for one in self.columns)])
+        return np.column_stack([np.ones(len(self.rows)), *(column.values for column in self.columns)])
 
     @classmethod
     def of(cls, properties: Sequence[prompt_properties.PromptProperty], prompts: int) -> PromptColumns:

@@ -84,7 +84,7 @@ def read_prompt_properties(
             f"{name}: no row is of a prompt of the fit",
             hint=f"use the prompt_id of the ratings, such as {prompts[0]}",
         )
-    wanted = [str(one) for one in raw.columns if one != "prompt_id"] if columns is None else list(columns)
+    wanted = [str(column) for column in raw.columns if column != "prompt_id"] if columns is None else list(columns)
     if not wanted:
         raise ColumnError(f"{name}: no column beside prompt_id", hint="add columns of tags, categories or numbers")
     found = (_property(raw[one], one, name) for one in wanted)
@@ -120,4 +120,4 @@ def _property(column: pd.Series, name: str, source: str) -> PromptProperty | Non
         )
     values = np.full(len(column), np.nan)
     values[~blank] = named.codes
-    return PromptProperty(name, "category", values, tuple(str(one) for one in named.categories))
+    return PromptProperty(name, "category", values, tuple(str(category) for category in named.categories))

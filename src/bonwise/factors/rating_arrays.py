@@ -45,7 +45,7 @@ class RatingArrays:
     @classmethod
     def of(cls, table: RatingTable) -> RatingArrays:
         """Return the ratings of a table; a rater with a single category says nothing and is left out."""
-        kept = [table.human, *(at for at, one in enumerate(table.raters) if at != table.human and one.size > 1)]
+        kept = [table.human, *(at for at, rater in enumerate(table.raters) if at != table.human and rater.size > 1)]
         place = np.full(len(table.raters), -1, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         rows = place[table.rater] >= 0

@@ -46,7 +46,7 @@ class CategoryRules:
         if self.binning not in BINNINGS:
             raise UsageError(f"there is no binning {quoted(self.binning)}", hint=f"one of {', '.join(BINNINGS)}")
         for rater, words in self.declared.items():
-            if isinstance(words, str) or len(words) < 2 or len({str(one) for one in words}) < len(words):
+            if isinstance(words, str) or len(words) < 2 or len({str(word) for word in words}) < len(words):
                 raise UsageError(
                     f"the categories declared for {quoted(rater)} are not at least two different words",
                     hint="list them from the lowest to the highest, such as ['poor', 'fair', 'good']",
@@ -159,7 +159,7 @@ class RatingTable:
         prompts = identifiers.as_categories(raw["prompt_id"], role="prompt_id", source=name)
         raters = identifiers.as_categories(raw["rater"], role="rater", source=name)
         models, model, opponent = _sides(raw, name)
-        names = tuple(str(one) for one in raters.categories)
+        names = tuple(str(category) for category in raters.categories)
         if human not in names:
             raise UsageError(f"{name}: no rater named {quoted(human)}", hint=f"the raters are {listed(names)}")
         if absent := [one for one in rules.declared if one not in names]:
@@ -171,7 +171,7 @@ class RatingTable:
         groups, of_prompt = _categories(raw, prompt, len(prompts.categories), name)
         return cls(
             name,
-            tuple(str(one) for one in prompts.categories),
+            tuple(str(category) for category in prompts.categories),
             models,
             scales,
             points,
@@ -218,7 +218,7 @@ class RatingTable:
                 "prompt_id": np.array(self.prompts, dtype=object)[self.prompt],
                 "model": np.array(self.models, dtype=object)[self.model],
                 "opponent": np.array([*self.models, ""], dtype=object)[self.opponent],
-                "rater": np.array([one.rater for one in self.raters], dtype=object)[self.rater],
+                "rater": np.array([rater.rater for rater in self.raters], dtype=object)[self.rater],
                 "rating": labels,
                 "points": points,
                 "category": of_prompt[self.prompt],
@@ -243,7 +243,7 @@ def _kept(raw: pd.DataFrame, source: str) -> tuple[pd.DataFrame, dict[str, int]]
 def _sides(raw: pd.DataFrame, source: str) -> tuple[tuple[str, ...], _Ints, _Ints]:
     """Return the names of all models, and which of them are rated and compared with; -1 for no opponent."""
     model = identifiers.as_categories(raw["model"], role="model", source=source)
-    names = {str(one) for one in model.categories}
+    names = {str(category) for category in model.categories}
     compared = np.zeros(len(raw), dtype=bool)
     if "opponent" in raw.columns:
         compared = ~is_blank(raw["opponent"])
@@ -253,7 +253,7 @@ def _sides(raw: pd.DataFrame, source: str) -> tuple[tuple[str, ...], _Ints, _Int
         else None
     )
     if opponent is not None:
-        names |= {str(one) for one in opponent.categories}
+        names |= {str(category) for category in opponent.categories}
     models = pd.Index(sorted(names), dtype=object)
     against = np.full(len(raw), -1, dtype=np.int64)
     if opponent is not None:
@@ -310,7 +310,7 @@ def _categories(raw: pd.DataFrame, prompt: _Ints, count: int, source: str) -> tu
             f"{source}, row {raw.index[at]}: prompt {quoted(raw['prompt_id'].iloc[at])} is in two categories",
             hint="give each prompt one category",
         )
-    return tuple(str(one) for one in named.categories), found
+    return tuple(str(category) for category in named.categories), found
 
 
 def _repeats(raw: pd.DataFrame, cells: pd.DataFrame, source: str) -> int:

@@ -409,15 +409,15 @@ class FactorStudy(Document):
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per share and method."""
         for part, steps in (("labels", self.by_labels), ("judges", self.by_judges)):
-            for one in steps:
-                found = {"factor_model": one.cross_entropy}
-                found |= {name: baseline.cross_entropy for name, baseline in one.baselines.items()}
+            for step in steps:
+                found = {"factor_model": step.cross_entropy}
+                found |= {name: baseline.cross_entropy for name, baseline in step.baselines.items()}
                 for name, loss in found.items():
                     yield {
                         "part": part,
-                        "share": one.share,
-                        "fitted": one.fitted,
-                        "judges": one.judges,
+                        "share": step.share,
+                        "fitted": step.fitted,
+                        "judges": step.judges,
                         "method": name,
                         **{key: getattr(loss, key) for key in ("estimate", "low", "high", "se", "n")},
                     }

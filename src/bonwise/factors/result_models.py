@@ -81,8 +81,8 @@ class FactorComparison(Document):
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per prompt."""
-        for one in self.prompts:
-            yield one.to_dict()
+        for prompt in self.prompts:
+            yield prompt.to_dict()
 
 
 class GapCoefficient(Record):
@@ -196,8 +196,8 @@ class FactorLeaderboard(Document):
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per model."""
-        for one in self.models:
-            yield one.to_dict()
+        for model in self.models:
+            yield model.to_dict()
 
 
 class PredictedModel(Record):
@@ -235,8 +235,8 @@ class FactorPrediction(Document):
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per model."""
-        for one in self.models:
-            yield one.to_dict()
+        for model in self.models:
+            yield model.to_dict()
 
 
 _Verdict = Literal["strength", "weakness", "open"]
@@ -326,5 +326,5 @@ class FactorStrengths(Document):
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per prompt."""
-        for one in self.prompts:
-            yield one.to_dict()
+        for prompt in self.prompts:
+            yield prompt.to_dict()

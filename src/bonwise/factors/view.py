@@ -128,12 +128,12 @@ def _map_note(found: result.PromptMap) -> Said:
 
 
 def _map(found: result.PromptMap) -> Drawing[figures.Places]:
-    places = [(one.prompt_id, one.category, one.x, one.y) for one in found.prompts]
+    places = [(prompt.prompt_id, prompt.category, prompt.x, prompt.y) for prompt in found.prompts]
     x, y = (
         figures.axis_words(at, numbers.number(axis.share, "share"), axis.high, up=at == 2)
         for at, axis in ((1, found.x), (2, found.y))
     )
-    coloured = len({one.category for one in found.prompts if one.category})
+    coloured = len({prompt.category for prompt in found.prompts if prompt.category})
     by = f", in the colours of {numbers.count(coloured)} categories" if coloured > 1 else ""
     says = f"{numbers.counted(len(places), 'prompt')}{by}. {_ends(found)}"
     return figures.prompt_map_figure(figures.Places(places, x, y), "factor-map", "Map of the prompts", says)
@@ -235,7 +235,7 @@ def _held_out(document: result.FactorFit) -> Iterator[Block]:
         f"{numbers.counted(held.fitted, 'human rating')} predict the {numbers.count(held.n)} held out with a "
         f"cross-entropy of {numbers.setting(round(held.cross_entropy, 4))} nats per rating.",
     )
-    losses = [numbers.setting(round(one.cross_entropy, 4)) for one in document.baselines.values()]
+    losses = [numbers.setting(round(baseline.cross_entropy, 4)) for baseline in document.baselines.values()]
     columns = (Column("baseline", "words"), *map(Column, ("cross-entropy", "more than the model", "interval")))
     rows = [
         (
@@ -283,15 +283,15 @@ def _raters(raters: list[result.RaterRecord]) -> Part:
     )
     rows = [
         (
-            printable(one.rater, longest=_LONGEST),
-            numbers.count(one.ratings),
-            "two models" if one.side_by_side else "one model",
-            ", ".join(printable(word, longest=_LONGEST) for word in one.categories[:10]),
-            f"{numbers.count(one.distinct)} numbers in {len(one.categories)} bins"
-            if one.rule == "bins"
-            else one.rule,
+            printable(rater.rater, longest=_LONGEST),
+            numbers.count(rater.ratings),
+            "two models" if rater.side_by_side else "one model",
+            ", ".join(printable(word, longest=_LONGEST) for word in rater.categories[:10]),
+            f"{numbers.count(rater.distinct)} numbers in {len(rater.categories)} bins"
+            if rater.rule == "bins"
+            else rater.rule,
         )
-        for one in raters
+        for rater in raters
     ]
     return Part("Raters", [Table.of(columns, rows)], "detail")
 
@@ -371,16 +371,16 @@ def _summary(steps: Sequence[result.StudiedShareRecord], document: result.Factor
         Column("interval", spare=1),
     )
     rows = []
-    for one in steps:
-        name, best = _best(one)
-        fitted = numbers.count(round(one.fitted)) if of == "labels" else numbers.count(one.judges)
+    for step in steps:
+        name, best = _best(step)
+        fitted = numbers.count(round(step.fitted)) if of == "labels" else numbers.count(step.judges)
         rows.append(
             (
                 fitted,
-                numbers.percent(one.share),
-                numbers.estimate(one.cross_entropy),
-                numbers.interval(one.cross_entropy),
-                numbers.number(one.between_splits),
+                numbers.percent(step.share),
+                numbers.estimate(step.cross_entropy),
+                numbers.interval(step.cross_entropy),
+                numbers.number(step.between_splits),
                 name,
                 numbers.estimate(best.difference, sign=True),
                 numbers.interval(best.difference),
@@ -396,21 +396,21 @@ def _summary(steps: Sequence[result.StudiedShareRecord], document: result.Factor
 
 
 def _curves(steps: Sequence[result.StudiedShareRecord], of: str) -> list[Drawing[Curves]]:
-    across = [one.fitted if of == "labels" else float(one.judges) for one in steps]
+    across = [step.fitted if of == "labels" else float(step.judges) for step in steps]
     if len(steps) < 2:
         return []
     curves = [
         Curve(
             view_answers.baseline_name(name),
             across,
-            [one.baselines[name].cross_entropy.estimate for one in steps],
+            [step.baselines[name].cross_entropy.estimate for step in steps],
             role="other",
             points=True,
         )
         for name in steps[0].baselines
         if name != "frequencies"
     ]
-    own = [one.cross_entropy for one in steps]
+    own = [step.cross_entropy for step in steps]
     curves.append(
         Curve(
             _OWN,
@@ -452,23 +452,23 @@ def _every(document: result.FactorStudy) -> Part:
 
 def _rows(document: result.FactorStudy) -> Iterator[tuple[str, ...]]:
     for of, steps in (("labels", document.by_labels), ("judges", document.by_judges)):
-        for one in steps:
+        for step in steps:
             fitted = (
-                numbers.counted(round(one.fitted), "rating")
+                numbers.counted(round(step.fitted), "rating")
                 if of == "labels"
-                else numbers.counted(one.judges, "judge")
+                else numbers.counted(step.judges, "judge")
             )
-            own = one.cross_entropy
+            own = step.cross_entropy
             yield (
                 fitted,
                 _OWN,
                 numbers.estimate(own),
                 numbers.interval(own),
-                numbers.number(one.between_splits),
+                numbers.number(step.between_splits),
                 numbers.NOTHING,
                 numbers.NOTHING,
             )
-            for name, found in one.baselines.items():
+            for name, found in step.baselines.items():
                 yield (
                     fitted,
                     view_answers.baseline_name(name),

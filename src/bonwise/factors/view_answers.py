@@ -134,7 +134,7 @@ def leaderboard_answer(document: result_models.FactorLeaderboard) -> StatedVerdi
     first, *others = document.models
     name, figure = _name(first.model), with_interval(_band(first), sign=True)
     told = f"{figure} above the mean of all models"
-    near = [one for one in others if one.band_high >= first.band_low]
+    near = [other for other in others if other.band_high >= first.band_low]
     if not near:
         of = counted(len(document.models), "model")
         says = f"{name} is the best of {of}: it is {told}, and no other interval reaches its own."
@@ -177,7 +177,9 @@ def explanation_answer(document: result_models.FactorExplanation) -> StatedVerdi
 def clear_coefficients(document: result_models.FactorExplanation) -> list[result_models.GapCoefficient]:
     """Return the coefficients whose simultaneous interval excludes 0."""
     return [
-        one for one in document.coefficients if outcome_of(Ends(one.estimate, one.band_low, one.band_high)) != "open"
+        coefficient
+        for coefficient in document.coefficients
+        if outcome_of(Ends(coefficient.estimate, coefficient.band_low, coefficient.band_high)) != "open"
     ]
 
 
@@ -185,8 +187,8 @@ def strengths_answer(document: result_models.FactorStrengths) -> StatedVerdict:
     """Return which groups of prompts are strengths and weaknesses of a model; without groups, which prompts."""
     rows: Sequence[result_models.GroupAdvantage | result_models.PromptAdvantage] = document.groups or document.prompts
     what = f"{counted(len(rows), 'group')} of prompts" if document.groups else counted(len(rows), "prompt")
-    strong = [one for one in rows if one.verdict == "strength"]
-    weak = [one for one in reversed(rows) if one.verdict == "weakness"]
+    strong = [row for row in rows if row.verdict == "strength"]
+    weak = [row for row in reversed(rows) if row.verdict == "weakness"]
     name = _name(document.model)
     if not strong and not weak:
         most = max(rows, key=lambda one: abs(one.difference))
@@ -212,7 +214,7 @@ def _word(*, strong: bool, weak: bool) -> tuple[str, State]:
 
 
 def _examples(rows: Sequence[result_models.GroupAdvantage | result_models.PromptAdvantage]) -> str:
-    told = [f"{_row_name(one)} {_apart(one)}" for one in rows[:_MOST_NAMES]]
+    told = [f"{_row_name(row)} {_apart(row)}" for row in rows[:_MOST_NAMES]]
     return ", ".join([*told, *(["..."] if len(rows) > _MOST_NAMES else [])])
 
 
@@ -303,8 +305,8 @@ def _again(document: result.FactorFit) -> str:
     ratings = settings.source if settings.source.endswith(_SUFFIXES) else "RATINGS.csv"
     flags = [f"--human {shell_word(settings.human)}"]
     flags += [f"--{name} {setting(value)}" for name, value in _chosen(settings) if value is not None]
-    words = [f"{one.rater}={','.join(one.categories)}" for one in document.raters if one.rule == "words"]
-    flags += [f"--categories {shell_word(one)}" for one in words]
+    words = [f"{rater.rater}={','.join(rater.categories)}" for rater in document.raters if rater.rule == "words"]
+    flags += [f"--categories {shell_word(word)}" for word in words]
     return " ".join([shell_path(ratings), *flags])
 
 

@@ -41,7 +41,7 @@ def _blocks_of_comparison(document: result_models.FactorComparison, first: str, 
         ]
     )
     yield verdict(view_answers.comparison_answer(document), view_answers.next_steps(document))
-    better, worse = (sum(one.verdict == word for one in document.prompts) for word in ("better", "worse"))
+    better, worse = (sum(prompt.verdict == word for prompt in document.prompts) for word in ("better", "worse"))
     total = len(document.prompts)
     yield Said(
         "finding",
@@ -50,7 +50,7 @@ def _blocks_of_comparison(document: result_models.FactorComparison, first: str, 
     )
     if len(document.gaps) > 1:
         yield from forest_figure(
-            [(_category_name(one), one.estimate, one.low, one.high) for one in document.gaps],
+            [(_category_name(gap), gap.estimate, gap.low, gap.high) for gap in document.gaps],
             "factor-gaps",
             "Differences by category",
             f"Mean difference, {first} less {second}.",
@@ -84,9 +84,9 @@ def _category_name(one: result_models.GapRecord) -> str:
 def _gaps(gaps: list[result_models.GapRecord]) -> Table:
     columns = (Column("category", "name"), Column("prompts"), Column("mean difference"), Column("interval"))
     rows = []
-    for one in gaps:
-        ends = Ends(one.estimate, one.low, one.high)
-        rows.append((_category_name(one), count(one.prompts), estimate(ends, sign=True), interval(ends)))
+    for gap in gaps:
+        ends = Ends(gap.estimate, gap.low, gap.high)
+        rows.append((_category_name(gap), count(gap.prompts), estimate(ends, sign=True), interval(ends)))
     return Table.of(columns, rows)
 
 
@@ -135,7 +135,10 @@ def _blocks_of_explanation(document: result_models.FactorExplanation, first: str
         Column("simultaneous"),
     )
     yield from forest_figure(
-        [(_column_name(one), one.estimate, one.band_low, one.band_high) for one in document.coefficients],
+        [
+            (_column_name(coefficient), coefficient.estimate, coefficient.band_low, coefficient.band_high)
+            for coefficient in document.coefficients
+        ],
         "factor-explanation",
         "What adds to the gap",
         f"What each property of a prompt adds to the gap, {first} less {second}, with simultaneous intervals.",
@@ -203,16 +206,16 @@ def _blocks_of_leaderboard(document: result_models.FactorLeaderboard) -> Iterato
     )
     rows = [
         (
-            printable(one.model, longest=_LONGEST),
-            estimate(Ends(one.estimate, one.band_low, one.band_high), sign=True),
-            interval(Ends(one.estimate, one.low, one.high)),
-            interval(Ends(one.estimate, one.band_low, one.band_high)),
-            count(one.human_ratings),
+            printable(model.model, longest=_LONGEST),
+            estimate(Ends(model.estimate, model.band_low, model.band_high), sign=True),
+            interval(Ends(model.estimate, model.low, model.high)),
+            interval(Ends(model.estimate, model.band_low, model.band_high)),
+            count(model.human_ratings),
         )
-        for one in document.models
+        for model in document.models
     ]
     yield from forest_figure(
-        [(one.model, one.estimate, one.band_low, one.band_high) for one in document.models],
+        [(model.model, model.estimate, model.band_low, model.band_high) for model in document.models],
         "factor-leaderboard",
         "Models",
         "Capability less the mean of all models, with simultaneous intervals.",
@@ -262,12 +265,12 @@ def _blocks_of_prediction(document: result_models.FactorPrediction) -> Iterator[
     )
     columns = (Column("model", "name"), Column(words, sorted=True), Column("interval"), Column("human ratings"))
     rows = []
-    for one in document.models:
-        ends = Ends(one.estimate, one.low, one.high)
-        name = printable(one.model, longest=_LONGEST)
-        rows.append((name, estimate(ends), interval(ends), count(one.human_ratings)))
+    for model in document.models:
+        ends = Ends(model.estimate, model.low, model.high)
+        name = printable(model.model, longest=_LONGEST)
+        rows.append((name, estimate(ends), interval(ends), count(model.human_ratings)))
     yield from forest_figure(
-        [(one.model, one.estimate, one.low, one.high) for one in document.models],
+        [(model.model, model.estimate, model.low, model.high) for model in document.models],
         "factor-averages",
         "Predicted averages",
         f"Predicted {words} of each model.",
@@ -316,7 +319,7 @@ def _blocks_of_strengths(document: result_models.FactorStrengths) -> Iterator[Bl
     if document.groups:
         yield Said("finding", _verdicts(document.groups, "group"))
         yield from forest_figure(
-            [(_group_name(one), one.difference, one.band_low, one.band_high) for one in document.groups],
+            [(_group_name(group), group.difference, group.band_low, group.band_high) for group in document.groups],
             "factor-strengths",
             "Strengths and weaknesses",
             "Advantage in each group less the model's mean advantage, with simultaneous intervals.",
@@ -326,7 +329,7 @@ def _blocks_of_strengths(document: result_models.FactorStrengths) -> Iterator[Bl
     yield Said("finding", _verdicts(document.prompts, "prompt"))
     top = document.prompts[:_ENDS]
     yield _table_of_prompts(top, "Prompts with the largest advantage", glance=_ENDS_AT_A_GLANCE)
-    bottom = [one for one in reversed(document.prompts[-_ENDS:]) if one not in top]
+    bottom = [prompt for prompt in reversed(document.prompts[-_ENDS:]) if prompt not in top]
     if bottom:
         yield _table_of_prompts(bottom, "Prompts with the smallest advantage", glance=_ENDS_AT_A_GLANCE)
     yield Said(
@@ -342,7 +345,7 @@ def _blocks_of_strengths(document: result_models.FactorStrengths) -> Iterator[Bl
 
 
 def _verdicts(rows: Sequence[result_models.GroupAdvantage | result_models.PromptAdvantage], what: str) -> str:
-    strong, weak = (sum(one.verdict == word for one in rows) for word in ("strength", "weakness"))
+    strong, weak = (sum(row.verdict == word for row in rows) for word in ("strength", "weakness"))
     rest = len(rows) - strong - weak
     return f"Of {counted(len(rows), what)}: {count(strong)} strong, {count(weak)} weak, {count(rest)} open."
 
@@ -363,10 +366,13 @@ def _groups(groups: Sequence[result_models.GroupAdvantage]) -> Table:
         Column("verdict", "words"),
     )
     rows = []
-    for one in groups:
-        level, apart = Ends(one.estimate, one.low, one.high), Ends(one.difference, one.band_low, one.band_high)
+    for group in groups:
+        level, apart = (
+            Ends(group.estimate, group.low, group.high),
+            Ends(group.difference, group.band_low, group.band_high),
+        )
         figures = (estimate(level, sign=True), interval(level), estimate(apart, sign=True), interval(apart))
-        rows.append((_group_name(one), count(one.prompts), *figures, one.verdict))
+        rows.append((_group_name(group), count(group.prompts), *figures, group.verdict))
     return Table.of(columns, rows, "Advantage by group of prompts")
 
 
@@ -380,9 +386,12 @@ def _table_of_prompts(prompts: Sequence[result_models.PromptAdvantage], title: s
         Column("verdict", "words"),
     )
     rows = []
-    for one in prompts:
-        level, apart = Ends(one.estimate, one.low, one.high), Ends(one.difference, one.band_low, one.band_high)
+    for prompt in prompts:
+        level, apart = (
+            Ends(prompt.estimate, prompt.low, prompt.high),
+            Ends(prompt.difference, prompt.band_low, prompt.band_high),
+        )
         figures = (estimate(level, sign=True), estimate(apart, sign=True), interval(apart))
-        names = (printable(one.prompt_id, longest=_LONGEST), printable(one.category, longest=_LONGEST))
-        rows.append((*names, *figures, one.verdict))
+        names = (printable(prompt.prompt_id, longest=_LONGEST), printable(prompt.category, longest=_LONGEST))
+        rows.append((*names, *figures, prompt.verdict))
     return Table(columns, Table.of(columns, rows).rows, title, at_a_glance=glance)

@@ -175,7 +175,7 @@ def best_of_epochs() -> ScoreReducer:
     """
 
     def reduce(scores: list[Score]) -> Score:
-        found = {at: value for at, one in enumerate(scores) if (value := _judge_score(one)) is not None}
+        found = {at: value for at, score in enumerate(scores) if (value := _judge_score(score)) is not None}
         best = [at for at, value in found.items() if value == max(found.values())]
         counts = {"epochs": len(scores), "judged": len(found), "best": best}
         if not best:

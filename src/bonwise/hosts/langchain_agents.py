@@ -61,7 +61,7 @@ class BestOfNMiddleware(AgentMiddleware):
 def _drawn(response: Any) -> DrawnAnswer[Any]:
     messages = [response] if isinstance(response, AIMessage) else response.result
     # With structured output a tool's message follows the model's.
-    return DrawnAnswer(response, next(one for one in messages if isinstance(one, AIMessage)))
+    return DrawnAnswer(response, next(message for message in messages if isinstance(message, AIMessage)))
 
 
 def _prompt(request: Any) -> list[Any]:

@@ -188,7 +188,10 @@ class AskingSettings(ABC):
 
     def ask_alone(self, prompt: str, candidates: Sequence[str], read: Callable[[Choice], Any]) -> list[Ask]:
         """Return one question for each candidate that has words."""
-        return [self.ask(prompt, [candidates[one]], read) for one in protocol.candidates_with_words(candidates)]
+        return [
+            self.ask(prompt, [candidates[candidates_with_word]], read)
+            for candidates_with_word in protocol.candidates_with_words(candidates)
+        ]
 
     def _drawn(self) -> str:
         """Return what of the version a seed decides."""
@@ -231,9 +234,11 @@ def concluded_alone(
 ) -> protocol.Conclusion:
     """Return the score of each candidate asked about alone; `score` takes a reading and the words."""
     verdicts: list[Verdict] = [protocol.EMPTY] * len(candidates)
-    for one, found in zip(protocol.candidates_with_words(candidates), answers, strict=True):
+    for candidates_with_word, found in zip(protocol.candidates_with_words(candidates), answers, strict=True):
         said = reading(found)
-        verdicts[one] = said if isinstance(said, Unscored) else score(said, kept(found.answers[0].raw))
+        verdicts[candidates_with_word] = (
+            said if isinstance(said, Unscored) else score(said, kept(found.answers[0].raw))
+        )
     return protocol.Conclusion(tuple(verdicts))
 
 
@@ -258,7 +263,7 @@ def owed_among(parts: Iterable[object]) -> Unscored | None:
     >>> owed_among([0.5, Unscored("empty reply")]) is None
     True
     """
-    owed = Counter(one for one in parts if isinstance(one, Unscored) and one.owed)
+    owed = Counter(part for part in parts if isinstance(part, Unscored) and part.owed)
     return owed.most_common(1)[0][0] if owed else None
 
 

@@ -155,8 +155,8 @@ async def _asked(
     asks = [redrawn(ask, draw, temperature) for ask in asked(judge, prompt, texts)]
     answers = await _answered(engine, asks)
     conclusion = concluded(judge, prompt, texts, answers)
-    bill = reduce(add, (one.bill for one in answers)) if answers else Bill()
-    effective = _distinct(one.effective for one in answers)
+    bill = reduce(add, (answer.bill for answer in answers)) if answers else Bill()
+    effective = _distinct(answer.effective for answer in answers)
     return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
 
 
@@ -178,10 +178,11 @@ def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Se
     if not isinstance(found, Conclusion):
         raise JudgeError(f"judge {judge.name!r} concluded {type(found).__name__}", hint="return a Conclusion")
     preferences = tuple(found.preferences)
-    for one in preferences:
-        if not isinstance(one, Preference) or one.b >= len(texts):
+    for preference in preferences:
+        if not isinstance(preference, Preference) or preference.b >= len(texts):
+            shown = printable(repr(preference), longest=80)
             raise JudgeError(
-                f"judge {judge.name!r} prefers among {len(texts)} candidates by {printable(repr(one), longest=80)}",
+                f"judge {judge.name!r} prefers among {len(texts)} candidates by {shown}",
                 hint="return Preference objects that name positions of candidates",
             )
     return Conclusion(checked(judge, found.verdicts, texts), preferences)

@@ -324,8 +324,8 @@ def from_callers_thread(
 
     async def pump(*arguments: Any) -> None:
         async with aclosing(begin(_CallersReader(inbox), *arguments)) as results:
-            async for one in results:
-                inbox.put(_Finished(one))
+            async for result in results:
+                inbox.put(_Finished(result))
 
     future, iterator = submit(pump), iter(items)
     future.add_done_callback(lambda _: inbox.put(None))

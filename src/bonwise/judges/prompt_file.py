@@ -181,9 +181,9 @@ class PromptFile:
             hint = f"give a list of {wanted}"
             raise UsageError(f"mode {self.mode} judges {wanted} at a time, not {found}", hint=hint)
         texts: tuple[object, ...] = (prompt, *candidates)
-        for one in texts:
-            if not isinstance(one, str):
-                raise UsageError(f"{quoted(one)} is not text", hint="give prompt and candidates as texts")
+        for text in texts:
+            if not isinstance(text, str):
+                raise UsageError(f"{quoted(text)} is not text", hint="give prompt and candidates as texts")
         return dict(zip(MODES[self.mode].variables, (prompt, *candidates), strict=True))
 
 

@@ -294,7 +294,7 @@ def _are_values(values: object, kind: str) -> bool:
     if not isinstance(values, list) or not values:
         return False
     # To Python True is a whole number, to JSON it is none.
-    return all(isinstance(one, _TYPES[kind]) and isinstance(one, bool) == (kind == "boolean") for one in values)
+    return all(isinstance(value, _TYPES[kind]) and isinstance(value, bool) == (kind == "boolean") for value in values)
 
 
 def _misfits(name: str, fragment: Mapping[str, Any], wanted: Field, line: int, source: str) -> Iterator[RowError]:
@@ -303,6 +303,6 @@ def _misfits(name: str, fragment: Mapping[str, Any], wanted: Field, line: int, s
         hint = f'write type = "{wanted.types[0]}"'
         yield problem(source, line, f"the type of {quoted(name)} is {quoted(fragment['type'])}", hint)
     values = fragment.get("enum")
-    if wanted.values and {repr(one) for one in values or ()} != {repr(one) for one in wanted.values}:
+    if wanted.values and {repr(one) for one in values or ()} != {repr(value) for value in wanted.values}:
         hint = f"write enum = {list(wanted.values)}".replace("'", '"')
         yield problem(source, line, f"the enum of {quoted(name)} does not list its values", hint)

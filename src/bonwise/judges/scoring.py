@@ -64,7 +64,10 @@ def judge_pools_now(pools: Iterable[Pool], judges: Sequence[protocol.Judge]) -> 
     return [
         JudgedPool(
             pool,
-            tuple(judging.judge_now(judge, pool.prompt, [one.text for one in pool.candidates]) for judge in judges),
+            tuple(
+                judging.judge_now(judge, pool.prompt, [candidate.text for candidate in pool.candidates])
+                for judge in judges
+            ),
         )
         for pool in pools
     ]
@@ -157,8 +160,8 @@ def _cells(verdict: Verdict, *, interval: bool, draws: int) -> tuple[Cell, ...]:
 
 def _pair_cells(pair: Preference) -> tuple[Cell, ...]:
     orders = (pair.shown_first, pair.shown_second)
-    reasons = "; ".join(printable(one.reason) for one in orders if isinstance(one, Unscored))
-    earned = (_blank(one if isinstance(one, float) else None) for one in orders)
+    reasons = "; ".join(printable(order.reason) for order in orders if isinstance(order, Unscored))
+    earned = (_blank(order if isinstance(order, float) else None) for order in orders)
     return (*earned, _blank(pair.value), _blank(pair.order_effect), reasons, *map(_blank, pair.confidence))
 
 

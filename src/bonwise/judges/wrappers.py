@@ -99,7 +99,7 @@ class Quantized:
         return calling.calls_of(self.of, candidates)
 
     def _rounded(self, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-        return tuple(self._of(one) if isinstance(one, Score) else one for one in verdicts)
+        return tuple(self._of(verdict) if isinstance(verdict, Score) else verdict for verdict in verdicts)
 
     def _of(self, score: Score) -> Verdict:
         if not 0 <= score.value <= 1:
@@ -230,7 +230,7 @@ class Resampled:
         """Let the inner judge conclude from each draw, and put these conclusions together."""
         inner = calling.as_asking(self.of)
         found = [
-            inner.conclude(prompt, candidates, [_draw(one, number) for one in answers])
+            inner.conclude(prompt, candidates, [_draw(answer, number) for answer in answers])
             for number in range(self.draws)
         ]
         verdicts = self._together(candidates, [one.verdicts for one in found])

@@ -59,7 +59,7 @@ def sheet_of_pools(
     left_out = set(checks.names_of("exclude", exclude))
     kept, single = [], 0
     for pool in read_pools(pools):
-        candidates = [one for one in pool.candidates if one.id not in left_out]
+        candidates = [candidate for candidate in pool.candidates if candidate.id not in left_out]
         if len(candidates) < 2:
             single += 1
         else:

@@ -433,7 +433,7 @@ _APART = 2
 def comparison_sentences(designs: Mapping[result.DesignName, result.ComparedDesign]) -> tuple[str, ...]:
     """Return which design varies least at each share, where that is beyond doubt, and what scores add."""
     said = [_best(designs, at) for at in range(len(designs["uniform"].shares))]
-    said += [_with_scores(one) for one in designs["uniform"].shares]
+    said += [_with_scores(share) for share in designs["uniform"].shares]
     said.append(
         "The figures describe these prompts; the designs that look at labels are marked, and nobody can draw by them."
     )

@@ -156,15 +156,15 @@ class DesignComparison(Document):
         if "uniform" not in self.designs:
             raise ValueError("designs hold no uniform, which the others are compared with")
         for name, design in self.designs.items():
-            if [one.share for one in design.shares] != self.settings.shares:
+            if [share.share for share in design.shares] != self.settings.shares:
                 raise ValueError(f"{name} holds other shares than the settings")
         return self
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per design and share."""
         for name, design in self.designs.items():
-            for one in design.shares:
-                yield {"design": name, "feasible": design.feasible, **one.to_dict()}
+            for share in design.shares:
+                yield {"design": name, "feasible": design.feasible, **share.to_dict()}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per design and share: variances over that of as many labels drawn at random.

@@ -52,7 +52,7 @@ def _comparison_blocks(document: result.DesignComparison) -> Iterator[Block]:
     yield Said("note", "Variance of recovery over that of as many labels alone drawn at random")
     yield Said("note", "Labels alone, to first order:")
     yield _shares(document, lambda one: number(one.labels_only))
-    models = sorted({one.model for one in document.designs[_UNIFORM].shares if one.with_scores is not None})
+    models = sorted({share.model for share in document.designs[_UNIFORM].shares if share.with_scores is not None})
     if models:
         yield Said("note", f"With the scores as covariates, as an audit uses them ({', '.join(models)}):")
         yield _shares(document, lambda one: number(one.with_scores))
@@ -103,8 +103,8 @@ def _with_se(one: result.ComparedShare) -> str:
 
 def _meanings(document: result.DesignComparison) -> Table:
     rows = [
-        (_name(name, one), one.meaning + ("" if one.feasible else "; needs labels that are not there yet"))
-        for name, one in document.designs.items()
+        (_name(name, design), design.meaning + ("" if design.feasible else "; needs labels that are not there yet"))
+        for name, design in document.designs.items()
     ]
     return Table.of((Column("design", "name"), Column("labels go to", "words")), rows)
 

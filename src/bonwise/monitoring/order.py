@@ -206,10 +206,14 @@ def _prompts(
     done = panel.keep(labelled)
     t = Sums(*done.sums())
     order = np.argsort(_completed(table, done), kind="stable")
-    easy = tuple(one for one in easy_candidates(done, done.labels) if one.name not in request.keep_easy)
+    easy = tuple(
+        candidate for candidate in easy_candidates(done, done.labels) if candidate.name not in request.keep_easy
+    )
     kept = set(request.keep_easy)
     groups = [
-        one for one in outstanding_groups(done) if not (kept.issuperset(one.names) or (easy and one.end == "lowest"))
+        group
+        for group in outstanding_groups(done)
+        if not (kept.issuperset(group.names) or (easy and group.end == "lowest"))
     ]
     prompts = LabelledPrompts(
         done.prompt_ids[order],

@@ -145,10 +145,10 @@ def _course(document: Monitor) -> list[Drawing[Curves]]:
         return []
     line = Curve(
         what,
-        [one.n for one in looks],
-        [one.estimate for one in looks],
-        [one.low for one in looks],
-        [one.high for one in looks],
+        [look.n for look in looks],
+        [look.estimate for look in looks],
+        [look.low for look in looks],
+        [look.high for look in looks],
         points=True,
     )
     last = numbers.with_any_interval(looks[-1], "share")

@@ -272,7 +272,7 @@ def _described(
     shown: Callable[[float], float] = float,
 ) -> result.PilotOfScores:
     figures = (found.estimate, *found.at(confidence))
-    estimate, low, high = (shown(one) if np.isfinite(one) else None for one in figures)
+    estimate, low, high = (shown(figure) if np.isfinite(figure) else None for figure in figures)
     return result.PilotOfScores(
         source=source, judges=list(judges), prompts=prompts, of=of, estimate=estimate, low=low, high=high
     )

@@ -314,7 +314,7 @@ def power_table(
     counts: Sequence[StudySize | None] = ()
     if sizing.n is not None and needed is not None:
         counts = [layout.counts(part * sizing.n) for part in _MULTIPLES]
-    rows = {one.labels: one for one in counts if one is not None}
+    rows = {count.labels: count for count in counts if count is not None}
     if request.labels is not None or request.prompts is not None:
         units = layout.units(labels=request.labels, prompts=request.prompts)
         if (there := layout.counts(units)) is not None and units > 0:

@@ -86,15 +86,13 @@ def verdict_of_judges(answers: Mapping[str, StatedVerdict], then: Sequence[Said]
     if len(answers) == 1:
         yield verdict(next(iter(answers.values())), then)
         return
-    words = Counter(one.word for one in answers.values())
+    words = Counter(answer.word for answer in answers.values())
     word, many = words.most_common(1)[0]
-    states = {one.state for one in answers.values()}
-    told = "; ".join(
-        f"{counted(times, 'judge')}: {each} ({_names([name for name, one in answers.items() if one.word == each])})"
-        for each, times in words.items()
-    )
+    states = {answer.state for answer in answers.values()}
+    judges = {each: [name for name, answer in answers.items() if answer.word == each] for each in words}
+    counts = "; ".join(f"{counted(times, 'judge')}: {each} ({_names(judges[each])})" for each, times in words.items())
     title = word if len(words) == 1 else f"{many} of {len(answers)}: {word}"
-    yield verdict(StatedVerdict(title, states.pop() if len(states) == 1 else "open", f"{told}."), then)
+    yield verdict(StatedVerdict(title, states.pop() if len(states) == 1 else "open", f"{counts}."), then)
 
 
 def _names(names: Sequence[str]) -> str:

@@ -89,8 +89,8 @@ class Bar:
     def start(self) -> float:
         """Where the line begins: the far end of a hopeless interval is beyond it, no estimate is."""
         first, width = self._usual
-        ends = [min(first, one.estimate) for one in self.rows]
-        reach = (max(one.low, end - width) for one, end in zip(self.rows, ends, strict=True) if one.low is not None)
+        ends = [min(first, row.estimate) for row in self.rows]
+        reach = (max(row.low, end - width) for row, end in zip(self.rows, ends, strict=True) if row.low is not None)
         return min([first, *ends, *reach])
 
     @property
@@ -98,8 +98,8 @@ class Bar:
         """Where the line ends."""
         first, width = self._usual
         last = first + width
-        ends = [max(last, one.estimate) for one in self.rows]
-        reach = (min(one.high, end + width) for one, end in zip(self.rows, ends, strict=True) if one.high is not None)
+        ends = [max(last, row.estimate) for row in self.rows]
+        reach = (min(row.high, end + width) for row, end in zip(self.rows, ends, strict=True) if row.high is not None)
         return max([last, *ends, *reach])
 
     def place(self, value: float) -> float:
@@ -387,7 +387,9 @@ def decisive_first(part: Part, *, above_all: bool = False) -> Part:
     >>> first.title, [said.text for said in first.blocks]
     ('useful', ['what', 'why'])
     """
-    inside = [decisive_first(one, above_all=above_all) if isinstance(one, Part) else one for one in part.blocks]
+    inside = [
+        decisive_first(block, above_all=above_all) if isinstance(block, Part) else block for block in part.blocks
+    ]
     if part.role == "verdict":
         return replace(part, blocks=sorted(inside, key=_rank_in_a_verdict))
     if above_all:

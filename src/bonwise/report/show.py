@@ -93,7 +93,7 @@ _NUMBERED = re.compile(r"^([a-z]+)-(\d+)(?=-|$)")
 
 def by_name(drawings: Sequence[Drawing[FigureData]]) -> Mapping[str, Drawing[FigureData]]:
     """Return drawings by their names: their keys, without the number of the judge where there is only one."""
-    keys = [_OF_AN_AUDIT.sub("", one.key) for one in drawings]
+    keys = [_OF_AN_AUDIT.sub("", drawing.key) for drawing in drawings]
     numbers: dict[str, set[str]] = {}
     for key in keys:
         if found := _NUMBERED.match(key):

@@ -83,7 +83,7 @@ class FittedTable:
         others = [header for header in self.headers[self.left :] if header not in self.spare]
         for header in (*self.spare, *reversed(others)):
             width = _width(console, options, self._table(shown)) - self._foldable(
-                [one for one in self.words if one in shown]
+                [word for word in self.words if word in shown]
             )
             if header not in self.spare:
                 # What cannot be spared stays beside long names, which run over several lines.
@@ -176,12 +176,12 @@ def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = (
 
 def _renderables(described: Part, then: Sequence[Said]) -> Iterator[RenderableType]:
     blocks = decisive_first(described, above_all=True).blocks
-    verdicts = [one for one in blocks if _is_verdict(one)]
+    verdicts = [block for block in blocks if _is_verdict(block)]
     if verdicts:
         yield from _blocks(verdicts)
         yield Text("")
     yield Text(_line(described.title), style="bold")
-    yield from _blocks([one for one in blocks if not _is_verdict(one)])
+    yield from _blocks([block for block in blocks if not _is_verdict(block)])
     if then:
         yield from _blocks(then)
         return

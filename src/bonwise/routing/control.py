@@ -161,7 +161,7 @@ class FirstPass:
     @property
     def scores(self) -> list[float | None]:
         """The values, None where unscored."""
-        return [one.value if isinstance(one, Score) else None for one in self.verdicts]
+        return [verdict.value if isinstance(verdict, Score) else None for verdict in self.verdicts]
 
 
 @dataclass(frozen=True, slots=True)

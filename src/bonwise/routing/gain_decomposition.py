@@ -162,7 +162,7 @@ def _has_wrong_step(
     if len(groups) < 2:
         return False
     wide = 1 - (1 - confidence) / (len(groups) - 1)
-    means = [mean_in(w * figure, w, one, confidence=wide) for one in groups]
+    means = [mean_in(w * figure, w, group, confidence=wide) for group in groups]
     return any(_falls(low, high) if up else _falls(high, low) for low, high in pairwise(means))
 
 

@@ -106,7 +106,7 @@ def judged_prompts(
     said = cell_scores.cell_repeats(table, panel, one_draw=one_draw)
     draws = None if first_pass_only else said.draws
     features = pool_features(said.first, panel.sizes, said.width, draws)
-    others = [one for one in table.judges if one != panel.judge]
+    others = [judge for judge in table.judges if judge != panel.judge]
     if others and not first_pass_only:
         features["disagreement"] = disagreement(
             said.first, panel.sizes, [cell_scores.scores_of(table, panel, other) for other in others]

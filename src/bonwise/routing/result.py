@@ -302,7 +302,7 @@ class JudgeRoute(Record):
     def _holds_all_signals_against_the_same_shares(self) -> Self:
         shares = [one.share for one in self.perfect]
         for name, signal in self.signals.items():
-            if signal.shares and [one.share for one in signal.shares] != shares:
+            if signal.shares and [share.share for share in signal.shares] != shares:
                 raise ValueError(f"signals.{name} has other shares than perfect")
         taken = self.recommendation
         if taken.signal not in self.signals or not self.signals[taken.signal].shares:
@@ -314,7 +314,7 @@ class JudgeRoute(Record):
     @property
     def studied(self) -> dict[SignalName, SignalRecord]:
         """The signals that have figures."""
-        return {name: one for name, one in self.signals.items() if one.shares}
+        return {name: signal for name, signal in self.signals.items() if signal.shares}
 
     def perfect_at(self, share: float) -> RoutedShareRecord:
         """Return the figures of the perfect order at one of the shares."""

@@ -88,7 +88,7 @@ def sound(lowest: float) -> Callable[[EstimateRecord], EstimateRecord]:
         ends = [one for one in (found.low, found.estimate, found.high) if one is not None]
         if any(before > after + _ROUNDING for before, after in pairwise(ends)):
             raise ValueError("has low, estimate and high that do not follow one another")
-        if any(not lowest - _ROUNDING <= one <= 1 + _ROUNDING for one in ends):
+        if any(not lowest - _ROUNDING <= end <= 1 + _ROUNDING for end in ends):
             raise ValueError(f"has figures that are not {in_range(lowest, 1.0)}")
         if found.estimate is not None and not found.n:
             raise ValueError("has an estimate from n = 0 prompts")

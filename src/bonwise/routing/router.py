@@ -62,7 +62,7 @@ class RouterReport:
         """What is wrong where no pool at all had the signal, in one line; None otherwise."""
         if not self.seen or self.without_signal < self.seen:
             return None
-        why = next((one.partition("no signal: ")[2] for one in self.reasons if "no signal: " in one), "")
+        why = next((reason.partition("no signal: ")[2] for reason in self.reasons if "no signal: " in reason), "")
         because = f" ({why})" if why else ""
         sent = f"{self.sent:,} of {counted(self.seen, 'pool')} went to the stronger judge"
         chosen = ", at random" if self.on_missing == "random" else ""
@@ -281,7 +281,7 @@ class Router:
         """
         value, why = live_signal(first_pass, self.needs, self._signal.value, self._first)
         # Where fewer than two candidates have a score no first pick is worth keeping: the stronger judge is asked.
-        missing = value is None and sum(isinstance(one, Score) for one in first_pass.verdicts) > 1
+        missing = value is None and sum(isinstance(verdict, Score) for verdict in first_pass.verdicts) > 1
         kept = missing and self.on_missing == "keep"
         with self._lock:
             decision = _KEPT if kept else self._control.decide(value, key, at_random=missing)
@@ -329,7 +329,7 @@ def contenders(verdicts: Sequence[Verdict]) -> tuple[int, ...]:
     >>> contenders([Score(0.2), Score(0.8), Score(0.5), Score(0.5)])
     (1, 2, 3)
     """
-    scored = {at: one for at, one in enumerate(verdicts) if isinstance(one, Score)}
+    scored = {at: verdict for at, verdict in enumerate(verdicts) if isinstance(verdict, Score)}
     if len(scored) < 2:
         return ()
     values = {at: _rounded(one.value) for at, one in scored.items()}

@@ -248,7 +248,7 @@ def live_signal(
     >>> live_signal(FirstPass([Score(0.5), Score(0.9)]), ["width"], lambda features: features["width"])
     (None, 'no score came with an interval')
     """
-    scored = sum(isinstance(one, Score) for one in first_pass.verdicts)
+    scored = sum(isinstance(verdict, Score) for verdict in first_pass.verdicts)
     if scored < 2:
         return None, "only one candidate was scored" if scored else "nothing was scored"
     with np.errstate(over="ignore", invalid="ignore"):  # scores near the largest double: no signal, said below
@@ -261,24 +261,24 @@ def live_signal(
 
 
 def _values(verdicts: Sequence[Verdict]) -> Floats:
-    return np.array([one.value if isinstance(one, Score) else math.nan for one in verdicts], dtype=float)
+    return np.array([verdict.value if isinstance(verdict, Score) else math.nan for verdict in verdicts], dtype=float)
 
 
 def _first_draws(verdicts: Sequence[Verdict]) -> Floats:
     """Return the first draws; the score of a candidate that was drawn once is its first draw."""
-    firsts = [one.draws[0] if isinstance(one, Score) and one.draws else None for one in verdicts]
-    drawn = np.array([math.nan if one is None else one for one in firsts], dtype=float)
-    once = [not (isinstance(one, Score) and one.draws) for one in verdicts]
+    firsts = [verdict.draws[0] if isinstance(verdict, Score) and verdict.draws else None for verdict in verdicts]
+    drawn = np.array([math.nan if first is None else first for first in firsts], dtype=float)
+    once = [not (isinstance(verdict, Score) and verdict.draws) for verdict in verdicts]
     return np.where(once, _values(verdicts), drawn)
 
 
 def _widths(verdicts: Sequence[Verdict]) -> Floats:
-    widths = [one.width if isinstance(one, Score) else None for one in verdicts]
+    widths = [verdict.width if isinstance(verdict, Score) else None for verdict in verdicts]
     return np.array([math.nan if width is None else width for width in widths], dtype=float)
 
 
 def _draws(verdicts: Sequence[Verdict]) -> Floats:
-    drawn = [one.draws if isinstance(one, Score) else () for one in verdicts]
+    drawn = [verdict.draws if isinstance(verdict, Score) else () for verdict in verdicts]
     found = np.full((len(drawn), max(map(len, drawn), default=0)), math.nan)
     for row, values in zip(found, drawn, strict=True):
         row[: len(values)] = [math.nan if value is None else value for value in values]

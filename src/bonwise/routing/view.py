@@ -104,10 +104,12 @@ def _value(name: result_router.SignalName, judge: result.JudgeRoute, share: floa
 
 
 def _captured_by(name: result_router.SignalName, signal: result.SignalRecord, *, foremost: bool) -> Curve:
-    across, captured = [one.share for one in signal.shares], [one.captured for one in signal.shares]
+    across, captured = [share.share for share in signal.shares], [share.captured for share in signal.shares]
     if not foremost:
         return Curve(name, across, captured, role="other", points=True)
-    return Curve(name, across, captured, [one.low for one in signal.shares], [one.high for one in signal.shares])
+    return Curve(
+        name, across, captured, [share.low for share in signal.shares], [share.high for share in signal.shares]
+    )
 
 
 def _captured_on_curve(found: result.RoutedShareRecord) -> str:
@@ -280,7 +282,7 @@ def describe(document: result.RouteStudy) -> Part:
 
 def _verdict(document: result.RouteStudy) -> Iterator[Part]:
     answers = {name: _answer(judge.recommendation) for name, judge in document.judges.items()}
-    helps = any(one.state == "good" for one in answers.values())
+    helps = any(answer.state == "good" for answer in answers.values())
     yield from verdict_of_judges(answers, _LIVE if helps else _NOT_YET)
 
 

@@ -204,7 +204,7 @@ class PoolRun:
             await turn()
         before = None if router is None or contest.over else contest.standing()
         if router is not None and before is not None and not contest.over:
-            first = tuple(contest.first.get(at, one) for at, one in enumerate(before.verdicts))
+            first = tuple(contest.first.get(at, verdict) for at, verdict in enumerate(before.verdicts))
             route = contest_run.consulted(router, FirstPass(first, contest.others, before.p_best), salt)
             if route.strong:
                 return await self._by_the_strong(router, route, before)
@@ -229,7 +229,7 @@ class PoolRun:
         await contest.finish()
         first = self._first_pick(before)
         after = contest.standing()
-        decided = not contest.over and any(isinstance(one, verdicts.Score) for one in after.verdicts)
+        decided = not contest.over and any(isinstance(verdict, verdicts.Score) for verdict in after.verdicts)
         if decided:
             routed = selection.Routed(router.strong.name, route.signal, route.reason, first)
             return self._evidence(_spread(after, some, len(self._distinct.texts)), routed, contest, some)
@@ -268,7 +268,7 @@ class PoolRun:
         )
 
     def _first_pick(self, standing: protocol.Standing) -> str | None:
-        values = [one.value if isinstance(one, verdicts.Score) else None for one in standing.verdicts]
+        values = [verdict.value if isinstance(verdict, verdicts.Score) else None for verdict in standing.verdicts]
         best = entrants.ranked(values, self._distinct.entrants.order, standing.second).order[:1]
         return self._distinct.ids(best[0])[0] if best else None
 

@@ -80,7 +80,7 @@ class CheckedContest:
                 raise _broken(self._strategy, f"next() returned {type(found).__name__}", "return Draw and Match")
             # One that yields questions for ever is cut off as well.
             questions = list(islice(found, most + 1))
-        asked = {self._key(one): one for one in questions}
+        asked = {self._key(question): question for question in questions}
         self._count += len(asked)
         if self._count > most:
             raise _broken(
@@ -140,7 +140,9 @@ class CheckedContest:
 
     def _checked(self, standing: Standing) -> Standing:
         verdicts = tuple(standing.verdicts)
-        if len(verdicts) != self._entrants.count or not all(isinstance(one, Score | Unscored) for one in verdicts):
+        if len(verdicts) != self._entrants.count or not all(
+            isinstance(verdict, Score | Unscored) for verdict in verdicts
+        ):
             raise _broken(
                 self._strategy,
                 f"standing() has no verdict for each of {self._entrants.count} candidates",
@@ -261,16 +263,21 @@ def calls_for(
     together: dict[tuple[int, float | None], list[Draw]] = {}
     alone = _judges_alone(judge)
     found: list[tuple[Call, tuple[Question, ...]]] = []
-    for one in questions:
-        if isinstance(one, Match):
-            found.append((Call(one.judge or judge, prompt, (texts[one.a], texts[one.b])), (one,)))
+    for question in questions:
+        if isinstance(question, Match):
+            found.append((Call(question.judge or judge, prompt, (texts[question.a], texts[question.b])), (question,)))
         elif alone:
-            found.append((Call(judge, prompt, (texts[one.candidate],), one.number, one.temperature), (one,)))
+            found.append(
+                (
+                    Call(judge, prompt, (texts[question.candidate],), question.number, question.temperature),
+                    (question,),
+                )
+            )
         else:
-            together.setdefault((one.number, one.temperature), []).append(one)
+            together.setdefault((question.number, question.temperature), []).append(question)
     for (number, temperature), draws in together.items():
         redrawn_alone = number and not (is_asking(judge) or is_listwise(judge))
-        shown = tuple(texts[one.candidate] for one in draws) if redrawn_alone else everything
+        shown = tuple(texts[draw.candidate] for draw in draws) if redrawn_alone else everything
         found.append((Call(judge, prompt, shown, number, temperature), tuple(draws)))
     return found
 
@@ -310,18 +317,18 @@ def with_stated_chances(standing: Standing, heard: Mapping[int, Verdict]) -> Sta
     if standing.p_best or standing.expected_regret is not None:
         return standing
     verdicts = [heard.get(at) for at in range(len(standing.verdicts))]
-    scored = [one for one in verdicts if isinstance(one, Score)]
-    if not scored or any(one is None or (isinstance(one, Unscored) and one.owed) for one in verdicts):
+    scored = [verdict for verdict in verdicts if isinstance(verdict, Score)]
+    if not scored or any(verdict is None or (isinstance(verdict, Unscored) and verdict.owed) for verdict in verdicts):
         return standing
     if any(one.p_best is None for one in scored):
         return standing
     top = max(rounded(one.value) for one in scored)
     # Chance decides among those that share the top score.
     regrets = [one.expected_regret for one in scored if rounded(one.value) == top]
-    stated = [one for one in regrets if one is not None]
+    stated = [regret for regret in regrets if regret is not None]
     return replace(
         standing,
-        p_best=tuple(one.p_best if isinstance(one, Score) else None for one in verdicts),
+        p_best=tuple(verdict.p_best if isinstance(verdict, Score) else None for verdict in verdicts),
         expected_regret=sum(stated) / len(stated) if stated else None,
         p_best_reason="",
     )
@@ -521,4 +528,4 @@ def _preference(match: Match, judgment: Judgment) -> Preference:
 
 def _owed(answer: Heard) -> Unscored | None:
     parts = (answer.shown_first, answer.shown_second) if isinstance(answer, Preference) else (answer,)
-    return next((one for one in parts if isinstance(one, Unscored) and one.owed), None)
+    return next((part for part in parts if isinstance(part, Unscored) and part.owed), None)

@@ -64,7 +64,7 @@ def decide(
     failed `JudgeError`; an answer that cannot be kept raises `LedgerError` with ``raise`` and with ``owe``.
     """
     verdicts, spread = _verdicts(distinct, evidence), _spread(distinct, evidence.standing)
-    scores = [one.value if isinstance(one, Score) else None for one in verdicts]
+    scores = [verdict.value if isinstance(verdict, Score) else None for verdict in verdicts]
     ranking = _unjudged(distinct) if evidence.standing is None else ranked(scores, distinct.order, spread["second"])
     best, how, failure = _decided(settings, distinct, evidence, ranking)
     if how in {"owed", "first", "random"}:
@@ -81,7 +81,7 @@ def decide(
         ranking=tuple(ids[one] for one in ranking.order),
         tied=tuple(ids[one] for one in ranking.tied),
         decided_by=how,
-        unscored={ids[at]: one.reason for at, one in enumerate(verdicts) if isinstance(one, Unscored)},
+        unscored={ids[at]: verdict.reason for at, verdict in enumerate(verdicts) if isinstance(verdict, Unscored)},
         settings=_settings_used(settings, evidence),
         standard_errors=spread["standard_errors"],
         p_best=spread["p_best"],
@@ -92,7 +92,7 @@ def decide(
         level=tuple(ids[one] for one in ranking.level),
         stopped=_stopped(evidence),
         comparisons=_comparisons(distinct, evidence.preferences),
-        lost=sum(one.lost for one in evidence.preferences),
+        lost=sum(preference.lost for preference in evidence.preferences),
         routed=evidence.routed,
         failure=failure,
         latency=latency,
@@ -113,8 +113,8 @@ def _verdicts(distinct: DistinctTexts, evidence: Evidence) -> list[Verdict | Non
             for one, its in zip(distinct.pool, distinct.entrant, strict=True)
         ]
     known = [
-        evidence.owed.get(at, one) if isinstance(one, Unscored) and one.owed else one
-        for at, one in enumerate(evidence.standing.verdicts)
+        evidence.owed.get(at, verdict) if isinstance(verdict, Unscored) and verdict.owed else verdict
+        for at, verdict in enumerate(evidence.standing.verdicts)
     ]
     return [
         _blank(one) if its is None else known[its] for one, its in zip(distinct.pool, distinct.entrant, strict=True)
@@ -213,8 +213,10 @@ def _stopped(evidence: Evidence) -> str:
 
 def _comparisons(distinct: DistinctTexts, preferences: Sequence[Preference]) -> tuple[selection.Comparison, ...]:
     return tuple(
-        selection.Comparison(distinct.ids(one.a)[0], distinct.ids(one.b)[0], one.value, one.order_effect)
-        for one in preferences
+        selection.Comparison(
+            distinct.ids(preference.a)[0], distinct.ids(preference.b)[0], preference.value, preference.order_effect
+        )
+        for preference in preferences
     )
 
 

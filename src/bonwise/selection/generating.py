@@ -124,12 +124,12 @@ class AnswerDraws(Generic[T]):
         for at, future in enumerate(self._futures):
             if self._outcomes[at] is None and not self._settled and future.done():
                 self._outcomes[at] = self._checked(future.result())
-        return [one.value for one in self._outcomes if one is not None and one.error is None]
+        return [outcome.value for outcome in self._outcomes if outcome is not None and outcome.error is None]
 
     @property
     def errors(self) -> list[BaseException]:
         """Why others did not, in the order of the draws."""
-        return [one.error for one in self._outcomes if one is not None and one.error is not None]
+        return [outcome.error for outcome in self._outcomes if outcome is not None and outcome.error is not None]
 
     def here(self, settings: SelectionSettings) -> selection.Selection:
         """Choose in the caller's own thread, when all draws have ended."""
@@ -176,7 +176,7 @@ class AnswerDraws(Generic[T]):
     async def _wait(self, settings: SelectionSettings, early: _EarlyJudging | None, until: float | None) -> bool:
         """Wait until there is enough to choose from; tell whether it is because the time is up."""
         loop = asyncio.get_running_loop()
-        arriving = {asyncio.wrap_future(one) for one in self._futures}
+        arriving = {asyncio.wrap_future(future) for future in self._futures}
         try:
             while True:
                 texts, end = self._texts(settings), until
@@ -216,8 +216,8 @@ class AnswerDraws(Generic[T]):
 
     def _counts(self, *, late: bool = False) -> selection.GeneratedAnswers:
         errors, missing = self.errors, self._outcomes.count(None)
-        under_way = sum(one.on_the_wire for one in self._calls)
-        bill = sum((one.bill for one in self._calls), NOTHING_PAID)
+        under_way = sum(call.on_the_wire for call in self._calls)
+        bill = sum((call.bill for call in self._calls), NOTHING_PAID)
         return selection.GeneratedAnswers(
             drawn=len(self._outcomes) - missing - len(errors),
             failed=len(errors),
@@ -313,7 +313,7 @@ class _EarlyJudging:
         """What was paid for verdicts on which the pick does not rest: of a single text, say."""
         ended = [one for text, one in self._judged.items() if text not in self._used and not one.cancelled()]
         results = (one.result() for one in ended)
-        return sum((one.bill for one in results if isinstance(one, Judgment)), NOTHING_PAID)
+        return sum((result.bill for result in results if isinstance(result, Judgment)), NOTHING_PAID)
 
     def begun(self, texts: Sequence[str], stop_at: float | None) -> bool:
         """Begin to judge texts, a single one only where its score may end it; tell whether one has that score."""
@@ -322,7 +322,7 @@ class _EarlyJudging:
             return False
         self._begin(texts)
         results = (one.result() for one in self._judged.values() if one.done())
-        scores = (one.verdicts[0] for one in results if isinstance(one, Judgment))
+        scores = (result.verdicts[0] for result in results if isinstance(result, Judgment))
         self.stopped = any(isinstance(score, Score) and score.value >= stop_at for score in scores)
         return self.stopped
 

@@ -43,7 +43,7 @@ def as_candidates(candidates: Sequence[Any], text: Callable[[Any], str] | None) 
         raise UsageError("candidates must be a sequence of answers", hint='such as ["answer a", "answer b"]')
     if not candidates:
         raise UsageError("no candidates to choose from", hint="pass at least one")
-    found = tuple(_candidate(one, position, text) for position, one in enumerate(candidates))
+    found = tuple(_candidate(candidate, position, text) for position, candidate in enumerate(candidates))
     repeated = first_repeat(found)
     if repeated is not None:
         raise UsageError(f"two candidates have the id {found[repeated[0]].id[:60]!r}", hint="give each its own id")

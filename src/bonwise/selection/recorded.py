@@ -62,14 +62,16 @@ def _held(found: Selection | Bill) -> dict[str, Any]:
 
 def _said(verdicts: Sequence[Verdict | None]) -> dict[str, Any]:
     """Return what a judge said beside scores and reasons; a list in which nothing is known is empty."""
-    scores = [one if isinstance(one, Score) else None for one in verdicts]
+    scores = [verdict if isinstance(verdict, Score) else None for verdict in verdicts]
     said: dict[str, list[Any]] = {
-        "low": [None if one is None else one.low for one in scores],
-        "high": [None if one is None else one.high for one in scores],
-        "draw_scores": [list(one.draws) if one is not None and len(one.draws) > 1 else None for one in scores],
-        "raw": [kept(one.raw) if one is not None and one.raw else None for one in verdicts],
+        "low": [None if score is None else score.low for score in scores],
+        "high": [None if score is None else score.high for score in scores],
+        "draw_scores": [
+            list(score.draws) if score is not None and len(score.draws) > 1 else None for score in scores
+        ],
+        "raw": [kept(verdict.raw) if verdict is not None and verdict.raw else None for verdict in verdicts],
     }
-    return {key: values if any(one is not None for one in values) else [] for key, values in said.items()}
+    return {key: values if any(value is not None for value in values) else [] for key, values in said.items()}
 
 
 def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:

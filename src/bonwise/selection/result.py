@@ -290,7 +290,7 @@ class ShownPick(Record):
 
     @model_validator(mode="after")
     def _has_the_candidates_of_the_pick(self) -> ShownPick:
-        if [one.id for one in self.candidates] != self.pick.ids:
+        if [candidate.id for candidate in self.candidates] != self.pick.ids:
             raise ValueError("should have the candidates of its pick")
         return self
 
@@ -320,8 +320,8 @@ class SelectionsDocument(Document):
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per candidate of the picks that are here, in candidate order."""
-        for one in self.picks:
-            yield from _rows(one.pick)
+        for pick in self.picks:
+            yield from _rows(pick.pick)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per candidate of the picks that are here; see `bonwise.Selection.to_frame`."""

@@ -177,12 +177,14 @@ class Selection(ShowsItself, Generic[T]):
     @property
     def filled(self) -> dict[str, int]:
         """Candidates that judges of a stack did not score, by judge: filled by what the other judges let expect."""
-        return dict(Counter(name for one in self.verdicts if isinstance(one, Score) for name in one.filled))
+        return dict(
+            Counter(name for verdict in self.verdicts if isinstance(verdict, Score) for name in verdict.filled)
+        )
 
     @property
     def order_effect(self) -> float | None:
         """Mean of how much more a candidate earned when shown first; None where no pair was scored in both orders."""
-        found = [one.order_effect for one in self.comparisons if one.order_effect is not None]
+        found = [comparison.order_effect for comparison in self.comparisons if comparison.order_effect is not None]
         return sum(found) / len(found) if found else None
 
     def to_text(self, *, full: bool = False) -> str:

@@ -110,7 +110,7 @@ class SelectionSettings:
         """The judge, and those of the router."""
         router = self.router
         others = [] if router is None else [router.strong, router.second]
-        return [self.judge, *(one for one in others if one is not None)]
+        return [self.judge, *(other for other in others if other is not None)]
 
 
 def settings_of(
@@ -217,7 +217,7 @@ class Engines:
             with suppress(BonwiseError):  # what is wrong with a judge is said when it is asked
                 asks = asked(judge, "?", ("a", "b"))
                 served = [
-                    (one.model, provider(one.model.provider).request(one, 1, frozenset()).base_url) for one in asks
+                    (ask.model, provider(ask.model.provider).request(ask, 1, frozenset()).base_url) for ask in asks
                 ]
             for model, base_url in served:
                 if prices.of(model, base_url) is None:

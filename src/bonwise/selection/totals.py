@@ -88,12 +88,12 @@ class Totals:
     def _note_comparisons(self, pick: selection.Selection) -> None:
         self._lost += pick.lost
         self._asked += len(pick.comparisons)
-        for one in pick.comparisons:
-            self._without += one.value is None
-            if one.order_effect is not None:
+        for comparison in pick.comparisons:
+            self._without += comparison.value is None
+            if comparison.order_effect is not None:
                 self._pairs += 1
-                self._advantage += one.order_effect
-                self._differing += one.verdict_changes is True
+                self._advantage += comparison.order_effect
+                self._differing += comparison.verdict_changes is True
 
     def _note_spending(self, pick: selection.Selection) -> None:
         self._unpriced += pick.bill.cost is None

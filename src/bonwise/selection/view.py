@@ -320,7 +320,7 @@ def _routed_by(settings: result.SelectionsSettings) -> Iterator[str]:
 def _asked_with(settings: result.SelectionsSettings) -> str:
     """Return the sets of parameters that models were asked with, each once."""
     sets = dict.fromkeys(
-        ", ".join(f"{name}={value}" for name, value in sorted(one.items())) for one in settings.parameters
+        ", ".join(f"{name}={value}" for name, value in sorted(parameter.items())) for parameter in settings.parameters
     )
     shown = [one or "none" for one in sets][:_MOST_PARAMETERS]
     more = [f"{count(len(sets) - len(shown))} more"] if len(sets) > len(shown) else []

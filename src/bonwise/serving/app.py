@@ -56,7 +56,7 @@ class ChatEndpoint:
         self.models = {name: best_of_model.BestOfModel(one, prices, run) for name, one in config.models.items()}
         for model in self.models.values():
             model.check_access()
-            if any(one.max_cost is not None for one in config.keys):
+            if any(key.max_cost is not None for key in config.keys):
                 model.check_prices()
         self.records = metrics.RequestRecords()
         self.metrics_of_others: Callable[[], list[dict[str, float]]] = list
@@ -158,7 +158,7 @@ class ChatEndpoint:
         asked = request.path_params.get("name")
         if asked is None:
             return Response(best_of_model.written({"object": "list", "data": entries}), media_type=_JSON)
-        found = next((one for one in entries if one["id"] == asked), None)
+        found = next((entry for entry in entries if entry["id"] == asked), None)
         if found is None:
             raise api_errors.ApiError(
                 404, f"the model {asked[:80]!r} does not exist here", "model_not_found", param="model"

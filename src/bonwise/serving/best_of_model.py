@@ -108,7 +108,7 @@ class BestOfModel:
             await self._upstream.draw(drawn, asked_for.passed_on, asked_for.candidates, asked_for.client_key)
         except UpstreamError as error:
             raise api_errors.upstream_error(error.problem, {}, by_client_key=bool(asked_for.client_key)) from None
-        messages = [one["message"] for one in drawn.choices]
+        messages = [choice["message"] for choice in drawn.choices]
         try:
             outcome.chosen = await self.best_of.apick(asked_for.prompt, messages, drawn.failed)
         except BonwiseError as error:
@@ -156,7 +156,7 @@ def trail_of_request(chosen: generation.Chosen[Any], drawn: DrawnChoices, rankin
     upstream: dict[str, Any] = {"calls": drawn.calls, "cost": drawn.cost}
     if drawn.unknown:
         upstream["unknown"] = drawn.unknown
-    lacking = sum(one is None for one in drawn.usages)
+    lacking = sum(usage is None for usage in drawn.usages)
     if lacking:
         upstream["answers_without_usage"] = lacking
     return {**chosen.trail(), "candidates": len(drawn.choices), "choices": list(ranking), "upstream": upstream}
@@ -203,7 +203,7 @@ def _delta(message: dict[str, Any]) -> dict[str, Any]:
     calls = message.get("tool_calls")
     if not isinstance(calls, list):
         return message
-    numbered = [{"index": at, **one} if isinstance(one, dict) else one for at, one in enumerate(calls)]
+    numbered = [{"index": at, **call} if isinstance(call, dict) else call for at, call in enumerate(calls)]
     return {**message, "tool_calls": numbered}
 
 

@@ -118,7 +118,7 @@ def _model(name: object, models: Mapping[str, ModelConfig]) -> ModelConfig:
         raise bad_request("model is missing: name one as bon/NAME", "model", "missing_required_parameter")
     found = models.get(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
     if found is None:
-        known = ", ".join(f"{PREFIX}{one}" for one in models)
+        known = ", ".join(f"{PREFIX}{model}" for model in models)
         raise ApiError(404, f"the model {name[:80]!r} does not exist here: {known}", "model_not_found", param="model")
     return found
 
@@ -161,14 +161,14 @@ def _refuse_unknown(body: chat_models.ChatBody) -> None:
 def _refuse_unbounded(body: chat_models.ChatBody) -> None:
     """Refuse what costs more than its bytes and the limit of output say."""
     contents = [one.content for one in body.messages if isinstance(one.content, list)]
-    kinds = [part.get("type") for one in contents for part in one if isinstance(part, dict)]
+    kinds = [part.get("type") for content in contents for part in content if isinstance(part, dict)]
     # An earlier answer in speech is named by its id.
     speech = any((one.model_extra or {}).get("audio") is not None for one in body.messages)
     unbounded = {
         "web_search_options": body.web_search_options is not None,
         "service_tier": body.service_tier not in (None, *_TIERS),
         "tools": any(one.get("type") not in _TOOLS for one in body.tools or ()),
-        "messages": speech or any(one not in _PARTS for one in kinds),
+        "messages": speech or any(kind not in _PARTS for kind in kinds),
     }
     for name in (name for name, is_unbounded in unbounded.items() if is_unbounded):
         message = f"{name} costs more than can be bounded, and this key has a max_cost"

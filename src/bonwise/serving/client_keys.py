@@ -62,7 +62,7 @@ class KeyRing:
 
     def __init__(self, keys: Iterable[ClientKey]) -> None:
         # Looked up by digest: how long it takes says nothing about how much of a secret was right.
-        self._keys = {_digest(one.secret): one for one in keys}
+        self._keys = {_digest(key.secret): key for key in keys}
 
     def __bool__(self) -> bool:
         return bool(self._keys)
@@ -87,12 +87,12 @@ def read_keys(given: Mapping[str, Any]) -> tuple[ClientKey, ...]:
     """
     keys = tuple(_key(f"keys.{name}", name, one) for name, one in given.items())
     names: dict[str, str] = {}
-    for one in keys:
-        if one.secret in names:
+    for key in keys:
+        if key.secret in names:
             raise InputError(
-                f"keys.{one.name} is the same key as keys.{names[one.secret]}", hint="give each name its own key"
+                f"keys.{key.name} is the same key as keys.{names[key.secret]}", hint="give each name its own key"
             )
-        names[one.secret] = one.name
+        names[key.secret] = key.name
     return keys
 
 

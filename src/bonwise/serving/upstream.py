@@ -213,7 +213,7 @@ class Upstream:
         missing = wanted - len(drawn.choices) - len(drawn.failed)
         if missing:
             problems = await self._draw_one_by_one(body, missing, drawn, begun=len(drawn.choices))
-            drawn.failed += [printable(one.message, longest=200) for one in problems]
+            drawn.failed += [printable(problem.message, longest=200) for problem in problems]
             first = problems[0] if problems else None
         if not drawn.choices:
             raise UpstreamError(first or Problem("broken", drawn.failed[0]))
@@ -244,7 +244,7 @@ class Upstream:
             self._request({**body, "seed": seed + at}) if counts and at else plain  # type: ignore[operator]
             for at in range(begun, begun + count)
         ]
-        tasks = [asyncio.ensure_future(self._answered(one, drawn)) for one in requests]
+        tasks = [asyncio.ensure_future(self._answered(request, drawn)) for request in requests]
         try:
             await asyncio.wait(tasks)
         finally:

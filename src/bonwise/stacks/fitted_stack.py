@@ -211,10 +211,10 @@ class JudgeStack(Record):
             rows = getattr(self, name)
             if len(rows) != count or any(len(row) != count for row in rows):
                 raise ValueError(f"{name} is not {count} by {count}, one row a feature")
-        columns = [(one.judge, one.kind) for one in self.features]
+        columns = [(feature.judge, feature.kind) for feature in self.features]
         if len(set(columns)) < len(columns):
             raise ValueError("a feature occurs twice")
-        if not any(one.kind == "score" for one in self.features):
+        if not any(feature.kind == "score" for feature in self.features):
             raise ValueError("no feature is the score of a judge")
         if self.digest != _digest(self.to_dict()):
             raise ValueError("the model does not fit its digest: the file was changed after it was written")
@@ -271,11 +271,11 @@ class JudgeStack(Record):
     @cached_property
     def judges(self) -> tuple[str, ...]:
         """The judges whose scores it takes."""
-        return tuple(one.judge for one in self.features if one.kind == "score")
+        return tuple(feature.judge for feature in self.features if feature.kind == "score")
 
     def scored(self, values: _Floats) -> npt.NDArray[np.bool_]:
         """Tell which candidates have the score of one judge at least."""
-        scores = [at for at, one in enumerate(self.features) if one.kind == "score"]
+        scores = [at for at, feature in enumerate(self.features) if feature.kind == "score"]
         return np.asarray((~np.isnan(values[:, scores])).any(axis=1))
 
     def utilities(self, values: _Floats, sizes: _Ints | None = None) -> _Floats:

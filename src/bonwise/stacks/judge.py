@@ -116,14 +116,14 @@ async def heard(
     """Let judges judge at once; one that fails has no score but a reason; what also fails for others is raised."""
     from bonwise.judges.judging import failed, judge_with  # noqa: PLC0415 - a stack that is only described asks nothing
 
-    works = [judge_with(engine, one, prompt, texts, draw=draw, temperature=temperature) for one in judges]
+    works = [judge_with(engine, judge, prompt, texts, draw=draw, temperature=temperature) for judge in judges]
     found = await asyncio.gather(*works, return_exceptions=True)
     judgments = []
-    for one, outcome in zip(judges, found, strict=True):
+    for judge, outcome in zip(judges, found, strict=True):
         if isinstance(outcome, Judgment):
             judgments.append(outcome)
             continue
-        error = failed(one, outcome) if isinstance(outcome, asyncio.CancelledError) else outcome
+        error = failed(judge, outcome) if isinstance(outcome, asyncio.CancelledError) else outcome
         if not isinstance(error, JudgeError):
             raise error
         judgments.append(Judgment(_without(error.message, texts)))
@@ -134,10 +134,10 @@ def called_together(
     judges: Sequence[Judge], prompt: str, texts: Sequence[str]
 ) -> list[Verdicts] | Awaitable[list[Verdicts]]:
     """Call judges that ask no model in turn, asynchronous ones at once; errors are raised as by `heard`."""
-    answers = [_called(one, prompt, texts) for one in judges]
+    answers = [_called(judge, prompt, texts) for judge in judges]
     if any(map(inspect.isawaitable, answers)):
         return _awaited(judges, answers, texts)
-    return [_verdicts(one, answer, texts) for one, answer in zip(judges, answers, strict=True)]
+    return [_verdicts(judge, answer, texts) for judge, answer in zip(judges, answers, strict=True)]
 
 
 def asks_of_part(judge: Judge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
@@ -320,7 +320,7 @@ class Stack:
             digest.update(np.ascontiguousarray(values, dtype=np.float64).tobytes())
         settings = scaling.features, float(stack.temperature), float(stack.unit), stack.seed
         digest.update(repr(settings).encode("utf-8", "backslashreplace"))
-        return f"stack{VERSION} {digest.hexdigest()} " + " ".join(one.version for one in self.parts)
+        return f"stack{VERSION} {digest.hexdigest()} " + " ".join(part.version for part in self.parts)
 
     @property
     def parts(self) -> tuple[Judge, ...]:
@@ -334,11 +334,11 @@ class Stack:
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return the questions of all judges, one judge after the other; none of a judge that fails to say them."""
-        return [ask for one in self.parts for ask in asks_of_part(one, prompt, candidates)]
+        return [ask for part in self.parts for ask in asks_of_part(part, prompt, candidates)]
 
     def calls(self, candidates: int) -> int:
         """Return the calls of all judges together."""
-        return sum(calling.calls_of(one, candidates) for one in self.parts)
+        return sum(calling.calls_of(part, candidates) for part in self.parts)
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Deal the answers back to the judges, let each conclude, and weigh what they say.
@@ -346,9 +346,9 @@ class Stack:
         A judge that asks no model is called here; one that is asynchronous has no score.
         """
         found, at = [], 0
-        for one in self.parts:
-            count = len(asks_of_part(one, prompt, candidates))
-            found.append(concluded_by(one, prompt, candidates, answers[at : at + count]))
+        for part in self.parts:
+            count = len(asks_of_part(part, prompt, candidates))
+            found.append(concluded_by(part, prompt, candidates, answers[at : at + count]))
             at += count
         return Conclusion(self.weighed(candidates, found))
 
@@ -406,8 +406,8 @@ class Stack:
         values = np.array(
             [
                 [
-                    _value(one, text, its[place[one.judge]] if one.judge in place else None)
-                    for one in self.weights.features
+                    _value(feature, text, its[place[feature.judge]] if feature.judge in place else None)
+                    for feature in self.weights.features
                 ]
                 for text, its in zip(texts, said, strict=True)
             ]
@@ -429,7 +429,7 @@ def _value(feature: FeatureRecord, text: str, verdict: Verdict | None) -> float:
         return verdict.value
     if feature.kind == "width":
         return math.nan if verdict.width is None else verdict.width
-    drawn = [one for one in verdict.draws if one is not None]
+    drawn = [draw for draw in verdict.draws if draw is not None]
     return statistics.stdev(drawn) if len(drawn) > 1 else math.nan
 
 

@@ -54,7 +54,7 @@ class ChanceCalibration:
     @property
     def largest_gap(self) -> float:
         """The largest distance of predicted and observed among tenths with 50 candidates or more; NaN without one."""
-        gaps = [abs(one.predicted - one.observed) for one in self.tenths if one.candidates >= 50]
+        gaps = [abs(tenth.predicted - tenth.observed) for tenth in self.tenths if tenth.candidates >= 50]
         return max(gaps, default=float("nan"))
 
 

@@ -42,7 +42,7 @@ class OutOfFold:
 
     def by_partition(self, pools: StackPools) -> list[Floats]:
         """Return the sums of every prompt in each partition."""
-        return [pools.sums(one) for one in self.utilities]
+        return [pools.sums(utility) for utility in self.utilities]
 
     def sums(self, pools: StackPools) -> Floats:
         """Return the sums of every prompt, averaged over the partitions."""

@@ -233,7 +233,7 @@ class Paths:
     def only(self, judges: list[int], columns: list[int], deal: Deal) -> Paths:
         """Fit a stack of some of the judges, with some of the features."""
         pairs = self.pairs.only(columns)
-        return Paths(ridge_path(pairs, deal.parts, deal.count), tuple(self.alone[one] for one in judges), pairs)
+        return Paths(ridge_path(pairs, deal.parts, deal.count), tuple(self.alone[judge] for judge in judges), pairs)
 
 
 def train(pools: StackPools, paths: Paths, deal: Deal, sets: _Mask | None = None) -> Trained:

@@ -79,7 +79,7 @@ class StackTable:
     @property
     def owners(self) -> tuple[int, ...]:
         """The judge that each feature is of, as a position in `judges`; -1 for none."""
-        return tuple(self.judges.index(one.judge) if one.judge else -1 for one in self.scaling.features)
+        return tuple(self.judges.index(feature.judge) if feature.judge else -1 for feature in self.scaling.features)
 
     @property
     def own(self) -> tuple[int, ...]:
@@ -237,7 +237,10 @@ def feature_values(
 ) -> Floats:
     """Return features, (cells, features), NaN for none; `panels` are of ``lay_out(table, alike=True)``."""
     anyone = next(iter(panels.values()))
-    columns = [_column(table, panels.get(one.judge, anyone), one, known=one.judge in panels) for one in features]
+    columns = [
+        _column(table, panels.get(feature.judge, anyone), feature, known=feature.judge in panels)
+        for feature in features
+    ]
     return np.stack(columns, axis=1)
 
 

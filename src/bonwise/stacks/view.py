@@ -186,7 +186,7 @@ def _values(of: Mapping[str, EstimateRecord]) -> tuple[float | None, ...]:
 def _everyone(document: StackFit) -> dict[str, Mapping[str, EstimateRecord]]:
     """Return the figures of all rules, the highest recovery first."""
     found: dict[str, Mapping[str, EstimateRecord]] = {_STACK: document.metrics, _BEST: document.best_out_of_fold}
-    found |= {name: one.metrics for name, one in document.baselines.items()}
+    found |= {name: baseline.metrics for name, baseline in document.baselines.items()}
     found |= {f"judge {name}": metrics for name, metrics in document.judges.items()}
     order = sorted(found, key=lambda who: _height(found[who][_RECOVERY]), reverse=True)
     return {who: found[who] for who in order}
@@ -255,11 +255,11 @@ def _calibrated(document: StackFit) -> Iterator[Block]:
     columns = (Column("P(best)", "name"), Column("mean P(best)"), Column("are the best"), Column("candidates"))
     rows = [
         (
-            f"{numbers.percent(one.low)} to {numbers.percent(one.high)}",
-            numbers.number(one.predicted, "share"),
-            numbers.number(one.observed, "share"),
-            numbers.count(one.candidates),
+            f"{numbers.percent(tenth.low)} to {numbers.percent(tenth.high)}",
+            numbers.number(tenth.predicted, "share"),
+            numbers.number(tenth.observed, "share"),
+            numbers.count(tenth.candidates),
         )
-        for one in found.tenths
+        for tenth in found.tenths
     ]
     yield Table.of(columns, rows, "P(best) out of fold, by tenths")

@@ -107,14 +107,14 @@ def paired_jackknives(
     estimates = [alone[i] - alone[j] for i, j in pairs]
     n = matrices[0].shape[1]
     if n < 2:
-        return [_of_one_unit(one) for one in estimates]
-    seen = [_SpreadSoFar(len(one)) for one in estimates]
+        return [_of_one_unit(estimate) for estimate in estimates]
+    seen = [_SpreadSoFar(len(estimate)) for estimate in estimates]
     for some in _chunks(n):
         rests = (total[:, None] - matrix[:, some] for total, matrix in zip(totals, matrices, strict=True))
         left = [functional(Sums(*rest)) for rest in rests]
         for moments, (i, j) in zip(seen, pairs, strict=True):
             moments.add(left[i] - left[j])
-    return [moments.jackknife(one) for moments, one in zip(seen, estimates, strict=True)]
+    return [moments.jackknife(estimate) for moments, estimate in zip(seen, estimates, strict=True)]
 
 
 def from_left_out(estimate: Floats, left_out: Floats) -> Jackknife:

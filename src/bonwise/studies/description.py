@@ -140,7 +140,11 @@ def study_facts(settings: StudySettings, judges: int) -> Iterator[tuple[str, str
 
 def undrawn(part: Part) -> Part:
     """Return a part, and the parts inside it, without drawings."""
-    kept = [undrawn(one) if isinstance(one, Part) else one for one in part.blocks if not isinstance(one, Drawing)]
+    kept = [
+        undrawn(block) if isinstance(block, Part) else block
+        for block in part.blocks
+        if not isinstance(block, Drawing)
+    ]
     return replace(part, blocks=kept)
 
 

@@ -124,7 +124,9 @@ def study_names() -> tuple[str, ...]:
     >>> "label-strategy" in study_names()
     True
     """
-    return tuple(sorted(one.name.replace("_", "-") for one in iter_modules(room.__path__) if one.ispkg))
+    return tuple(
+        sorted(iter_module.name.replace("_", "-") for iter_module in iter_modules(room.__path__) if iter_module.ispkg)
+    )
 
 
 def study_class(name: str) -> type[StudyDocument]:

@@ -47,7 +47,7 @@ def prompt_text(prompt: Any) -> str:
     messages = _messages(prompt)
     if not messages:
         raise UsageError("the prompt has no messages", hint="pass a string, or at least one message")
-    found = [_message(one, position) for position, one in enumerate(messages)]
+    found = [_message(message, position) for position, message in enumerate(messages)]
     if len(found) == 1 and found[0][0] == "user":
         return found[0][1]
     return "\n\n".join(f"{role}: {text}" for role, text in found)
@@ -75,7 +75,7 @@ def answer_text(answer: Any) -> str | None:
     if not (message is None or isinstance(message, str)) and all(_field(answer, name) is None for name in _FIELDS):
         return answer_text(message)
     words, with_calls = _words(answer)
-    calls = [] if with_calls else [_call(one) for one in _tool_calls(answer)]
+    calls = [] if with_calls else [_call(tool_call) for tool_call in _tool_calls(answer)]
     if words is None and not calls:
         refusal = _field(answer, "refusal")
         if isinstance(refusal, str):

@@ -149,12 +149,12 @@ def _codes(frame: pd.DataFrame, columns: Sequence[str]) -> list[np.typing.NDArra
 def _row_keys(codes: Sequence[np.typing.NDArray[np.intp]]) -> pd.Index:
     """Return one integer a row that is equal exactly where all codes are; a missing cell has the code -1."""
     found, known = np.asarray(codes[0], dtype=np.int64) + 1, int(codes[0].max()) + 2
-    for one in codes[1:]:
-        values = int(one.max()) + 2
+    for code in codes[1:]:
+        values = int(code.max()) + 2
         if known * values > _MOST_KEYS:
             found, cells = pd.factorize(found)
             known = len(cells)
-        found, known = found * values + one + 1, known * values
+        found, known = found * values + code + 1, known * values
     return pd.Index(found)
 
 

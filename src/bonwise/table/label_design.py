@@ -351,7 +351,9 @@ def refuse_other_draw(design: object, labels: object, table: ScoreTable) -> None
     if str(design) not in ("uniform", "cells") or not isinstance(labels, str | Path):
         return
     labelled = table.frame.loc[table.frame["oracle_label"].notna(), "prompt_id"].astype(object).unique()
-    drew = [one for one in _records(Path(labels).parent) if set(labelled) <= set(one.prompt_ids[one.drawn])]
+    drew = [
+        record for record in _records(Path(labels).parent) if set(labelled) <= set(record.prompt_ids[record.drawn])
+    ]
     if not len(labelled) or not drew or any(one.rule == "uniform" for one in drew):
         return
     first = min(drew, key=lambda one: (int(one.drawn.sum()), one.source))

@@ -269,11 +269,13 @@ def _frame_of(records: list[dict[str, Any]], rows: list[int]) -> pd.DataFrame:
     try:
         frame = pd.DataFrame.from_records(records, index=pd.Index(rows))
     except OverflowError:  # pandas 2 has no column for whole numbers beyond floats, whose digits say the same
-        records = [{name: str(cell) if _is_huge(cell) else cell for name, cell in one.items()} for one in records]
+        records = [
+            {name: str(cell) if _is_huge(cell) else cell for name, cell in record.items()} for record in records
+        ]
         frame = pd.DataFrame.from_records(records, index=pd.Index(rows))
-    for name in {name for one in records for name, cell in one.items() if type(cell) is numbers.StructuredText}:
+    for name in {name for record in records for name, cell in record.items() if type(cell) is numbers.StructuredText}:
         # A column of text would make plain text of it.
-        frame[name] = pd.Series([one.get(name) for one in records], index=frame.index, dtype=object)
+        frame[name] = pd.Series([record.get(name) for record in records], index=frame.index, dtype=object)
     return frame
 
 

@@ -297,7 +297,7 @@ class ReadingOptions:
             raise UsageError(f"label_map is {quoted(self.label_map)}", hint="label_map maps a word to its number")
         for name, scale in (
             ("label_scale", self.label_scale),
-            *(("judge_scale", one) for one in self.judge_scales.values()),
+            *(("judge_scale", judge_scale) for judge_scale in self.judge_scales.values()),
         ):
             if scale is not None and not hasattr(scale, "low"):
                 raise UsageError(f"{name} is {quoted(scale)}", hint="give a Scale, LOW:HIGH on the command line")

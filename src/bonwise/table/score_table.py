@@ -223,7 +223,7 @@ class ScoreTable:
     def _reversed(self, names: Collection[str]) -> pd.DataFrame:
         frame, judges = self.frame.copy(), self.frame["judge"]
         # From 1 on a declared scale, which is [0, 1] by now; from 0 otherwise, because the negative of 0 is -0.
-        top = np.array([float(bool({one, ""} & set(self.judge_scales))) for one in self.judges])[judges.cat.codes]
+        top = np.array([float(bool({judge, ""} & set(self.judge_scales))) for judge in self.judges])[judges.cat.codes]
         if {"low", "high"} <= set(frame.columns):
             frame = frame.assign(low=frame["high"], high=frame["low"])
         for role in ("judge_score", "low", "high", *draw_columns(frame.columns)):

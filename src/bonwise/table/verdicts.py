@@ -210,7 +210,7 @@ class Preference:
         except UsageError as error:
             raise ValueError(error.message) from None
         positions = plain["a"], plain["b"]
-        if not all(isinstance(one, int) for one in positions) or not 0 <= positions[0] < positions[1]:
+        if not all(isinstance(position, int) for position in positions) or not 0 <= positions[0] < positions[1]:
             raise ValueError(f"a preference must name two positions, the smaller one first, not {positions}")
         earned = {name: _earned(getattr(self, name), name) for name in ("shown_first", "shown_second")}
         for name, value in (plain | earned).items():

@@ -143,7 +143,7 @@ def votes_of_shares(column: pd.Series, source: str) -> ReadVotes:
     [1.0, 0.5, 0.0]
     """
     values = earned_shares(column, source)
-    votes = np.array([np.nan if np.isnan(one) else (preferred(one) + 1) / 2 for one in values])
+    votes = np.array([np.nan if np.isnan(value) else (preferred(value) + 1) / 2 for value in values])
     return ReadVotes(votes, "above 0.5: first; 0.5: tie; below 0.5: second")
 
 
@@ -191,12 +191,12 @@ def _by_name(column: pd.Series, sides: pd.DataFrame | None, unread: npt.NDArray[
         return np.full(len(column), np.nan)
     won, *names = (_texts(part) for part in (column, sides.iloc[:, 0], sides.iloc[:, 1]))
     exact = _equal(won, names)
-    loose = _equal(_folded(won), [_folded(one) for one in names])
+    loose = _equal(_folded(won), [_folded(name) for name in names])
     return np.where(np.isnan(exact) & unread, loose, exact)
 
 
 def _equal(won: npt.NDArray[np.object_], names: Sequence[npt.NDArray[np.object_]]) -> _Floats:
-    first, second = (np.asarray(won == one, dtype=bool) & (won != "") for one in names)
+    first, second = (np.asarray(won == name, dtype=bool) & (won != "") for name in names)
     return np.where(first & ~second, 1.0, np.where(second & ~first, 0.0, np.nan))
 
 
@@ -228,7 +228,7 @@ def _numbers(column: pd.Series, verdict_map: Mapping[str, Side], sides: pd.DataF
 def _told_by_names(numbers: frozenset[float], name: str, pair: Sequence[str]) -> _Numbers | None:
     """Read 0 and 1 where a column says whose win it holds, or where the sides themselves are numbered 0 and 1."""
     if numbers <= {0.0, 0.5, 1.0} and (wins := _side_that_wins(name, pair)) is not None:
-        return _Numbers({one: one if wins == "first" else 1 - one for one in numbers}, f"1: {wins} wins")
+        return _Numbers({number: number if wins == "first" else 1 - number for number in numbers}, f"1: {wins} wins")
     if numbers <= {0.0, 1.0} and _numbered_from_0(pair):
         return _Numbers({0.0: 1.0, 1.0: 0.0}, "0: first, 1: second")
     return None
@@ -244,7 +244,7 @@ def _told_by_range(numbers: frozenset[float]) -> _Numbers | None:
         # What lies between is a preference that a judge's probabilities were averaged to.
         middle = (1 + _SECOND) / 2
         return _Numbers(
-            {one: 0.5 if one == middle else float(one < middle) for one in numbers},
+            {number: 0.5 if number == middle else float(number < middle) for number in numbers},
             "below 1.5: first, 1.5: tie, above: second",
         )
     return None

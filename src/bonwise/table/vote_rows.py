@@ -163,7 +163,7 @@ class VoteRows:
         frame = shaped.frame
         columns = vote_columns.find_vote_columns(frame, source, named, needed=needed, verdict_map=verdict_map)
         sides = frame[list(columns.pair)] if columns.pair else None
-        read = {one: _read(frame, one, columns, sides, source, verdict_map) for one in columns.verdicts}
+        read = {verdict: _read(frame, verdict, columns, sides, source, verdict_map) for verdict in columns.verdicts}
         values: _Floats = np.column_stack([np.zeros((len(frame), 0)), *(one.worth for one in read.values())])
         # What a shape made of the cells it says itself.
         readings = {one: found.reading for one, found in read.items() if found.reading and one in raw.columns}

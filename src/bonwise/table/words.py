@@ -69,7 +69,10 @@ class Words:
         for pool in pools.read_pools(self.pools):
             fitting = fitting or pool.prompt_id in self.table.prompts
             if pool.prompt_id in wanted:
-                yield pool.prompt_id, PromptWords(pool.prompt, {one.id: one.text for one in pool.candidates})
+                yield (
+                    pool.prompt_id,
+                    PromptWords(pool.prompt, {candidate.id: candidate.text for candidate in pool.candidates}),
+                )
         if not fitting:
             raise InputError(
                 f"{self.pools}: no prompt of {self.table.source} is in it",

@@ -49,7 +49,7 @@ class RatedModels:
             Columns ``prompt_id`` (p0000, ...), ``model`` (m0, ...), ``rater`` (human, judge00, ...), ``rating`` (1 to
             5) and ``replicate``.
         """
-        replicate, judge, prompt, model = (one.ravel() for one in np.indices(self.judges.shape))
+        replicate, judge, prompt, model = (index.ravel() for index in np.indices(self.judges.shape))
         of_human, by_model = np.nonzero(self.labelled)
         names = np.array(["human", *(f"judge{at:02d}" for at in range(self.judges.shape[1]))], dtype=object)
         prompts = np.array([f"p{at:04d}" for at in range(self.human.shape[0])], dtype=object)

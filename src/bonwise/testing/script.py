@@ -409,7 +409,7 @@ class Script:
     def _choice(self, request: WireRequest) -> Choice:
         said = self.answer(request)
         choice = said if isinstance(said, Choice) else Choice(said)
-        pieces = tokens(choice.text) if choice.logprobs is None else [one.token for one in choice.logprobs]
+        pieces = tokens(choice.text) if choice.logprobs is None else [logprob.token for logprob in choice.logprobs]
         most = len(pieces)
         if self.faults.cut_short(self.seed, request.digest, request.sample):
             self.counts.faults["truncated"] += 1
@@ -472,7 +472,7 @@ def _check_form(service: Service, body: Mapping[str, Any]) -> None:
     messages = body.get("messages")
     if not isinstance(body.get("model"), str) or not body["model"]:
         raise WireError("invalid", "you must provide a model parameter", "model")
-    if not isinstance(messages, list) or not messages or not all(isinstance(one, dict) for one in messages):
+    if not isinstance(messages, list) or not messages or not all(isinstance(message, dict) for message in messages):
         raise WireError("invalid", "messages: expected a list of at least one message", "messages")
     if service == "anthropic" and "max_tokens" not in body:
         raise WireError("invalid", "max_tokens: Field required", "max_tokens")
@@ -493,4 +493,4 @@ def _prompt_tokens(request: WireRequest) -> int:
 
 
 def _usage(request: WireRequest, reply: Reply) -> Usage:
-    return Usage(uncached=_prompt_tokens(request), output=sum(len(tokens(one.text)) for one in reply.choices))
+    return Usage(uncached=_prompt_tokens(request), output=sum(len(tokens(choice.text)) for choice in reply.choices))

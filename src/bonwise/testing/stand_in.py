@@ -108,7 +108,9 @@ def _resolved(schema: Schema, root: Schema) -> Schema:
                 target = target[key] if key else target
             schema = target
         elif alternatives := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
-            schema = next((one for one in alternatives if one.get("type") != "null"), alternatives[0])
+            schema = next(
+                (alternative for alternative in alternatives if alternative.get("type") != "null"), alternatives[0]
+            )
         else:
             return schema
 
@@ -160,7 +162,7 @@ def _spelt(
 
 
 def _alternatives(piece: str, options: Sequence[str], count: int, source: Random) -> dict[str, float]:
-    others = [one for one in options if one != piece]
+    others = [option for option in options if option != piece]
     # A server lists as many tokens as it was asked for: labels, the same with a blank, and what nobody asked for.
     fillers = [one for one in (*(f" {label}" for label in (piece, *others)), *_OTHERS) if one not in {piece, *others}]
     named = [piece, *others, *fillers][:count]

@@ -69,7 +69,7 @@ def describe(document: preferences_result.PreferenceAudit) -> Part:
 
 
 def _next(answers: Iterable[StatedVerdict]) -> list[Said]:
-    if any(one.state == "good" for one in answers):
+    if any(answer.state == "good" for answer in answers):
         picks = (
             "Whether a judge picks the best of several, only scores and labels of whole pools show: bonwise audit."
         )

@@ -360,7 +360,7 @@ class RatioOverPairs(Record):
     @model_validator(mode="after")
     def _all_or_none(self) -> Self:
         figures = (self.least, self.most, self.design_effect, self.single_vote_prompts_only)
-        if any((one is None) != (self.pairs == 0) for one in figures):
+        if any((figure is None) != (self.pairs == 0) for figure in figures):
             raise ValueError("least, most, design_effect and single_vote_prompts_only stand where there are pairs")
         return self
 
@@ -386,7 +386,9 @@ class VarianceOverPairs(Record):
     @model_validator(mode="after")
     def _all_or_none(self) -> Self:
         figures = (self.total, self.within, self.between, self.published)
-        if any((one is None) != (self.pairs == 0) for one in figures) or (self.reason is None) != (self.pairs > 0):
+        if any((figure is None) != (self.pairs == 0) for figure in figures) or (self.reason is None) != (
+            self.pairs > 0
+        ):
             raise ValueError("total, within, between and published stand where there are pairs, else a reason")
         return self
 
@@ -405,7 +407,7 @@ class ZOverPairs(Record):
     @model_validator(mode="after")
     def _all_or_none(self) -> Self:
         figures = (self.p10, self.median, self.infinite_share, self.pairs_with_infinite)
-        if any((one is None) != (self.pairs == 0) for one in figures):
+        if any((figure is None) != (self.pairs == 0) for figure in figures):
             raise ValueError("p10, median, infinite_share and pairs_with_infinite stand where there are pairs")
         return self
 
@@ -469,8 +471,8 @@ class PreferenceStudy(Document):
     def _adds_up(self) -> Self:
         for what, told, found in (
             ("pairs", self.data.pairs, len(self.pairs)),
-            ("votes", self.data.votes, sum(one.votes for one in self.pairs)),
-            ("ties", self.data.ties, sum(one.ties for one in self.pairs)),
+            ("votes", self.data.votes, sum(pair.votes for pair in self.pairs)),
+            ("ties", self.data.ties, sum(pair.ties for pair in self.pairs)),
         ):
             if told != found:
                 raise ValueError(f"data say {what} {told}, the pairs {found}")

@@ -82,7 +82,7 @@ def vote_pairs(document: result.PreferenceStudy) -> Iterator[Block]:
 def drawn_pairs(document: result.PreferenceStudy) -> list[Drawing[Forest]]:
     """Return the share of votes of each pair as a drawing."""
     pairs = _closest_first(document)
-    rates = [one.win_rate for one in pairs]
+    rates = [pair.win_rate for pair in pairs]
     return forest_figure(
         [
             (f"{second} against {first}", rate.estimate, rate.low, rate.high)
@@ -123,7 +123,7 @@ def votes_or_none(votes: int | None) -> str:
 
 def _simulated(pairs: Sequence[result.PairVotes], settings: result.VotesSettings) -> Iterator[Said]:
     """Say what the two simulated powers are, where there are any."""
-    votes = sorted({one.screening.plan.votes for one in pairs if one.screening.plan is not None})
+    votes = sorted({pair.screening.plan.votes for pair in pairs if pair.screening.plan is not None})
     if votes:
         spent = (
             numbers.count(votes[0]) if len(votes) == 1 else f"{numbers.count(votes[0])} to {numbers.count(votes[-1])}"
@@ -213,7 +213,7 @@ def describe(document: result.PreferenceStudy) -> Part:
 def _answer(document: result.PreferenceStudy) -> answers.StatedVerdict:
     """Return in how many pairs the interval of the win rate excludes one half."""
     pairs = document.pairs
-    seen = [one for one in pairs if answers.outcome_of(one.win_rate, 0.5) != "open"]
+    seen = [pair for pair in pairs if answers.outcome_of(pair.win_rate, 0.5) != "open"]
     if len(pairs) == 1:
         return _answer_of_one(pairs[0])
     chance = amounts.brief(round(len(pairs) * (1 - document.settings.confidence), 2))
@@ -242,7 +242,7 @@ def _answer_of_one(pair: result.PairVotes) -> answers.StatedVerdict:
 
 def _next(document: result.PreferenceStudy) -> list[Said]:
     """Say how many votes the closest pair takes that shows nothing yet."""
-    unseen = [one for one in document.pairs if answers.outcome_of(one.win_rate, 0.5) == "open"]
+    unseen = [pair for pair in document.pairs if answers.outcome_of(pair.win_rate, 0.5) == "open"]
     if not unseen:
         return []
     nearest = max(unseen, key=lambda one: abs(one.margin))
@@ -309,7 +309,7 @@ def _margins(document: result.PreferenceStudy) -> Table:
         Column("interval", spare=1),
     )
     title = f"Votes needed to see the margin of a pair with power {numbers.percent(document.settings.power)}"
-    return Table.of(columns, [tuple(_margin(one)) for one in document.margins], title)
+    return Table.of(columns, [tuple(_margin(margin)) for margin in document.margins], title)
 
 
 def _margin(one: result.MarginQuantile) -> Iterator[str]:

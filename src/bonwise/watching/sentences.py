@@ -140,7 +140,7 @@ def _still(signals: Mapping[str, WatchedSignal], data: WatchData) -> str:
     watched = sum(signal.status == "not moved" for signal in signals.values())
     if watched:
         ends = dict.fromkeys((data.periods[0], data.periods[-1])) if data.periods else {}
-        spanned = " to ".join(printable(one, longest=_NAME) for one in ends)
+        spanned = " to ".join(printable(end, longest=_NAME) for end in ends)
         over = counted(len(data.periods), "period")
         return f"Nothing moved: {counted(watched, 'signal')} watched over {over}, {spanned}."
     if not data.periods:

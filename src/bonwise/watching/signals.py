@@ -102,7 +102,7 @@ def _scored(line: WatchedLine) -> list[float] | str:
         return "the line holds no scores"
     if line.decided_by in _NOT_JUDGED or len(line.ids) < 2:
         return "nothing to judge"
-    scores = [round(float(one), TIE_DECIMALS) for one in line.scores if one is not None]
+    scores = [round(float(score), TIE_DECIMALS) for score in line.scores if score is not None]
     return sorted(scores, reverse=True) if len(scores) > 1 else "fewer than two candidates were scored"
 
 

@@ -93,7 +93,7 @@ class SecretScrubber:
     """
 
     def __init__(self, secrets: Collection[str]) -> None:
-        spelt = {one for secret in secrets if len(secret) >= SHORTEST_SECRET for one in _spellings(secret)}
+        spelt = {spelling for secret in secrets if len(secret) >= SHORTEST_SECRET for spelling in _spellings(secret)}
         # The longest first: a shorter one may be a part of it.
         self._texts = sorted(spelt, key=len, reverse=True)
         self._bytes = [text.encode(errors="surrogateescape") for text in self._texts]

@@ -251,9 +251,9 @@ def _failure(word: str, error: object) -> str:
 def _elsewhere(message: Mapping[str, Any]) -> tuple[str, str]:
     """Return the answer of a message without words; or else where its words stand and what to set."""
     calls, single = message.get("tool_calls"), message.get("function_call")
-    functions = [one.get("function") for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
+    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     functions += [single] if isinstance(single, dict) else []
-    arguments = [one.get("arguments") if isinstance(one, dict) else None for one in functions]
+    arguments = [function.get("arguments") if isinstance(function, dict) else None for function in functions]
     field = next((name for name in _THINKING if _text(message.get(name)).strip()), "")
     return wire.answer_elsewhere(arguments, _text(message.get(field)), field)
 

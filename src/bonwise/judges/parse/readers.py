@@ -211,7 +211,9 @@ def _mean(token: TokenLogprobs, values: Mapping[str, float], scale: str, choice:
     weights = _weights(token, values)
     mass = math.fsum(weights.values())
     # A positive logarithm is no less a fault than a sum beyond 1.
-    sent = math.fsum(math.exp(min(one, 1.0)) for one in token.alternatives.values() if not math.isnan(one))
+    sent = math.fsum(
+        math.exp(min(alternative, 1.0)) for alternative in token.alternatives.values() if not math.isnan(alternative)
+    )
     if sent > MOST_MASS:
         return unread(f"the probabilities that the server sent add up to {sent:.3f}, a fault of the server", choice)
     if not mass >= LEAST_MASS:
@@ -231,15 +233,15 @@ def _is_one_of(word: re.Match[str], words: Collection[str], choice: Choice) -> b
 
 def _first_token(tokens: Sequence[TokenLogprobs]) -> tuple[str, TokenLogprobs] | None:
     """Return the first token of the answer itself, with the words from there on."""
-    whole = "".join(one.token for one in tokens)
+    whole = "".join(token.token for token in tokens)
     rest = after_thinking(whole)
     if rest is None:
         return None
     position, begin = 0, len(whole) - len(rest.lstrip())
-    for one in tokens:
-        if position + len(one.token) > begin:
-            return whole[position:], one
-        position += len(one.token)
+    for token in tokens:
+        if position + len(token.token) > begin:
+            return whole[position:], token
+        position += len(token.token)
     return None
 
 

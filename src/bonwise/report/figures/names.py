@@ -134,22 +134,22 @@ def names_at_ends(axes: Axes, ends: Sequence[LineEnd]) -> None:
 
     low, high = axes.get_ylim()
     inches = axes.get_window_extent().height / axes.figure.dpi
-    places = spread([(one.y - low) / (high - low) for one in ends], _APART / 72 / inches)
+    places = spread([(end.y - low) / (high - low) for end in ends], _APART / 72 / inches)
     beside = axes.transAxes + ScaledTranslation(_BESIDE / 72, 0, axes.figure.dpi_scale_trans)
-    for one, place in zip(ends, places, strict=True):
+    for end, place in zip(ends, places, strict=True):
         axes.annotate(
-            one.name,
-            (one.x, one.y),
+            end.name,
+            (end.x, end.y),
             (1.0, place),
             textcoords=beside,
-            color=one.colour,
-            fontweight="bold" if one.strong else "normal",
+            color=end.colour,
+            fontweight="bold" if end.strong else "normal",
             ha="left",
             va="center",
             annotation_clip=False,
             arrowprops={
                 "arrowstyle": "-",
-                "color": one.colour,
+                "color": end.colour,
                 "linewidth": 0.7,
                 "shrinkA": 1,
                 "shrinkB": 4,

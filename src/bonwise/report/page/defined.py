@@ -159,8 +159,8 @@ def with_definitions(described: Part) -> Part:
     table = Table(columns, [Row((name, *known[name])) for name in names], role="definitions")
     told = f"Definitions of {numbers.counted(len(names), 'metric')}"
     part = Part("What the metrics are", [table], anchor="metrics-defined", folded=told)
-    last = [one for one in described.blocks if isinstance(one, Part) and one.anchor == limits.NOT_ESTABLISHED]
-    return replace(described, blocks=[*(one for one in described.blocks if one not in last), part, *last])
+    last = [block for block in described.blocks if isinstance(block, Part) and block.anchor == limits.NOT_ESTABLISHED]
+    return replace(described, blocks=[*(block for block in described.blocks if block not in last), part, *last])
 
 
 def _known(reference: str | None, site: str | None) -> Mapping[str, tuple[str, str]]:

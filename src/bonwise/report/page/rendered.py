@@ -54,8 +54,8 @@ def few(described: Part) -> Part:
             break
         fitting += 1
     folded = list(map(_unfolded, [*(more for one in decisive for more in _beyond(one)), *lines[fitting:]]))
-    before = [one for one in lines[:fitting] if not isinstance(one, Part)]
-    after = [one for one in lines[:fitting] if isinstance(one, Part)]
+    before = [line for line in lines[:fitting] if not isinstance(line, Part)]
+    after = [line for line in lines[:fitting] if isinstance(line, Part)]
     found: list[Block] = [*shown[: len(decisive)], *before, *drawings, *after]
     if folded:
         found.append(Part("", folded, folded=_FOLDED, anchor="more"))
@@ -65,12 +65,12 @@ def few(described: Part) -> Part:
 def _in_brief(part: Part) -> Part:
     if part.role != "verdict":
         return part
-    return replace(part, blocks=[one for one in part.blocks if _is_first(one)])
+    return replace(part, blocks=[block for block in part.blocks if _is_first(block)])
 
 
 def _beyond(part: Part) -> Iterator[Block]:
     if part.role == "verdict":
-        yield from (one for one in part.blocks if not _is_first(one))
+        yield from (block for block in part.blocks if not _is_first(block))
 
 
 def _unfolded(block: Block) -> Block:

@@ -118,7 +118,7 @@ class SectionView:
     def place(self) -> Place:
         """Return its heading with those inside, for the contents."""
         sections = [piece.section for piece in self.pieces if piece.section is not None]
-        inside = [one.place() for one in sections if one.title and one.role not in _UNLISTED]
+        inside = [section.place() for section in sections if section.title and section.role not in _UNLISTED]
         return Place(self.anchor, self.title, inside)
 
 
@@ -142,11 +142,11 @@ class PageView:
 def page_view(described: Part, prefix: str = "") -> PageView:
     """Lay out a description, the verdict first, notes and facts last; every address is unique and has the prefix."""
     blocks = decisive_first(described, above_all=True).blocks
-    facts = [row.cells for one in blocks if _is_facts(one) for row in one.rows]  # type: ignore[union-attr]
-    notes = _notes_above(described.blocks) if any(_is_verdict(one) for one in blocks) else []
+    facts = [row.cells for block in blocks if _is_facts(block) for row in block.rows]  # type: ignore[union-attr]
+    notes = _notes_above(described.blocks) if any(_is_verdict(block) for block in blocks) else []
     addresses = _Addresses(prefix)
-    sections = list(_sections([one for one in blocks if not _is_facts(one) and one not in notes], addresses))
-    contents = places([one.place() for one in sections if one.title and one.role not in _UNLISTED])
+    sections = list(_sections([block for block in blocks if not _is_facts(block) and block not in notes], addresses))
+    contents = places([section.place() for section in sections if section.title and section.role not in _UNLISTED])
     opening = _opening(sections)
     return PageView(described.title, facts, notes, sections[:opening], sections[opening:], contents, addresses.terms)
 
@@ -162,10 +162,10 @@ def _is_verdict(block: Block) -> bool:
 
 def _opening(sections: Sequence[SectionView]) -> int:
     """Return how many sections end with the verdict, 0 where a heading or no verdict comes before."""
-    for at, one in enumerate(sections):
-        if one.role == "verdict":
+    for at, section in enumerate(sections):
+        if section.role == "verdict":
             return at + 1
-        if one.title:
+        if section.title:
             return 0
     return 0
 
@@ -316,12 +316,12 @@ def places(headings: Sequence[Place]) -> list[Entry]:
 
 
 def _entries(headings: Sequence[Place]) -> Iterator[Entry]:
-    parts = [one for one in headings if one.inside]
-    for one in headings:
-        if not one.inside:
-            yield Entry(one.anchor, one.title)
+    parts = [heading for heading in headings if heading.inside]
+    for heading in headings:
+        if not heading.inside:
+            yield Entry(heading.anchor, heading.title)
         elif len(parts) <= _SHOWN:
-            yield Entry(one.anchor, one.title, one.inside if len(parts) <= _IN_FULL else ())
-        elif one is parts[0]:
+            yield Entry(heading.anchor, heading.title, heading.inside if len(parts) <= _IN_FULL else ())
+        elif heading is parts[0]:
             inside = [Place(part.anchor, part.title) for part in parts]
             yield Entry("", f"{len(parts):,} judges", inside, folded=True)

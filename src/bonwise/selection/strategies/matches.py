@@ -383,7 +383,7 @@ class _TieBreakContest:
     def _opened(self) -> Contest | None:
         """Return the contest among those that share the top score; None where one stands alone, or nobody."""
         if self._among is None:
-            values = [one.value if isinstance(one, Score) else None for one in self._draws.firsts()]
+            values = [first.value if isinstance(first, Score) else None for first in self._draws.firsts()]
             self._tied = entrants.ranked(values, self._entrants.order).tied
             if self._tied:
                 place = {candidate: at for at, candidate in enumerate(self._tied)}

@@ -50,13 +50,13 @@ def calibration_sentences(
 def _recovery(methods: _Methods) -> Iterator[str]:
     """Say first whether any way of calibrating changes what is recovered."""
     changes = {name: method.changes["recovery"] for name, method in methods.items()}
-    undefined = next((one.reason for one in changes.values() if one.estimate is None), None)
+    undefined = next((change.reason for change in changes.values() if change.estimate is None), None)
     if undefined is not None:
         yield f"Whether calibration changes recovery is not known: {undefined}."
         return
-    better = {name: one for name, one in changes.items() if one.low is not None and one.low > 0}
-    worse = {name: one for name, one in changes.items() if one.high is not None and one.high < 0}
-    unseen = {name: one for name, one in changes.items() if name not in better and name not in worse}
+    better = {name: change for name, change in changes.items() if change.low is not None and change.low > 0}
+    worse = {name: change for name, change in changes.items() if change.high is not None and change.high < 0}
+    unseen = {name: change for name, change in changes.items() if name not in better and name not in worse}
     if better:
         yield f"Calibrating raises recovery with {_listed(better)}."
     if worse:
@@ -105,7 +105,9 @@ def _levels(raw: result.RawFigures, methods: _Methods) -> Iterator[str]:
     if raw.level.estimate is None:
         yield f"Level: {raw.level.reason}."
         return
-    after = ", ".join(f"{_plain(one.level.bias)} after {name.replace('_', ' ')}" for name, one in methods.items())
+    after = ", ".join(
+        f"{_plain(method.level.bias)} after {name.replace('_', ' ')}" for name, method in methods.items()
+    )
     before = _plain(raw.level)
     yield f"Level: the mean score of the worst candidate is off its mean label by {before} raw, {after}."
 
@@ -126,7 +128,7 @@ def _called(name: str) -> str:
 
 
 def _listed(changes: dict[str, EstimateRecord]) -> str:
-    return "; ".join(f"{name.replace('_', ' ')} {_signed(one, 'points')}" for name, one in changes.items())
+    return "; ".join(f"{name.replace('_', ' ')} {_signed(change, 'points')}" for name, change in changes.items())
 
 
 def _signed(one: EstimateRecord, unit: Unit) -> str:

@@ -121,7 +121,7 @@ class CalibrationJudge(StudyJudge):
 
     @model_validator(mode="after")
     def _compares_with_raw(self) -> Self:
-        strange = [key for one in self.methods.values() for key in one.changes if key not in self.raw.metrics]
+        strange = [key for method in self.methods.values() for key in method.changes if key not in self.raw.metrics]
         if strange:
             raise ValueError(f"the change of {strange[0]} is told, and the raw scores have none")
         return self

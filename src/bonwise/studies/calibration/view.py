@@ -82,7 +82,7 @@ def _title(name: str, judge: result.CalibrationJudge) -> str:
 def _judge(judge: result.CalibrationJudge, settings: result.CalibrationSettings, key: str) -> Iterator[Block]:
     if judge.data.method == "labelled_only":
         yield Said("caveat", f"* {_labelled_note(judge.data)}")
-    known = ", ".join(printable(one, longest=40) for one in judge.covariates)
+    known = ", ".join(printable(covariate, longest=40) for covariate in judge.covariates)
     if known:
         yield Said("note", f"covariates: {known}")
     for sentence in judge.sentences:
@@ -181,13 +181,13 @@ def _figure(
         _words(method): found.changes[metric] for method, found in judge.methods.items() if metric in found.changes
     }
     said = [
-        f"{method} {numbers.estimate(one, unit, sign=True)} {numbers.interval(one, unit, sign=True)}"
-        if one.estimate is not None
-        else f"{method} unknown, {one.reason}"
-        for method, one in changes.items()
+        f"{method} {numbers.estimate(change, unit, sign=True)} {numbers.interval(change, unit, sign=True)}"
+        if change.estimate is not None
+        else f"{method} unknown, {change.reason}"
+        for method, change in changes.items()
     ]
     return forest_figure(
-        [(method, one.estimate, one.low, one.high) for method, one in changes.items()],
+        [(method, change.estimate, change.low, change.high) for method, change in changes.items()],
         key,
         f"Change of {metric}",
         f"Calibrated minus raw {metric}, one dot per method with its {numbers.interval_title(settings.confidence)}: "

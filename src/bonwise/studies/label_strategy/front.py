@@ -309,15 +309,15 @@ def _verdicts_of_judge(table: LabelledVerdicts, name: str, confidence: float) ->
     if verdicts.shape[1] > 1:
         values["second_order"] = verdicts[:, 1]
         less = {
-            way: _metrics(pair_shares.order_differences(one, both, oracle, prompt, confidence))
-            for way, one in values.items()
+            way: _metrics(pair_shares.order_differences(value, both, oracle, prompt, confidence))
+            for way, value in values.items()
         }
         values["both_orders"] = both
         order = OrderEffects(
             **estimate_records(pair_shares.order_effects(verdicts[:, 0], verdicts[:, 1], prompt, confidence))
         )
     ways = {
-        way: _metrics(pair_shares.verdict_metrics(one, oracle, prompt, confidence)) for way, one in values.items()
+        way: _metrics(pair_shares.verdict_metrics(value, oracle, prompt, confidence)) for way, value in values.items()
     }
     return VerdictsJudge(
         data=data,

@@ -151,7 +151,8 @@ class PairRecord:
         if missing:
             raise ColumnError(f"{name}: no column {missing[0]}", hint="give the record that lies beside the pairs")
         cells = {
-            one: np.asarray(identifiers.as_categories(raw[one], role=one, source=name), dtype=object) for one in words
+            word: np.asarray(identifiers.as_categories(raw[word], role=word, source=name), dtype=object)
+            for word in words
         }
         weight = draw_records.draw_numbers(raw["weight"], role="weight", source=name)
         bad = np.flatnonzero(~(weight >= 1))

@@ -157,7 +157,7 @@ def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, me
     if matched.orders == 2:
         scores["pairwise_one_order"] = pair_scores(matched.one)
     wanted, rule = of_pairs(catalog.ESTIMANDS), settings.rule(panel.labels)
-    sums = {name: pair_sums(one, labels, pairs, matched.weights) for name, one in scores.items()}
+    sums = {name: pair_sums(score, labels, pairs, matched.weights) for name, score in scores.items()}
     ways: dict[result.PairWay, result.WayMetrics] = {}
     for name, mine in sums.items():
         metrics = estimate_records(estimand.under_method(estimation.estimate(wanted, mine, rule), method))

@@ -217,7 +217,7 @@ def _words(record: pd.DataFrame, source: str | Path) -> tuple[Pool, ...]:
     out = []
     for pair_id, prompt_id, a, b in record[["pair_id", "prompt_id", "a", "b"]].itertuples(index=False, name=None):
         pool = found.get(prompt_id)
-        texts = {} if pool is None else {one.id: one for one in pool.candidates}
+        texts = {} if pool is None else {candidate.id: candidate for candidate in pool.candidates}
         if pool is None or a not in texts or b not in texts:
             lacking = "" if pool is None else f" with {quoted(a if a not in texts else b)}"
             raise InputError(

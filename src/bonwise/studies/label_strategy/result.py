@@ -211,7 +211,7 @@ def record_path(out: str | Path) -> Path:
 
 def _lines(pools: Sequence[Pool]) -> Iterator[str]:
     for pool in pools:
-        candidates = [{"id": one.id, "text": one.text} for one in pool.candidates]
+        candidates = [{"id": candidate.id, "text": candidate.text} for candidate in pool.candidates]
         yield json.dumps({"prompt_id": pool.prompt_id, "prompt": pool.prompt, "candidates": candidates}) + "\n"
 
 

@@ -85,7 +85,7 @@ def _verdict(difference: EstimateRecord, ties: str) -> str:
 
 
 def _targets(targets: Sequence[result.Target]) -> Iterator[str]:
-    known = [one for one in targets if one.within_r.estimate is not None]
+    known = [target for target in targets if target.within_r.estimate is not None]
     if known:
         first, *others = ((percent(one.target), *_needed(one)) for one in known)
         gain, within_r, agreement = first
@@ -95,9 +95,9 @@ def _targets(targets: Sequence[result.Target]) -> Iterator[str]:
         )
         further = (f"For {gain} it needs {within_r} and {agreement}." for gain, within_r, agreement in others)
         yield " ".join((opening, *further))
-    for one in targets:
-        if one not in known:
-            yield f"No figure for {percent(one.target)} of the possible gain: {one.within_r.reason}."
+    for target in targets:
+        if target not in known:
+            yield f"No figure for {percent(target.target)} of the possible gain: {target.within_r.reason}."
 
 
 def _needed(one: result.Target) -> tuple[str, str]:

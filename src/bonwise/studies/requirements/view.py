@@ -180,8 +180,8 @@ def many_requirements(document: RequirementsStudy) -> Part:
 
 def _sentences(judges: Mapping[str, RequirementsJudge]) -> Iterator[str]:
     differences = [one.judge.difference for one in judges.values()]
-    below = sum(one.high is not None and one.high < 0 for one in differences)
-    above = sum(one.low is not None and one.low > 0 for one in differences)
+    below = sum(difference.high is not None and difference.high < 0 for difference in differences)
+    above = sum(difference.low is not None and difference.low > 0 for difference in differences)
     yield (
         f"Of {numbers.counted(len(judges), 'judge')} {numbers.count(below)} recover less than a judge of plain noise "
         f"with the same within_r would, and {numbers.count(above)} more; "
@@ -256,7 +256,7 @@ def _reached(judge: RequirementsJudge) -> answers.StatedVerdict:
     if own.estimate is None:
         return answers.StatedVerdict("undefined", "open", "The recovery of this judge is undefined.")
     has = f"it recovers {_with_ends(own)}"
-    reached = [one for one in targets if answers.outcome_of(own, one.target) == "above"]
+    reached = [target for target in targets if answers.outcome_of(own, target.target) == "above"]
     if reached:
         most = reached[-1]
         wanted = f"a wanted recovery of {numbers.percent(most.target)}"
@@ -324,13 +324,13 @@ def _targets(judge: RequirementsJudge) -> Table:
     )
     rows = [
         (
-            numbers.percent(one.target),
-            numbers.estimate(one.within_r),
-            numbers.interval(one.within_r),
-            numbers.estimate(one.effective_agreement, "share"),
-            numbers.interval(one.effective_agreement, "share"),
+            numbers.percent(target.target),
+            numbers.estimate(target.within_r),
+            numbers.interval(target.within_r),
+            numbers.estimate(target.effective_agreement, "share"),
+            numbers.interval(target.effective_agreement, "share"),
         )
-        for one in judge.targets
+        for target in judge.targets
     ]
     return Table.of(columns, rows, "Needed for a wanted recovery")
 
@@ -352,7 +352,10 @@ def _figure(name: str, judge: RequirementsJudge, key: str) -> list[Drawing[Neede
     own = _place(name, judge.judge)
     data = NeededQuality(
         [Quality(one.recovery, one.within_r, one.effective_agreement) for one in judge.curve],
-        [Needed(one.target, _ends(one.within_r), _ends(one.effective_agreement)) for one in judge.targets],
+        [
+            Needed(target.target, _ends(target.within_r), _ends(target.effective_agreement))
+            for target in judge.targets
+        ],
         own,
     )
     says = "Within_r and effective agreement of a judge of plain noise, by what it recovers; bars are intervals."

@@ -130,7 +130,7 @@ def _number_of_grade(gathered: GatheredScores, value: object) -> object:
 
 def _asked(given: object) -> object:
     messages = mappings(given)
-    last = [one for one in messages if one.get("role") == "user"]
+    last = [message for message in messages if message.get("role") == "user"]
     return last[-1].get("content") if last else given
 
 
@@ -182,9 +182,9 @@ def read_promptfoo(material: Material) -> Imported | None:
     if results is None:
         return None
     gathered = GatheredScores(material)
-    templates = {as_words(mapping(one.get("prompt")).get("label")) for one in results if "prompt" in one}
-    for one in results:
-        _add_result(gathered, one, several=len(templates) > 1)
+    templates = {as_words(mapping(result.get("prompt")).get("label")) for result in results if "prompt" in result}
+    for result in results:
+        _add_result(gathered, result, several=len(templates) > 1)
     return gathered.imported(_FORMAT)
 
 

@@ -28,9 +28,9 @@ def read_label_studio(material: Material) -> Imported | None:
         return None
     gathered = GatheredScores(material)
     tasks = [
-        {**one, "data": sheet_keys.with_ids_of_record(one["data"], f"{material.source}, task {at}")}
-        for at, one in enumerate(material.records, start=1)
-        if isinstance(one.get("data"), Mapping)
+        {**record, "data": sheet_keys.with_ids_of_record(record["data"], f"{material.source}, task {at}")}
+        for at, record in enumerate(material.records, start=1)
+        if isinstance(record.get("data"), Mapping)
     ]
     taken = _columns(tasks, material)
     for task in tasks:
@@ -110,7 +110,7 @@ def _columns(tasks: Sequence[Record], material: Material) -> Mapping[str, str]:
     """Map roles to fields of the data of tasks."""
     if not tasks:
         return {}
-    frame = pd.DataFrame([{key: _cell(value) for key, value in one["data"].items()} for one in tasks])
+    frame = pd.DataFrame([{key: _cell(value) for key, value in task["data"].items()} for task in tasks])
     named = {role: column for role, column in material.named.items() if column in frame.columns}
     roles = ("prompt_id", "candidate", "judge_score")
     return columns.resolve_columns(frame, named, source=material.source, required=(), roles=roles)

@@ -103,11 +103,11 @@ def _parts(material: Material) -> tuple[Sequence[Record], Sequence[Record]] | No
         if scores is None or not any(map(_subjects, scores)):
             return None
         rated = [
-            one for part in ("observation", "trace") for name, rows in tables.items() if part in name for one in rows
+            row for part in ("observation", "trace") for name, rows in tables.items() if part in name for row in rows
         ]
         return scores, rated
     records = material.records if "scores" in material.columns and "input" in material.columns else ()
-    own = [dict(score, traceId=one.get("id")) for one in records for score in mappings(one.get("scores"))]
+    own = [dict(score, traceId=record.get("id")) for record in records for score in mappings(record.get("scores"))]
     return (own, records) if any("dataType" in one or "source" in one for one in own) else None
 
 
@@ -257,11 +257,11 @@ def _info(trace: Record) -> Record:
 
 def _naming_tag(traces: Sequence[Record]) -> str | None:
     """Return the tag that names candidates: a usual name, or the only tag of the user."""
-    tags = [mapping(_info(one).get("tags")) for one in traces]
+    tags = [mapping(_info(trace).get("tags")) for trace in traces]
     for name in _NAMES:
-        if all(name in one for one in tags):
+        if all(name in tag for tag in tags):
             return name
-    own = {key for one in tags for key in one if not key.startswith(_HIDDEN)}
+    own = {key for tag in tags for key in tag if not key.startswith(_HIDDEN)}
     return own.pop() if len(own) == 1 else None
 
 
