@@ -83,10 +83,10 @@ def krippendorff_alpha(
     if not n:
         return estimand.Estimate.undefined("no candidate has two labels", 0)
     own = (prompts if clusters is None else clusters)[several]
-    found = _sorted_by_cluster(np.round(labels[several], TIE_DECIMALS), units[several], own)
-    if len(found.distinct) < 2:
+    pairable_labels = _sorted_by_cluster(np.round(labels[several], TIE_DECIMALS), units[several], own)
+    if len(pairable_labels.distinct) < 2:
         return estimand.Estimate.undefined("undefined: all labels are the same", n)
-    value, left_out = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}[level](found)
+    value, left_out = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}[level](pairable_labels)
     few = too_few_clusters(None if clusters is None else own)
     if few:
         return estimand.Estimate(value, None, None, None, n, None, reason=f"no interval: {few}")

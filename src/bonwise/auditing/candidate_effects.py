@@ -28,15 +28,15 @@ def candidate_groups(
 ) -> Iterator[result.CandidateGroup]:
     """Yield the groups of an attribute that stand beside others in some prompt; all prompts are labelled."""
     for code, name in enumerate(attribute.groups):
-        found = equal_label.group_picks(
+        group_picks = equal_label.group_picks(
             panel.ranked, panel.labels, attribute.codes == code, panel.sizes, panel.clusters
         )
-        if found is None:
+        if group_picks is None:
             continue
-        n = found.prompts
+        n = group_picks.prompts
         units = n if panel.clusters is None else clusters.cluster_codes(panel.clusters)[1]
         records = []
-        for value, se, df, low in zip(*found.shares, (0.0, 0.0, -1.0), strict=True):
+        for value, se, df, low in zip(*group_picks.shares, (0.0, 0.0, -1.0), strict=True):
             limits = (low, 1.0)
             inside = low == 0 and 0 < value < 1 and np.isfinite(se) and se > 0
             law = laws.EffectiveShare(float(value), float(se), float(df), limits) if inside else None
@@ -53,9 +53,9 @@ def candidate_groups(
         picked, best, difference = records
         yield result.CandidateGroup(
             group=name,
-            candidates=found.candidates,
+            candidates=group_picks.candidates,
             prompts=n,
-            chance=found.chance,
+            chance=group_picks.chance,
             picked=picked,
             best=best,
             difference=difference,

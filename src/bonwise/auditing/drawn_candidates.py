@@ -223,10 +223,10 @@ def _alone(values: Floats, limits: tuple[float, float], rule: estimation.Interva
     scatter = jackknife.Scatter(np.nan, np.nan)
     if n > 1:
         scatter = jackknife.Scatter(float(values.std(ddof=1) / np.sqrt(n)), jackknife.kurtosis_df(values))
-    found = estimation.from_jackknife(
+    estimate = estimation.from_jackknife(
         value, scatter, n, limits, rule.confidence, exact=lambda: laws.Exact(value, n, limits)
     )
-    return found.with_method("labelled_only")
+    return estimate.with_method("labelled_only")
 
 
 _Ints = npt.NDArray[np.int64]

@@ -179,8 +179,8 @@ def audit_whole_and_pairs(
     panel: Panel, design: label_design.LabelDesign, settings: Settings, *, judge_only: Mapping[str, estimand.Estimate]
 ) -> WholeAndPairFigures:
     """Audit a judge on the labels of the pools and pairs that were drawn; errors as of `audit_candidate_labels`."""
-    found = drawn_candidates.drawn_pools(panel, design)
-    draw = found.draw
+    drawn_pools = drawn_candidates.drawn_pools(panel, design)
+    draw = drawn_pools.draw
     rule = settings.rule(panel.labels, panel.clusters)
     told = whole_and_pair.whole_and_pair_estimates(draw, panel.labels, rule, seed=settings.seed)
     whole, pairs = int(draw.whole.sum()), int(draw.pairs.sum())
@@ -189,9 +189,9 @@ def audit_whole_and_pairs(
     few = [f"Few complete pools: with fewer than {FEWEST_WHOLE} the interval of recovery is approximate."]
     sampling = result_labels.Sampling(
         design=design.rule,
-        how=_how_pools_were_drawn(found, design, len(panel.sizes)),
-        drawn_without_labels=found.drawn - whole - pairs,
-        labelled_not_drawn=found.not_drawn,
+        how=_how_pools_were_drawn(drawn_pools, design, len(panel.sizes)),
+        drawn_without_labels=drawn_pools.drawn - whole - pairs,
+        labelled_not_drawn=drawn_pools.not_drawn,
         **given(notes=few if whole < FEWEST_WHOLE else None),
         whole_pools=whole,
         pairs=pairs,

@@ -120,7 +120,7 @@ def with_no_gain_tests(
 def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = None) -> estimand.Estimate:
     """Estimate the level bias on a panel whose prompts are all labelled; `weights` are those of the prompts."""
     scored = ~np.isnan(panel.scores)
-    found = level_bias(
+    estimate = level_bias(
         panel.scores[scored],
         panel.labels[scored],
         panel.scored_cells,
@@ -131,9 +131,9 @@ def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = 
         clusters=panel.clusters,
     )
     return (
-        found
+        estimate
         if weights is None
-        else label_interval.where_labels_carry(found, float(weights.sum() ** 2 / (weights @ weights)))
+        else label_interval.where_labels_carry(estimate, float(weights.sum() ** 2 / (weights @ weights)))
     )
 
 

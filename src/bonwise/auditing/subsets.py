@@ -196,10 +196,10 @@ def _subsets(settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[
     shown = [row for row in rows if row.low is not None]
     weak = [one for one in shown if one.prompts >= _WEAK_FROM and one.high is not None and one.high < gate]
     ends = given(worst=shown[0], best=shown[-1]) if shown else {}
-    found = result_verdict.Subsets(
+    subsets = result_verdict.Subsets(
         metric=metric, confidence=confidence, weak=weak, rows=rows, between=between, left_out=left_out, **ends
     )
-    return found.model_copy(update={"sentence": " ".join(_sentences(found, named=bool(settings.stratum)))})
+    return subsets.model_copy(update={"sentence": " ".join(_sentences(subsets, named=bool(settings.stratum)))})
 
 
 def _sentences(found: result_verdict.Subsets, *, named: bool) -> Iterator[str]:

@@ -119,9 +119,9 @@ class Outstanding:
 
     def sentence(self, metric: str, with_it: Estimate) -> str:
         """Return what is to be known of the group where it keeps nothing open."""
-        found = of_outstanding(self.group, metric, 0.0, with_it=with_it, without_it=self.without.get(metric))
-        fact = f"{found.fact[0].upper()}{found.fact[1:]}"
-        return f"{fact}: {found.figures}." if self.without else f"{fact}."
+        suspected = of_outstanding(self.group, metric, 0.0, with_it=with_it, without_it=self.without.get(metric))
+        fact = f"{suspected.fact[0].upper()}{suspected.fact[1:]}"
+        return f"{fact}: {suspected.figures}." if self.without else f"{fact}."
 
 
 def of_outstanding(
@@ -152,7 +152,7 @@ def outstanding_of(
 ) -> tuple[Outstanding, ...]:
     """Return the outstanding groups that nothing settles; an easy candidate stands for all at the lower end."""
     kept = set(keep_easy)
-    easy = any(one.name not in kept for one in easy_of_panel(panel))
+    easy = any(easy_candidate.name not in kept for easy_candidate in easy_of_panel(panel))
     return tuple(
         Outstanding(group, partial(without, *group.names))
         for group in outstanding_groups(panel)

@@ -198,14 +198,14 @@ def _figures(one: result.CandidateEffect) -> Table:
     columns = (Column(_TITLES[one.attribute], "name"), Column("estimate"), Column("its interval"), Column("prompts"))
     rows = []
     for key, title, unit in _ROWS:
-        found: EstimateRecord | None = getattr(one, key)
-        if found is not None:
+        record: EstimateRecord | None = getattr(one, key)
+        if record is not None:
             rows.append(
                 (
                     title,
-                    numbers.estimate(found, unit, sign=True),
-                    numbers.interval(found, unit, sign=True),
-                    numbers.count(found.n),
+                    numbers.estimate(record, unit, sign=True),
+                    numbers.interval(record, unit, sign=True),
+                    numbers.count(record.n),
                 )
             )
     return Table.of(columns, rows, f"{_TITLES[one.attribute]} ({printable(one.source)}): {one.contrast}")
@@ -426,9 +426,9 @@ def _balance(rows: Sequence[result.Balance]) -> Table:
 
 
 def _balanced(row: result.Balance) -> tuple[str, ...]:
-    found = numbers.Ends(row.difference, row.low, row.high)
-    sides = (numbers.number(side, like=found) for side in (row.labelled, row.unlabelled))
-    return row.feature, *sides, numbers.estimate(found), numbers.interval(found)
+    ends = numbers.Ends(row.difference, row.low, row.high)
+    sides = (numbers.number(side, like=ends) for side in (row.labelled, row.unlabelled))
+    return row.feature, *sides, numbers.estimate(ends), numbers.interval(ends)
 
 
 def _bounds(bounds: dict[str, result.Ends], reference: str | None) -> Table:

@@ -286,8 +286,8 @@ def whole_and_pair_estimates(
     n, whole = int((draw.whole | draw.pairs).sum()), int(draw.whole.sum())
     reason = _too_few(joined, whole)
     if reason:
-        found = estimand.Estimate.undefined(reason, n).with_method("cells")
-        return WholeAndPairEstimates(found, found)
+        estimate = estimand.Estimate.undefined(reason, n).with_method("cells")
+        return WholeAndPairEstimates(estimate, estimate)
     parts = whole_and_pair(joined, labels, seed=seed)
     units = 0 if rule.clusters is None else len(np.unique(rule.clusters))
     if 0 < units < clusters.FEWEST:

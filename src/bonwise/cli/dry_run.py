@@ -48,8 +48,8 @@ def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path, rea
 
     large = [LargePools.of(judge.name, pools, calls_of_judge(judge)) for judge in judges]
     with _engine(run, reask) as engine:
-        found = estimate_asks(engine, _asks(pools, judges))
-    _show([*_counted(_rows(found), found, large), *_remarks([found])])
+        cost_estimate = estimate_asks(engine, _asks(pools, judges))
+    _show([*_counted(_rows(cost_estimate), cost_estimate, large), *_remarks([cost_estimate])])
     _warn(large)
     return 0
 

@@ -69,8 +69,8 @@ def judge(
     many_pools.refuse_without_key(asked, judges, engines)
     judged: list[JudgedPool] = []
     summary = running.judge_all(asked, judges, engines, asking.run, judged.append)
-    found = many_pools.JudgedPools(tuple(judged), judges, summary.engine.totals.bill, engines.run)
-    _write(found, out, pairs, raw=raw, tokens=tokens)
+    judged_pools = many_pools.JudgedPools(tuple(judged), judges, summary.engine.totals.bill, engines.run)
+    _write(judged_pools, out, pairs, raw=raw, tokens=tokens)
     return running.outcome(summary, allow_unscored=allow_unscored)
 
 

@@ -107,13 +107,13 @@ def _draw_of_pools(
 
     said = reading.keywords()
     scale = said.get("label_scale")
-    found = sheet_of_pools(pools, labels=labels, seed=seed, exclude=said.get("exclude", ()), label_scale=scale)
-    found.write(sheet)
+    pool_sheet = sheet_of_pools(pools, labels=labels, seed=seed, exclude=said.get("exclude", ()), label_scale=scale)
+    pool_sheet.write(sheet)
     when, filled = _filled(sheet)
-    words = ["bonwise audit SCORES.csv --labels", shell_path(filled), "" if found.of_all else "--design uniform"]
+    words = ["bonwise audit SCORES.csv --labels", shell_path(filled), "" if pool_sheet.of_all else "--design uniform"]
     if scale is not None:
         words.append(f"--label-scale {shell_word(str(scale))}")
-    output.deliver(found, then=_then(when, " ".join(filter(None, words))))
+    output.deliver(pool_sheet, then=_then(when, " ".join(filter(None, words))))
     return 0
 
 

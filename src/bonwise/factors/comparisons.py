@@ -98,15 +98,15 @@ def explain_gaps(
     columns = prompt_columns.PromptColumns.of(properties, len(view.prompts))
     factors = view.prompt_factors(view.draws.by_model[:, one] - view.draws.by_model[:, two]).only(columns.rows)
     design = columns.design
-    found = factors.regression(design)
+    tag_coefficients = factors.regression(design)
     degrees = len(columns.rows) - design.shape[1]
     constant = difference_bands.band_of_covariance(
-        found.estimate[:1], found.covariance[:1, :1], view.confidence, degrees, view.seed
+        tag_coefficients.estimate[:1], tag_coefficients.covariance[:1, :1], view.confidence, degrees, view.seed
     ).alone(0)
     band = difference_bands.band_of_covariance(
-        found.estimate[1:], found.covariance[1:, 1:], view.confidence, degrees, view.seed
+        tag_coefficients.estimate[1:], tag_coefficients.covariance[1:, 1:], view.confidence, degrees, view.seed
     )
-    shares = found.explained
+    shares = tag_coefficients.explained
     ends = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2])
     return result_models.FactorExplanation(
         model=model,

@@ -269,7 +269,7 @@ class HumanModel:
 
 def fit_human(design: HumanDesign, ratings: HumanRatings, blocks: Sequence[Block], ridge: float) -> HumanModel:
     """Fit the regression on some blocks of columns."""
-    found = fit_ordinal(
+    ordinal_regression = fit_ordinal(
         design.at(ratings.cells, blocks),
         ratings.rating,
         ratings.categories,
@@ -277,7 +277,7 @@ def fit_human(design: HumanDesign, ratings: HumanRatings, blocks: Sequence[Block
         weights=ratings.weight,
         symmetric=ratings.symmetric,
     )
-    return HumanModel(design, tuple(blocks), ridge, found)
+    return HumanModel(design, tuple(blocks), ridge, ordinal_regression)
 
 
 def cross_validated(

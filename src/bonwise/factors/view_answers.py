@@ -151,13 +151,13 @@ def comparison_answer(document: result_models.FactorComparison) -> StatedVerdict
     """Return which of two models is better on average over all prompts."""
     first, second = _name(document.model), _name(document.other)
     whole = document.gaps[0]
-    found = Ends(whole.estimate, whole.low, whole.high)
-    over = f"the mean difference over {counted(whole.prompts, 'prompt')} is {with_interval(found, sign=True)}"
+    ends = Ends(whole.estimate, whole.low, whole.high)
+    over = f"the mean difference over {counted(whole.prompts, 'prompt')} is {with_interval(ends, sign=True)}"
     return {
         "above": StatedVerdict(f"{first} is better", "good", f"{first} is better than {second}: {over}."),
         "below": StatedVerdict(f"{second} is better", "good", f"{second} is better than {first}: {over}."),
         "open": StatedVerdict("no difference shown", "open", f"Neither model is shown to be better: {over}."),
-    }[outcome_of(found)]
+    }[outcome_of(ends)]
 
 
 def explanation_answer(document: result_models.FactorExplanation) -> StatedVerdict:

@@ -85,8 +85,8 @@ class Quantized:
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Let the inner judge conclude, and round its scores."""
-        found = calling.as_asking(self.of).conclude(prompt, candidates, answers)
-        return Conclusion(self._rounded(found.verdicts), found.preferences)
+        conclusion = calling.as_asking(self.of).conclude(prompt, candidates, answers)
+        return Conclusion(self._rounded(conclusion.verdicts), conclusion.preferences)
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
         """Ask the model and wait, or call a judge that asks no model."""

@@ -158,8 +158,8 @@ def _by_level(population: LabelPopulation, tops: TopOfScores, labels: int) -> Ru
 
 
 def _pick(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
-    found = _by_size(population, tops, labels)
-    return Rule(found.strata, None, np.ones(len(found.sd)), sentences=found.sentences)
+    rule = _by_size(population, tops, labels)
+    return Rule(rule.strata, None, np.ones(len(rule.sd)), sentences=rule.sentences)
 
 
 def _pair(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:

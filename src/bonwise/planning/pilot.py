@@ -181,8 +181,8 @@ class GainPilot:
 
     def within_z_of_one(self) -> float:
         """Return the variance of Fisher's z from one prompt, were prompts independent."""
-        found = pilot_effect.within_z(self.sums.eSS, self.sums.eOO, self.sums.eSO)
-        return found.units * found.se**2
+        shift = pilot_effect.within_z(self.sums.eSS, self.sums.eOO, self.sums.eSO)
+        return shift.units * shift.se**2
 
     def share(self, design: str) -> float:
         """Return the share of prompts that a design labels: a pool that the judge ties throughout tells nothing."""

@@ -41,24 +41,24 @@ def recovery_from_r(request: PlanRequest) -> Sizing:
 
 def recovery_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
     """Size recovery to a half-width from the influence of a pilot's prompts."""
-    found = pilot.residual()
-    if not math.isfinite(found.estimate):
+    shift = pilot.residual()
+    if not math.isfinite(shift.estimate):
         raise UsageError(
             f"{pilot.source}: the labels do not differ within prompts, or the judge is never wrong",
             hint="a pilot must hold prompts on which something can be gained and lost",
         )
-    low, high = found.at(request.confidence)
+    low, high = shift.at(request.confidence)
     z2 = (sample_size.critical_value(request.confidence, 2) / float(request.required("half_width"))) ** 2
     ends = tuple(z2 * math.exp(end) if math.isfinite(end) else None for end in (low, high))
     recovery = float((pilot.sums.J - pilot.sums.R).sum() / (pilot.sums.M - pilot.sums.R).sum())
     sizing = _recovery(
         request,
-        math.exp(found.estimate),
+        math.exp(shift.estimate),
         pilot.candidates,
         effect={"recovery": recovery},
         ends=(ends[0], ends[1]),
         pilot=pilot.describe(
-            found, request.confidence, "standard deviation of one prompt's influence", lambda x: math.exp(x / 2)
+            shift, request.confidence, "standard deviation of one prompt's influence", lambda x: math.exp(x / 2)
         ),
         notes=pilot.unused,
     )

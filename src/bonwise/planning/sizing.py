@@ -377,14 +377,14 @@ def _significance(request: PlanRequest, sizing: Sizing, layout: Layout, needed: 
     units = float(sizing.n or 0.0)
     prompts = float(layout.groups(units) or 0.0)
     standardised = math.sqrt(sample_size.mean_units(1.0, request.power, request.confidence, 1) / prompts)
-    found = gain_stopping(standardised, needed.prompts, request.confidence)
+    stopping = gain_stopping(standardised, needed.prompts, request.confidence)
     each = sizing.each * request.raters
     return result.SequentialRecord(
         fixed=needed.labels,
-        mean=[round(found.mean[0]) * each, round(found.mean[1]) * each],
+        mean=[round(stopping.mean[0]) * each, round(stopping.mean[1]) * each],
         # Where nearly all studies stop at the first look, what one in ten exceeds lies below the mean.
-        reserve=math.ceil(max(found.late, found.mean[1])) * each,
-        saves=bool(found.mean[1] < needed.prompts),
+        reserve=math.ceil(max(stopping.late, stopping.mean[1])) * each,
+        saves=bool(stopping.mean[1] < needed.prompts),
         first_look_prompts=repeated_looks.EARLIEST,
     )
 

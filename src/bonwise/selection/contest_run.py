@@ -444,7 +444,7 @@ class ContestRun:
         """Tell whether lost comparisons, those behind the scores of a judge among them, could change the pick."""
         of_matches = standing.lost_may_decide
         if of_matches is None:
-            of_matches = any(one.lost for one in self._matches)
+            of_matches = any(preference.lost for preference in self._matches)
         return of_matches or comparing.lost_may_decide(len(self._texts), self._behind_scores)
 
     def _next(self) -> Sequence[Question]:

@@ -293,15 +293,15 @@ def _train(pools: StackPools, paths: Paths, deal: Deal, folds: list[_InnerFold],
     by_fold = zip(folds, fits, shares, held, strict=True)
     sums = np.sum([fold.sums(fit[rows, ridges], best, some) for fold, fit, best, some in by_fold], axis=0)
     alone, ridges_alone = _losses_alone(paths, kept, held, shares)
-    found = Trained(
+    trained = Trained(
         paths.stack.fitted_to(sets)[rows, ridges],
         np.stack([ridges, ridges_alone], axis=1),
         best_by_gain(sets.astype(np.float64) @ judges),
         (sums[1:] / np.maximum(sums[0], 1.0)).T,
         np.stack([losses.mean(axis=0)[rows, ridges], alone], axis=1),
     )
-    lonely = _coefficients_alone(paths, pools, sets, found.best, ridges_alone)
-    return replace(found, coefficients=np.where(found.falls_back[:, None], lonely, found.coefficients))
+    lonely = _coefficients_alone(paths, pools, sets, trained.best, ridges_alone)
+    return replace(trained, coefficients=np.where(trained.falls_back[:, None], lonely, trained.coefficients))
 
 
 def _losses_alone(paths: Paths, kept: list[_Mask], held: list[_Mask], shares: list[Floats]) -> tuple[Floats, _Ints]:

@@ -109,7 +109,9 @@ def stack_table(table: ScoreTable, reading: reading_options.ReadingOptions, kind
     Fewer than two judges that tell candidates apart, or too few prompts with labels that differ, are an InputError.
     """
     further = _kinds(kinds)
-    panels = {one.judge: one for one in lay_out(table, exclude=reading.exclude, shape=reading.shape, alike=True)}
+    panels = {
+        panel.judge: panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape, alike=True)
+    }
     anyone = next(iter(panels.values()))
     judges, left_out = _telling(table, panels)
     if len(judges) < 2:
@@ -251,10 +253,10 @@ def _column(table: ScoreTable, panel: Panel, feature: StackFeature | FeatureReco
         return np.full(len(panel.scores), np.nan)
     if feature.kind == "score":
         return panel.scores
-    found = cell_scores.cell_repeats(table, panel)
+    repeats = cell_scores.cell_repeats(table, panel)
     if feature.kind == "width":
-        return np.full(len(panel.scores), np.nan) if found.width is None else found.width
-    return np.full(len(panel.scores), np.nan) if found.draws is None else _spread(found.draws)
+        return np.full(len(panel.scores), np.nan) if repeats.width is None else repeats.width
+    return np.full(len(panel.scores), np.nan) if repeats.draws is None else _spread(repeats.draws)
 
 
 def _spread(draws: Floats) -> Floats:
@@ -324,7 +326,7 @@ def with_stack(
             f"{table.source}: none of the judges of the stack has scores there",
             hint=f"the stack takes {listed(stack.judges)}; the table has {listed(table.judges)}",
         )
-    panels = {one.judge: one for one in lay_out(table, exclude=exclude, shape=shape, alike=True)}
+    panels = {panel.judge: panel for panel in lay_out(table, exclude=exclude, shape=shape, alike=True)}
     anyone = next(iter(panels.values()))
     scores = stack.utilities(feature_values(table, panels, stack.features), anyone.sizes)
     return with_judge(table, anyone, scores, name), lacking

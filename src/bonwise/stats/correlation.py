@@ -41,9 +41,9 @@ def correlation(
         return estimand.Estimate.undefined("one of the two does not vary", n)
     r = float(np.clip(np.average(zx * zy, weights=w), -1, 1))
     influence = w / w.mean() * (zx * zy - r * (zx**2 + zy**2) / 2)
-    found = from_influence(r, influence, confidence=confidence, limits=(-1.0, 1.0))
+    estimate = from_influence(r, influence, confidence=confidence, limits=(-1.0, 1.0))
     carried = min(_off_the_mode(x), _off_the_mode(y))
-    return without_interval(found, _few(carried))
+    return without_interval(estimate, _few(carried))
 
 
 def from_influence(

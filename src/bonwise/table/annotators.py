@@ -256,7 +256,7 @@ def _made_one(
     at = positions(keys, known)
     kind = kind_of_labels(given.labels, words=words)
     rule = reading.annotator_rule or DEFAULT_RULES[kind]
-    found = aggregate(rule, at[given.rows], given.labels, len(known))
+    aggregated = aggregate(rule, at[given.rows], given.labels, len(known))
     annotators = AnnotatorLabels(
         columns=(),
         in_rows=True,
@@ -269,9 +269,9 @@ def _made_one(
         annotators=given.annotators,
         values=given.labels,
         several=int((np.bincount(at[given.rows], minlength=len(known)) > 1).sum()),
-        split=int(found.split.sum()),
+        split=int(aggregated.split.sum()),
     )
-    return annotators, found.labels[at]
+    return annotators, aggregated.labels[at]
 
 
 def _in_rows(

@@ -285,15 +285,15 @@ class LabelledVerdicts:
         votes = vote_rows.VoteRows.of(others, where, of_labels, needed=needed, verdict_map=meaning)
         judged, voted = VotedPairs.of(rows), VotedPairs.of(votes)
         keys = PairKeys.of(judged, voted)
-        found = join_votes(judged, voted, keys)
-        in_one_order = _in_one_order(rows, judged.worth, keys.verdicts) & (found.reason == "")
-        reason = np.where(in_one_order, "a verdict in one order only", found.reason)
+        joined_votes = join_votes(judged, voted, keys)
+        in_one_order = _in_one_order(rows, judged.worth, keys.verdicts) & (joined_votes.reason == "")
+        reason = np.where(in_one_order, "a verdict in one order only", joined_votes.reason)
         reason = np.where(judged.alone, "a model against itself", reason)
         pairs = identifiers.as_categories(pd.Series(keys.verdicts), role="pair", source=name)
         read = {**rows.readings, **{f"{where}: {key}": said for key, said in votes.readings.items()}}
-        table = _of_rows(replace(rows, readings=read), judged.worth, found.label, reason, pairs, context)
+        table = _of_rows(replace(rows, readings=read), judged.worth, joined_votes.label, reason, pairs, context)
         _refuse_split_prompts(table)
-        return _averaged(replace(table, joined=found, label=",".join(votes.columns.verdicts)), pairs, judged)
+        return _averaged(replace(table, joined=joined_votes, label=",".join(votes.columns.verdicts)), pairs, judged)
 
 
 def _of_rows(

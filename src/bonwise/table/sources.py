@@ -137,9 +137,9 @@ def _document(path: Path, kind: str, named: Mapping[str, str]) -> OpenedSource:
         "folder": archives.parts_of_folder,
     }
     document = readers[kind](path)
-    found = read_by_importer(Material(name, document=document, named=named))
-    if found is not None:
-        return _imported(found, name)
+    imported = read_by_importer(Material(name, document=document, named=named))
+    if imported is not None:
+        return _imported(imported, name)
     records = _records(document) if kind == "json" else None
     if records is None:
         if kind == "folder":
@@ -179,12 +179,12 @@ def with_columns(
             problem = error
         if taken is not None and not _is_of_a_tool(opened.frame) and not _has_lists(opened.frame, taken):
             return opened, taken
-        found = _by_columns(opened, options)
-        if found is None and taken is not None:
+        opened_source = _by_columns(opened, options)
+        if opened_source is None and taken is not None:
             return opened, taken
-        if found is None and complete and problem is not None:
+        if opened_source is None and complete and problem is not None:
             raise problem
-        opened = opened if found is None else found
+        opened = opened if opened_source is None else opened_source
     if complete and opened.imported is not None and "judge_score" not in opened.frame.columns:
         raise ColumnError(f"{opened.name}: read as {opened.said}", hint="; ".join(opened.imported.lacks))
     return opened, canonical.resolved(opened.frame, opened.reading(options), opened.name, complete=complete)
@@ -198,8 +198,8 @@ def _has_lists(frame: pd.DataFrame, taken: Mapping[str, str]) -> bool:
 
 def _by_columns(opened: OpenedSource, options: reading_options.ReadingOptions) -> OpenedSource | None:
     material = Material(opened.name, frame=opened.frame, named=options.named_columns)
-    found = read_by_importer(material)
-    return None if found is None else _imported(found, opened.name)
+    imported = read_by_importer(material)
+    return None if imported is None else _imported(imported, opened.name)
 
 
 def _imported(found: Imported, name: str) -> OpenedSource:

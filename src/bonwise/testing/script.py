@@ -324,11 +324,11 @@ class Script:
         self.counts.requests += 1
         self.counts.in_flight += 1
         self.counts.peak = max(self.counts.peak, self.counts.in_flight)
-        found = endpoint_of(path)
-        endpoint = found or RequestTarget("anthropic" if "anthropic-version" in headers else "openai")
+        request_target = endpoint_of(path)
+        endpoint = request_target or RequestTarget("anthropic" if "anthropic-version" in headers else "openai")
         request_id = f"req_{self.seed:08x}{self.counts.requests:016x}"
         try:
-            _check_path(method, path, found)
+            _check_path(method, path, request_target)
             delivery = self._answered(self._read(endpoint, headers, content), now)
         except WireError as error:
             self.counts.faults[error.kind] += 1

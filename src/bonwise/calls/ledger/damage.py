@@ -73,7 +73,7 @@ class LedgerCheck:
     @property
     def calls(self) -> tuple[int, ...]:
         """The damaged calls that are known by number."""
-        return tuple(sorted({one.call for one in self.damage if one.call is not None}))
+        return tuple(sorted({damage.call for damage in self.damage if damage.call is not None}))
 
     def summary(self) -> str:
         """Say in one line what is damaged, empty where nothing is."""
@@ -81,7 +81,7 @@ class LedgerCheck:
             return ""
         named = [f"call {call}" for call in self.calls]
         more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
-        others = [one.what for one in self.damage if one.call is None]
+        others = [damage.what for damage in self.damage if damage.call is None]
         return "; ".join([", ".join(named[:NAMED]) + more] * bool(named) + others[:3])
 
 
@@ -109,10 +109,10 @@ def explain(file: Path, busy_timeout: float, error: BaseException) -> None:
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_IOERR")) or not name:
         try:
-            found = check_file(file, busy_timeout)
+            ledger_check = check_file(file, busy_timeout)
         except LedgerError:
             return
-        _refuse(found)
+        _refuse(ledger_check)
 
 
 @contextmanager

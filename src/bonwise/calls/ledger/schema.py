@@ -115,8 +115,8 @@ def read_sum(connection: sqlite3.Connection) -> DigestSum | None:
     if row is None or not isinstance(row[1], bytes) or not isinstance(row[3], bytes):
         return None
     keys, keys_xor, answers, answers_xor, digest = row
-    found = DigestSum(keys, _number(keys_xor), answers, _number(answers_xor))
-    return found if _digest_of(found) == digest else None
+    digest_sum = DigestSum(keys, _number(keys_xor), answers, _number(answers_xor))
+    return digest_sum if _digest_of(digest_sum) == digest else None
 
 
 def write_sum(connection: sqlite3.Connection, found: DigestSum) -> None:

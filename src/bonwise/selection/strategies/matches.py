@@ -89,17 +89,17 @@ class _KnockoutContest:
 
     def _bracket(self) -> _Bracket:
         """Replay the tournament from the verdicts so far."""
-        found = _Bracket([0.0] * len(self._order))
+        bracket = _Bracket([0.0] * len(self._order))
         left = list(self._order)
-        while len(left) > 1 and not found.open:
+        while len(left) > 1 and not bracket.open:
             last = len(left) - len(left) % 2
-            ahead = [self._played(pair, found) for pair in zip(left[:last:2], left[1:last:2], strict=True)]
-            without = [] if found.open else left[last:]
+            ahead = [self._played(pair, bracket) for pair in zip(left[:last:2], left[1:last:2], strict=True)]
+            without = [] if bracket.open else left[last:]
             for one in without:
-                found.came_through[one] += 1
+                bracket.came_through[one] += 1
             # Whoever had no match meets somebody in the next round.
             left = without + ahead
-        return found
+        return bracket
 
     def _played(self, pair: tuple[int, int], found: _Bracket) -> int:
         """Put down what became of a match, and return who goes on."""

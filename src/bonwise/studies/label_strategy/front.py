@@ -156,11 +156,11 @@ def label_strategy_of(
                 refused[name] = "its scores are what its own verdicts earned"
                 continue
             asking = Asking(bins, edges, gap_groups, *_range(judged.table, panel)[0])
-            found = _ways_of_judge(judged, panel, verdicts, asking, missing)
-            if found is None:
+            strategies_judge = _ways_of_judge(judged, panel, verdicts, asking, missing)
+            if strategies_judge is None:
                 refused[name] = "no pair with its scores, labels and a verdict"
             else:
-                judges[name] = found
+                judges[name] = strategies_judge
             step()
     if not judges:
         raise _no_pair(verdicts)
