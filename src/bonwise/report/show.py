@@ -96,8 +96,8 @@ def by_name(drawings: Sequence[Drawing[FigureData]]) -> Mapping[str, Drawing[Fig
     keys = [_OF_AN_AUDIT.sub("", drawing.key) for drawing in drawings]
     numbers: dict[str, set[str]] = {}
     for key in keys:
-        if matched_verdicts := _NUMBERED.match(key):
-            numbers.setdefault(matched_verdicts[1], set()).add(matched_verdicts[2])
+        if match := _NUMBERED.match(key):
+            numbers.setdefault(match[1], set()).add(match[2])
     names = [_NUMBERED.sub(r"\1", key) if (word := _word(key)) and len(numbers[word]) == 1 else key for key in keys]
     # What page keys tell apart stays apart.
     return dict(zip(names if len(set(names)) == len(names) else keys, drawings, strict=True))
@@ -113,11 +113,11 @@ def figure(drawings: Sequence[Drawing[FigureData]], name: str) -> Drawing[Figure
         raise UsageError(f"no figure is named {name!r}: this result has no figures", hint="see to_frame()")
     if not fitting:
         raise UsageError(f"no figure is named {name!r}", hint=f"choose of {', '.join(known)}")
-    if len({matched_verdicts[0] for one in fitting if (matched_verdicts := _NUMBERED.match(one))}) > 1:
+    if len({match[0] for one in fitting if (match := _NUMBERED.match(one))}) > 1:
         raise UsageError(f"several judges have a figure {name!r}", hint=f"choose of {', '.join(fitting)}")
     return known[fitting[0]]
 
 
 def _word(key: str) -> str:
-    matched_verdicts = _NUMBERED.match(key)
-    return matched_verdicts[1] if matched_verdicts else ""
+    match = _NUMBERED.match(key)
+    return match[1] if match else ""

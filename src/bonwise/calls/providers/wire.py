@@ -279,8 +279,8 @@ def unsupported(complaint: Complaint, names: Mapping[str, str]) -> str:
     if complaint.parameter:
         return _ours(complaint.parameter, names) if has_code or _WORDS.search(own_words) else ""
     for form in _FORMS:
-        matched_verdicts = form.match(complaint.message.lstrip())
-        if matched_verdicts and (name := _ours(matched_verdicts["x"], names)):
+        match = form.match(complaint.message.lstrip())
+        if match and (name := _ours(match["x"], names)):
             return name
     return _first(own_words, names) if has_code else ""
 
