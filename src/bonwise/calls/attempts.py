@@ -101,12 +101,12 @@ def _answered(exchange: Exchange) -> Mapping[str, Any]:
     reply = exchange.reply
     if reply is None:
         return {}
-    told = reply.usage if reply.partial_usage is None else reply.partial_usage.told
+    usage = reply.usage if reply.partial_usage is None else reply.partial_usage.told
     return {
         "gen_ai.response.model": reply.model or None,
         "gen_ai.response.finish_reasons": [choice.finish for choice in reply.choices],
-        "gen_ai.usage.input_tokens": None if told is None else told.input,
-        "gen_ai.usage.output_tokens": None if told is None else told.output,
+        "gen_ai.usage.input_tokens": None if usage is None else usage.input,
+        "gen_ai.usage.output_tokens": None if usage is None else usage.output,
         "bonwise.cost": exchange.cost,
     }
 
@@ -454,10 +454,10 @@ class CallAttempts:
 
     def _settle_in_part(self, reservation: Reservation, reply: Reply, partial: bill.PartialUsage) -> int:
         """Charge what a server told of a call as known, and the rest as what may be billed besides."""
-        size, price, told = self._size, self._endpoint.price, partial.told.total
+        size, price, counted = self._size, self._endpoint.price, partial.told.total
         whole = tokens.reckoned(partial, size.expected - size.output, size.output, reply.choices)
         may_cost = None if price is None else prices.Prices.cost(price, whole)
-        reservation.settle(told, None, may_tokens=whole.total - told, may_cost=may_cost)
+        reservation.settle(counted, None, may_tokens=whole.total - counted, may_cost=may_cost)
         return whole.total
 
     async def _end(self, error: AttemptError) -> None:

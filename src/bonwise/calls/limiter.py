@@ -151,10 +151,10 @@ class OverloadSigns:
         self._failed.append(True)
         self.in_a_row += 1
         seen, failed = len(self._failed), sum(self._failed)
-        found = failed == seen >= IN_A_ROW or (seen == LATEST and failed > TOO_MANY * LATEST)
-        if found:
+        overloaded = failed == seen >= IN_A_ROW or (seen == LATEST and failed > TOO_MANY * LATEST)
+        if overloaded:
             self._failed.clear()
-        return found
+        return overloaded
 
     def answered(self, seconds: float) -> bool:
         """Count an answer, which took so long; tell whether answers take twice as long as they usually do.

@@ -193,8 +193,8 @@ def _file(run: Path) -> Path:
     return file
 
 
-def _checked(found: damage.LedgerCheck) -> str:
-    return f"{counted(found.keys, 'answer')}: each is what was written"
+def _checked(check: damage.LedgerCheck) -> str:
+    return f"{counted(check.keys, 'answer')}: each is what was written"
 
 
 def _state(text: str | None) -> records.State | None:
@@ -210,17 +210,17 @@ def _day(text: str) -> float:
         raise UsageError(f"--before {text} is no day", hint="write it as 2026-11-21") from None
 
 
-def _document(found: records.LedgerStats, verdict: str) -> LedgerDocument:
+def _document(sums: records.LedgerStats, verdict: str) -> LedgerDocument:
     from bonwise.cli.accounts import LedgerDocument
 
     return LedgerDocument(
-        calls=found.calls,
-        answers=found.samples,
-        input_tokens=found.input_tokens,
-        output_tokens=found.output_tokens,
-        cost=found.cost,
-        calls_without_a_price=found.unpriced,
-        lost_attempts=found.lost_attempts,
+        calls=sums.calls,
+        answers=sums.samples,
+        input_tokens=sums.input_tokens,
+        output_tokens=sums.output_tokens,
+        cost=sums.cost,
+        calls_without_a_price=sums.unpriced,
+        lost_attempts=sums.lost_attempts,
         integrity=verdict,
     )
 
@@ -239,8 +239,8 @@ def _damaged(run: Path) -> Iterator[None]:
 
 
 def _line(row: records.LedgerRow) -> str:
-    said = row.reading or row.note or ""
-    return f"{row.key[:12] or '-':12}  {row.state:8}  {row.provider}/{row.model}  {said}"
+    text = row.reading or row.note or ""
+    return f"{row.key[:12] or '-':12}  {row.state:8}  {row.provider}/{row.model}  {text}"
 
 
 def _json(row: records.LedgerRow, indent: int | None = None) -> str:

@@ -68,9 +68,9 @@ def traced_judging(
 
 async def _told(current: Untraced, judge: str, course: Coroutine[Any, Any, Judgment]) -> Judgment:
     with current:
-        found = await course
-        note_outcomes(current, judge, (found,))
-    return found
+        judgment = await course
+        note_outcomes(current, judge, (judgment,))
+    return judgment
 
 
 def note_outcomes(current: Untraced, judge: str, found: Outcomes) -> None:
@@ -163,8 +163,8 @@ async def _asked(
 def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
     """Return a judge's questions, provided that they are some; a failure or anything else raises `JudgeError`."""
     with _faults_of(judge, "asks"):
-        found: object = judge.asks(prompt, texts)
-        asks = tuple(found) if isinstance(found, Iterable) else (found,)
+        returned: object = judge.asks(prompt, texts)
+        asks = tuple(returned) if isinstance(returned, Iterable) else (returned,)
     for ask in asks:
         if not isinstance(ask, Ask):
             raise JudgeError(f"judge {judge.name!r} asks by {type(ask).__name__}", hint="return Ask objects")
@@ -174,10 +174,10 @@ def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, .
 def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
     """Return what a judge makes of the answers; `JudgeError` where it fails or is about other candidates."""
     with _faults_of(judge, "conclude"):
-        found: object = judge.conclude(prompt, texts, answers)
-    if not isinstance(found, Conclusion):
-        raise JudgeError(f"judge {judge.name!r} concluded {type(found).__name__}", hint="return a Conclusion")
-    preferences = tuple(found.preferences)
+        conclusion: object = judge.conclude(prompt, texts, answers)
+    if not isinstance(conclusion, Conclusion):
+        raise JudgeError(f"judge {judge.name!r} concluded {type(conclusion).__name__}", hint="return a Conclusion")
+    preferences = tuple(conclusion.preferences)
     for preference in preferences:
         if not isinstance(preference, Preference) or preference.b >= len(texts):
             shown = printable(repr(preference), longest=80)
@@ -185,7 +185,7 @@ def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Se
                 f"judge {judge.name!r} prefers among {len(texts)} candidates by {shown}",
                 hint="return Preference objects that name positions of candidates",
             )
-    return Conclusion(checked(judge, found.verdicts, texts), preferences)
+    return Conclusion(checked(judge, conclusion.verdicts, texts), preferences)
 
 
 @contextmanager

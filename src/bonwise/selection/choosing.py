@@ -193,7 +193,7 @@ class PoolRun:
             distinct.texts,
             until=until,
             second=None if settings.router is None else settings.router.second,
-            pool=[one.text for one in distinct.pool if not one.missing],
+            pool=[candidate.text for candidate in distinct.pool if not candidate.missing],
         )
 
     async def run(self, turn: Turn | None, salt: str) -> deciding.Evidence:
@@ -221,7 +221,7 @@ class PoolRun:
         """
         contenders = () if self._to_all else route.contenders
         some = tuple(sorted(contenders)) or tuple(range(len(self._distinct.texts)))
-        texts = [self._distinct.texts[one] for one in some]
+        texts = [self._distinct.texts[entrant] for entrant in some]
         checked = contest_run.CheckedContest(
             default_strategy(router.strong), self._distinct.among(some), router.strong
         )

@@ -75,11 +75,11 @@ class CheckedContest:
         """Return the questions to ask now, each once, none when enough is known; `JudgeError` for anything else."""
         contest, most = self._opened(), self._bound()
         with _faults_of(self._strategy, "next"):
-            found: object = contest.next()
-            if not isinstance(found, Iterable):
-                raise _broken(self._strategy, f"next() returned {type(found).__name__}", "return Draw and Match")
+            asked_for: object = contest.next()
+            if not isinstance(asked_for, Iterable):
+                raise _broken(self._strategy, f"next() returned {type(asked_for).__name__}", "return Draw and Match")
             # One that yields questions for ever is cut off as well.
-            questions = list(islice(found, most + 1))
+            questions = list(islice(asked_for, most + 1))
         asked = {self._key(question): question for question in questions}
         self._count += len(asked)
         if self._count > most:
@@ -103,10 +103,10 @@ class CheckedContest:
         """Return how the entrants stand, in plain numbers; a `JudgeError` where it fails or is no standing."""
         contest = self._opened()
         with _faults_of(self._strategy, "standing"):
-            found: object = contest.standing()
-            if not isinstance(found, Standing):
-                raise _broken(self._strategy, f"standing() returned {type(found).__name__}", "return a Standing")
-            return self._checked(found)
+            returned: object = contest.standing()
+            if not isinstance(returned, Standing):
+                raise _broken(self._strategy, f"standing() returned {type(returned).__name__}", "return a Standing")
+            return self._checked(returned)
 
     def _opened(self) -> Contest:
         if self._contest is None:
@@ -186,11 +186,11 @@ def most_calls_of(strategy: Strategy, judge: Judge, candidates: int) -> int:
     0
     """
     with _faults_of(strategy, "most_calls"):
-        found = strategy.most_calls(judge, candidates)
-        if not _whole(found):
-            what = printable(repr(found), longest=40)
+        most = strategy.most_calls(judge, candidates)
+        if not _whole(most):
+            what = printable(repr(most), longest=40)
             raise _broken(strategy, f"most_calls() returned {what}", "return a whole number of 0 or more")
-        return int(found)
+        return int(most)
 
 
 def consulted(router: Considering, first_pass: FirstPass, key: str) -> Route:
@@ -262,12 +262,12 @@ def calls_for(
     everything = tuple(pool) if pool and _sees_the_pool(judge) else texts
     together: dict[tuple[int, float | None], list[Draw]] = {}
     alone = _judges_alone(judge)
-    found: list[tuple[Call, tuple[Question, ...]]] = []
+    calls: list[tuple[Call, tuple[Question, ...]]] = []
     for question in questions:
         if isinstance(question, Match):
-            found.append((Call(question.judge or judge, prompt, (texts[question.a], texts[question.b])), (question,)))
+            calls.append((Call(question.judge or judge, prompt, (texts[question.a], texts[question.b])), (question,)))
         elif alone:
-            found.append(
+            calls.append(
                 (
                     Call(judge, prompt, (texts[question.candidate],), question.number, question.temperature),
                     (question,),
@@ -278,8 +278,8 @@ def calls_for(
     for (number, temperature), draws in together.items():
         redrawn_alone = number and not (is_asking(judge) or is_listwise(judge))
         shown = tuple(texts[draw.candidate] for draw in draws) if redrawn_alone else everything
-        found.append((Call(judge, prompt, shown, number, temperature), tuple(draws)))
-    return found
+        calls.append((Call(judge, prompt, shown, number, temperature), tuple(draws)))
+    return calls
 
 
 def asks_of(call: Call) -> Iterator[Ask]:
@@ -320,11 +320,11 @@ def with_stated_chances(standing: Standing, heard: Mapping[int, Verdict]) -> Sta
     scored = [verdict for verdict in verdicts if isinstance(verdict, Score)]
     if not scored or any(verdict is None or (isinstance(verdict, Unscored) and verdict.owed) for verdict in verdicts):
         return standing
-    if any(one.p_best is None for one in scored):
+    if any(score.p_best is None for score in scored):
         return standing
-    top = max(rounded(one.value) for one in scored)
+    top = max(rounded(score.value) for score in scored)
     # Chance decides among those that share the top score.
-    regrets = [one.expected_regret for one in scored if rounded(one.value) == top]
+    regrets = [score.expected_regret for score in scored if rounded(score.value) == top]
     stated = [regret for regret in regrets if regret is not None]
     return replace(
         standing,
@@ -412,9 +412,9 @@ class ContestRun:
         """Return a standing with what the judge said; `places` says which entrant each is here, None if none."""
         first = self.first
         pairs = list(zip(places, standing.verdicts, strict=True))
-        if not self.again and all(at is not None and first.get(at) is one for at, one in pairs):
+        if not self.again and all(at is not None and first.get(at) is verdict for at, verdict in pairs):
             return standing
-        verdicts = tuple(one if at is None else kept_verdict(one, self._heard(at)) for at, one in pairs)
+        verdicts = tuple(verdict if at is None else kept_verdict(verdict, self._heard(at)) for at, verdict in pairs)
         return replace(standing, verdicts=verdicts)
 
     def _heard(self, entrant: int) -> list[Verdict]:
@@ -429,9 +429,9 @@ class ContestRun:
         if not self._deaf:
             try:
                 standing = self._contest.standing()
-                found = replace(standing, lost_may_decide=self._lost_may_decide(standing))
+                returned = replace(standing, lost_may_decide=self._lost_may_decide(standing))
                 # Of several scores of a candidate the judge has not said how their mean fares.
-                return found if self.again else with_stated_chances(found, self.first)
+                return returned if self.again else with_stated_chances(returned, self.first)
             except UsageError:
                 raise
             except BonwiseError as error:
@@ -471,7 +471,7 @@ class ContestRun:
             asks_model = self._asks_model if call.judge is self.judge else is_asking(call.judge)
             if isinstance(call.judge, calling.FunctionJudge) or not asks_model:
                 self.evaluations += len(call.texts)
-            self.effective += [one for one in result.effective if one not in self.effective]
+            self.effective += [parameters for parameters in result.effective if parameters not in self.effective]
             if not asked:
                 self.others.append(result.verdicts)
             elif not isinstance(asked[0], Match):

@@ -226,7 +226,7 @@ def _settings_used(settings: SelectionSettings, evidence: Evidence) -> dict[str,
         "judge_version": settings.judge.version,
         "strategy": settings.strategy.name,
         "seed": settings.seed,
-        "parameters": [dict(one) for one in evidence.effective],
+        "parameters": [dict(parameters) for parameters in evidence.effective],
         "on_failure": settings.on_failure,
         "version": release(),
     }

@@ -232,9 +232,9 @@ class _Work:
 
     async def _told(self, current: Untraced) -> Sequence[Result]:
         with current:
-            found = await self.run()
-            judging.note_outcomes(current, self.judge.name, found)
-        return found
+            results = await self.run()
+            judging.note_outcomes(current, self.judge.name, results)
+        return results
 
 
 async def _awaited(work: _Work, until: float | None) -> Sequence[Result]:
@@ -275,9 +275,9 @@ class ThreadJudgeRunner:
         if current is UNTRACED:
             return self._judged(call)
         with current:
-            found = self._judged(call)
-            judging.note_outcomes(current, call.judge.name, (found,))
-        return found
+            result = self._judged(call)
+            judging.note_outcomes(current, call.judge.name, (result,))
+        return result
 
     def _judged(self, call: Call) -> Result:
         try:
@@ -287,9 +287,9 @@ class ThreadJudgeRunner:
         except BonwiseError as error:
             return error
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it may fail in any way; the caller decides
-            found = judging.failed(call.judge, error)
-            found.__cause__ = error
-            return found
+            failure = judging.failed(call.judge, error)
+            failure.__cause__ = error
+            return failure
 
 
 T = TypeVar("T")

@@ -43,42 +43,44 @@ def as_candidates(candidates: Sequence[Any], text: Callable[[Any], str] | None) 
         raise UsageError("candidates must be a sequence of answers", hint='such as ["answer a", "answer b"]')
     if not candidates:
         raise UsageError("no candidates to choose from", hint="pass at least one")
-    found = tuple(_candidate(candidate, position, text) for position, candidate in enumerate(candidates))
-    repeated = first_repeat(found)
+    checked = tuple(_candidate(candidate, position, text) for position, candidate in enumerate(candidates))
+    repeated = first_repeat(checked)
     if repeated is not None:
-        raise UsageError(f"two candidates have the id {found[repeated[0]].id[:60]!r}", hint="give each its own id")
-    return found
+        raise UsageError(f"two candidates have the id {checked[repeated[0]].id[:60]!r}", hint="give each its own id")
+    return checked
 
 
-def _candidate(one: Any, position: int, text: Callable[[Any], str] | None) -> Candidate:
-    if isinstance(one, str) and text is None:
-        return Candidate(f"c{position}", one)
-    if isinstance(one, Candidate):
-        return Candidate(one.id, _given(one.text if text is None else text(one), one, position), one.missing)
+def _candidate(given: Any, position: int, text: Callable[[Any], str] | None) -> Candidate:
+    if isinstance(given, str) and text is None:
+        return Candidate(f"c{position}", given)
+    if isinstance(given, Candidate):
+        return Candidate(
+            given.id, _given(given.text if text is None else text(given), given, position), given.missing
+        )
     name: str | None = f"c{position}"
-    if isinstance(one, Mapping) and ("text" in one or text is not None) and one.get("id") is not None:
-        name = identifier(one["id"])
+    if isinstance(given, Mapping) and ("text" in given or text is not None) and given.get("id") is not None:
+        name = identifier(given["id"])
     if name is None:
         raise UsageError(f"candidate {position} has an id that is none", hint="give a text or a number, or no id")
     if text is not None:
-        return Candidate(name, _given(text(one), one, position))
+        return Candidate(name, _given(text(given), given, position))
     try:
-        words = answer_text(one)
+        words = answer_text(given)
     except NotAnAnswerError:
-        raise _without_text(one, position) from None
+        raise _without_text(given, position) from None
     return Candidate(name, "", missing=NO_TEXT) if words is None else Candidate(name, words)
 
 
-def _given(words: object, one: Any, position: int) -> str:
+def _given(words: object, candidate: Any, position: int) -> str:
     """Return what the caller's function made of a candidate, provided that it is text."""
     if not isinstance(words, str):
-        raise _without_text(one, position)
+        raise _without_text(candidate, position)
     return words
 
 
-def _without_text(one: Any, position: int) -> UsageError:
+def _without_text(candidate: Any, position: int) -> UsageError:
     return UsageError(
-        f"candidate {position} has no text: {type(one).__name__}",
+        f"candidate {position} has no text: {type(candidate).__name__}",
         hint="pass strings, mappings with a text, chat messages, or text=function",
     )
 

@@ -78,31 +78,36 @@ def _judge_of(document: Audit, path: Path, judge: str | None, picks: Sequence[Lo
     return judge or (names[0] if len(names) == 1 else matching[0])
 
 
-def _levels(found: JudgeFound, source: str) -> Iterator[tuple[str, AuditedLevel]]:
+def _levels(audited: JudgeFound, source: str) -> Iterator[tuple[str, AuditedLevel]]:
     for signal, metric in _METRICS.items():
-        one = found.metrics.get(metric)
-        room = _room(found) if signal == RECOVERY else None
-        told = one is not None and (signal != RECOVERY or (room is not None and one.se is not None))
-        if one is not None and one.estimate is not None and told:
+        estimate = audited.metrics.get(metric)
+        room = _room(audited) if signal == RECOVERY else None
+        usable = estimate is not None and (signal != RECOVERY or (room is not None and estimate.se is not None))
+        if estimate is not None and estimate.estimate is not None and usable:
             # A share has bounds also where no prompt differs from another.
-            se = float(one.se or 0.0)
-            draws = None if room is None else room * one.n
-            yield signal, AuditedLevel(source, float(one.estimate), se, one.low, one.high, one.n, draws)
+            se = float(estimate.se or 0.0)
+            draws = None if room is None else room * estimate.n
+            yield (
+                signal,
+                AuditedLevel(source, float(estimate.estimate), se, estimate.low, estimate.high, estimate.n, draws),
+            )
 
 
-def _room(found: JudgeFound) -> float | None:
+def _room(audited: JudgeFound) -> float | None:
     """Return the mean possible gain of a prompt; None where labels are not seen to lie in [0, 1]."""
-    oracle, random = (found.metrics.get(name) for name in ("value_oracle", "value_random"))
+    oracle, random = (audited.metrics.get(name) for name in ("value_oracle", "value_random"))
     if oracle is None or random is None or oracle.estimate is None or random.estimate is None:
         return None
     return oracle.estimate - random.estimate if 0 <= random.estimate < oracle.estimate <= 1 else None
 
 
-def _without(found: JudgeFound, metric: str) -> str:
-    one = found.metrics.get(metric)
-    if one is None or one.estimate is None or metric != _METRICS[RECOVERY]:
-        return f"holds no {metric}" if one is None else f"holds no {metric}: {one.reason or 'it is undefined'}"
-    if one.se is None:
+def _without(audited: JudgeFound, metric: str) -> str:
+    estimate = audited.metrics.get(metric)
+    if estimate is None or estimate.estimate is None or metric != _METRICS[RECOVERY]:
+        return (
+            f"holds no {metric}" if estimate is None else f"holds no {metric}: {estimate.reason or 'it is undefined'}"
+        )
+    if estimate.se is None:
         return f"holds no {metric}: it has no standard error"
     return "has labels outside 0 to 1: state their scale in the audit, such as --label-scale 1:5"
 
@@ -288,14 +293,14 @@ def _data(
 
 def _changes(log: DividedLog) -> Iterator[result.SettingsChange]:
     """Yield the periods whose picks have other settings than those before."""
-    found: dict[int, set[str]] = {}
+    changed: dict[int, set[str]] = {}
     settings: Mapping[str, object] = log.picks[0].settings if log.picks else {}
     for at, pick in zip(log.period.tolist(), log.picks, strict=True):
-        mine = pick.settings
-        if mine != settings:
-            keys = {key for key in mine.keys() | settings.keys() if mine.get(key) != settings.get(key)}
-            found.setdefault(at, set()).update(keys - _MAY_DIFFER)
-            settings = mine
-    for at, keys in found.items():
+        own = pick.settings
+        if own != settings:
+            keys = {key for key in own.keys() | settings.keys() if own.get(key) != settings.get(key)}
+            changed.setdefault(at, set()).update(keys - _MAY_DIFFER)
+            settings = own
+    for at, keys in changed.items():
         if keys:
             yield result.SettingsChange(period=log.names[at], changed=sorted(keys))

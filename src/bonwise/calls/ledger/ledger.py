@@ -114,8 +114,8 @@ class Ledger:
 
     async def drop(self, base_url: str, model: str, parameter: str, message: str) -> None:
         """Remember that a model does not take a parameter, and what its server said."""
-        said = _as_text(message)
-        await self._writer.submit(lambda ledger_file: ledger_file.drop(base_url, model, parameter, said))
+        words = _as_text(message)
+        await self._writer.submit(lambda ledger_file: ledger_file.drop(base_url, model, parameter, words))
 
     async def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> int | None:
         """Set pico-dollars aside, with at most `most` in so many seconds; return their row, undone if cancelled.

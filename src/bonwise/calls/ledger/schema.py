@@ -119,13 +119,13 @@ def read_sum(connection: sqlite3.Connection) -> DigestSum | None:
     return digest_sum if _digest_of(digest_sum) == digest else None
 
 
-def write_sum(connection: sqlite3.Connection, found: DigestSum) -> None:
+def write_sum(connection: sqlite3.Connection, digest_sum: DigestSum) -> None:
     """Write the row."""
-    keys_xor, answers_xor = found.keys_xor.to_bytes(KEY, "big"), found.answers_xor.to_bytes(SIZE, "big")
+    keys_xor, answers_xor = digest_sum.keys_xor.to_bytes(KEY, "big"), digest_sum.answers_xor.to_bytes(SIZE, "big")
     columns = "id, keys, keys_xor, answers, answers_xor, digest"
     connection.execute(
         f"INSERT OR REPLACE INTO digest_sum ({columns}) VALUES (1, ?, ?, ?, ?, ?)",  # noqa: S608 - named above
-        (found.keys, keys_xor, found.answers, answers_xor, _digest_of(found)),
+        (digest_sum.keys, keys_xor, digest_sum.answers, answers_xor, _digest_of(digest_sum)),
     )
 
 
@@ -141,8 +141,8 @@ def add_to_sum(
         write_sum(connection, so_far.plus(keys, answers, each))
 
 
-def _digest_of(found: DigestSum) -> bytes:
-    values = (found.keys, found.keys_xor, found.answers, found.answers_xor)
+def _digest_of(digest_sum: DigestSum) -> bytes:
+    values = (digest_sum.keys, digest_sum.keys_xor, digest_sum.answers, digest_sum.answers_xor)
     return key_digest(repr(values).encode(), 0, None)
 
 
@@ -325,9 +325,9 @@ DAMAGED = "bonwise ledger check RUN lists all damage; bonwise ledger repair RUN 
 
 def stored_from(key: bytes, row: tuple[Any, ...]) -> Stored:
     """Read a row of `STORED`; where it is not what was written, a `bonwise.errors.LedgerError` names the call."""
-    call, choice, reading, of_key, raw, of_answer, found = row[:7]
+    call, choice, reading, of_key, raw, of_answer, call_row = row[:7]
     columns = row[7:]
-    because = "" if found == call else "the call is missing"
+    because = "" if call_row == call else "the call is missing"
     because = because or key_trouble(key, call, choice, of_key) or answer_trouble(call, columns, raw, of_answer)
     if because:
         raise LedgerError(f"call {call} is damaged: {because}", hint=DAMAGED)
@@ -371,10 +371,10 @@ def json_from(text: Any, call: int, column: str) -> Any:
 
 def effective_from(text: Any, call: int) -> dict[str, Any]:
     """Read the parameters that were sent; if no JSON object, a `bonwise.errors.LedgerError` names the call."""
-    found = json_from(text, call, "effective")
-    if not isinstance(found, dict):
+    parameters = json_from(text, call, "effective")
+    if not isinstance(parameters, dict):
         raise _damaged(call, "effective")
-    return found
+    return parameters
 
 
 def usage_from(counts: Sequence[int | None]) -> Usage | None:

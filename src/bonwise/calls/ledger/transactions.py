@@ -289,16 +289,16 @@ class LedgerTransactions:
         if (self._inode, owner) in _GIVEN_UP:
             return False
         if owner not in self._living:
-            found = self._connection.execute(
+            row = self._connection.execute(
                 "SELECT host, boot, pid, started, heartbeat FROM owner WHERE id = ?", (owner,)
             ).fetchone()
-            alive = found is not None and place.is_alive(place.Owner(*found[:4]), found[4], self._here, time.time())
+            alive = row is not None and place.is_alive(place.Owner(*row[:4]), row[4], self._here, time.time())
             self._living[owner] = alive
         return self._living[owner]
 
     def _identity(self) -> tuple[int, int]:
-        found = os.stat(self._file)  # noqa: PTH116 - once a commit: half the time of a Path's
-        return found.st_dev, found.st_ino
+        status = os.stat(self._file)  # noqa: PTH116 - once a commit: half the time of a Path's
+        return status.st_dev, status.st_ino
 
 
 _LOST = "answers could not be kept: mend the disk or the lock, then run the same again"
@@ -474,8 +474,8 @@ class Writer:
         if isinstance(error, place.UNREADABLE):
             try:
                 damage.explain(self._file, self._busy_timeout, error)
-            except LedgerError as found:
-                return found.message
+            except LedgerError as damage_error:
+                return damage_error.message
         return str(error) or type(error).__name__
 
     def _leave(self) -> None:
