@@ -134,8 +134,8 @@ def running(words: Sequence[str | Path], folder: Path, **more: str) -> Iterator[
             process.terminate()
 
 
-def _asked(port: int) -> tuple[dict[str, object], float]:
-    body = json.dumps({"query": "Name a colour.", "documents": ["It is blue.", "Blue.", "Rather a kind of blue."]})
+def _asked(port: int, query: str) -> tuple[dict[str, object], float]:
+    body = json.dumps({"query": query, "documents": ["It is blue.", "Blue.", "Rather a kind of blue."]})
     request = urllib.request.Request(f"http://127.0.0.1:{port}/rerank", body.encode(), method="POST")
     until = time.monotonic() + 120
     while True:
@@ -165,8 +165,8 @@ def serve(python: Path, folder: Path) -> str:
             run.mkdir()
             (run / "service.py").write_text(SERVICE, encoding="utf-8")
             with running(service, run, MODEL_URL=f"{address}/v1", OPENAI_API_KEY="none"):
-                _asked(port)  # the first request loads the SDK of the model
-                found.append(_asked(port))
+                _asked(port, "Name a colour.")  # the first request loads the SDK of the model
+                found.append(_asked(port, "Name another."))  # what was asked already would be in the ledger
     (quick, _), (late, seconds) = found
     if quick["decided_by"] == "first" or not quick["cost"] or late["decided_by"] != "first":
         raise TaskError(f"the service answered {found}")

@@ -190,6 +190,24 @@ def test_what_was_saved_is_read_back(fit, tmp_path):
     assert np.allclose(view.draws.by_prompt, fit.view.draws.by_prompt, atol=1e-6)
 
 
+def test_what_was_saved_says_what_it_is(fit, of_pairs, tmp_path):
+    """A fit that was read back prints a few lines, has a page, and one row per model; no numbers of its draws."""
+    fit.view.save(tmp_path / "fit.json")
+    view = bw.load_factors(tmp_path / "fit.json")
+    ratings = sum(view.human_ratings)
+    assert repr(view) == "<HumanView of 4 models on 60 prompts by 'human'>"
+    said = f"{len(view.draws)} draws of how human would rate 4 models on 60 prompts, from {ratings} human ratings."
+    assert str(view).splitlines()[:2] == ["Saved factor fit", said]
+    assert all(f"{model}  " in str(view) for model in view.models)
+    assert view.of_models.float32[:40] not in str(view)
+    view.to_html(tmp_path / "fit.html")
+    page = (tmp_path / "fit.html").read_text("utf-8")
+    assert all(text in page for text in (said, "bonwise factor leaderboard FIT.json", *view.models))
+    assert said in view._repr_html_()
+    assert view.to_frame().to_dict("list") == {"model": view.models, "human_ratings": view.human_ratings}
+    assert "how people would compare 3 models" in str(of_pairs.view)
+
+
 @pytest.mark.parametrize(
     "edit",
     [

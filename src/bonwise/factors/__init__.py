@@ -16,7 +16,7 @@ else:
 DOCUMENTS = {
     "factor": ("result:FactorFit", "view:describe"),
     "factor_comparison": ("result_models:FactorComparison", "view_models:describe_comparison"),
-    "factor_draws": ("human_view:HumanView", ""),
+    "factor_draws": ("human_view:HumanView", "view_models:describe_draws"),
     "factor_explanation": ("result_models:FactorExplanation", "view_models:describe_explanation"),
     "factor_leaderboard": ("result_models:FactorLeaderboard", "view_models:describe_leaderboard"),
     "factor_prediction": ("result_models:FactorPrediction", "view_models:describe_prediction"),

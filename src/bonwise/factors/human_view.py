@@ -20,7 +20,7 @@ from bonwise.factors.posterior_draws import PosteriorDraws
 from bonwise.flags import takes_numbers
 from bonwise.loading import read_document
 from bonwise.printable import listed, quoted
-from bonwise.results import Confidence, Count, Document, Number, Record
+from bonwise.results import Confidence, Count, Document, FrameRow, Number, Record
 from bonwise.stats.sums import Floats
 from bonwise.table.writing import write_whole
 
@@ -112,6 +112,11 @@ class HumanView(Document):
 
     def __repr__(self) -> str:
         return f"<HumanView of {len(self.models)} models on {len(self.prompts)} prompts by {quoted(self.human)}>"
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield a row per model."""
+        for model, ratings in zip(self.models, self.human_ratings, strict=True):
+            yield {"model": model, "human_ratings": ratings}
 
     @classmethod
     def of(cls, draws: PosteriorDraws, **names: Any) -> HumanView:

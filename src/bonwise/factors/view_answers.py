@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bonwise.estimates import EstimateRecord
-from bonwise.factors import result, result_models
+from bonwise.factors import human_view, result, result_models
 from bonwise.printable import printable, shell_path, shell_word
 from bonwise.report.answers import State, StatedVerdict, outcome_of
 from bonwise.report.blocks import Said
@@ -275,6 +275,8 @@ def next_steps(
             return [Said("finding", "More human ratings make these intervals narrower.")]
         case result_models.FactorStrengths():
             why, words = "Rank the models on a category of prompts:", f"leaderboard {saved} --category CATEGORY"
+        case human_view.HumanView():
+            why, words = "Rank the models:", f"leaderboard {saved}"
         case _:
             why = "Each interval is of one model alone. To see whether a model leads, rank the models:"
             words = f"leaderboard {saved}"

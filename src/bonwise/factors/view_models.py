@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from bonwise.factors import result_models, view_answers
+from bonwise.factors import human_view, result_models, view_answers
 from bonwise.printable import printable
 from bonwise.report.answers import verdict
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.figures.forest import forest_figure
 from bonwise.report.limits import limits
-from bonwise.report.numbers import Ends, count, counted, estimate, interval, number, percent, with_interval
+from bonwise.report.numbers import Ends, count, counted, estimate, interval, number, percent, setting, with_interval
 
 __all__ = [
     "describe_comparison",
+    "describe_draws",
     "describe_explanation",
     "describe_leaderboard",
     "describe_prediction",
@@ -23,6 +25,42 @@ __all__ = [
 _LONGEST = 32
 _PROMPTS_AT_A_GLANCE = 12
 """Prompts that a terminal shows."""
+
+
+def describe_draws(document: human_view.HumanView) -> Part:
+    """Describe what a saved fit knows about whom."""
+    return Part("Saved factor fit", list(_blocks_of_draws(document)))
+
+
+def _blocks_of_draws(document: human_view.HumanView) -> Iterator[Block]:
+    human, rates = printable(document.human, longest=_LONGEST), "compare" if document.side_by_side else "rate"
+    yield Table.facts(
+        [
+            ("ratings", document.source),
+            ("human rater", document.human),
+            ("intervals", percent(document.confidence)),
+            ("seed", str(document.seed)),
+            ("bonwise", document.version),
+        ]
+    )
+    yield Said(
+        "lead",
+        f"{counted(document.of_models.shape[0], 'draw')} of how {human} would {rates} "
+        f"{counted(len(document.models), 'model')} on {counted(len(document.prompts), 'prompt')}, "
+        f"from {counted(sum(document.human_ratings), 'human rating')}.",
+    )
+    names = zip(document.categories, document.points, strict=True)
+    categories = [f"{printable(name, longest=_LONGEST)} ({setting(points)})" for name, points in names]
+    yield Said("finding", f"Ratings and the points they count, lowest first: {', '.join(categories)}.")
+    models = zip(document.models, document.human_ratings, strict=True)
+    rows = [(printable(model, longest=_LONGEST), count(ratings)) for model, ratings in models]
+    yield Table.of((Column("model", "name"), Column("human ratings")), rows, "Models")
+    if any(document.prompt_categories):
+        groups = Counter(document.prompt_categories).items()
+        rows = [(printable(name, longest=_LONGEST) or "none", count(prompts)) for name, prompts in groups]
+        yield Table.of((Column("category", "name"), Column("prompts")), rows, "Prompts by category")
+    yield Part("Next", list(view_answers.next_steps(document)), "next", anchor="next")
+    yield limits("factor")
 
 
 def describe_comparison(document: result_models.FactorComparison) -> Part:
