@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -612,3 +614,42 @@ def test_without_a_loop_of_asyncio_it_is_refused():
         pending = selector.aselect("p", POOL)
         with pytest.raises(UsageError, match=r"need the event loop of asyncio.*call the synchronous one in a thread"):
             pending.send(None)
+
+
+LOADING = """
+import asyncio, sys
+import bonwise as bw
+model = bw.Pointwise("openai/m", base_url=sys.argv[1])
+
+def loaded():
+    return {name for name in sys.modules if name.partition(".")[0] in {"openai", "anthropic"}}
+
+bw.Selector(lambda prompt, text: len(text), deadline=1.0)
+bw.Selector(model, offline=True)
+bw.Selector.for_one_run(model)
+bw.Selector(bw.Pointwise("nobody/m"))
+print(sorted(loaded() | {"bonwise.calls.engine"} & sys.modules.keys()))
+strong = bw.Pointwise("anthropic/m", base_url=sys.argv[1])
+bw.Selector(lambda prompt, text: len(text), router=bw.Router(strong, signal="margin", share=0.5))
+print(*({"openai", "anthropic"} & loaded()))
+selector = bw.Selector(model, deadline=60.0)
+before = loaded()
+
+async def first():
+    async with selector:
+        return (await selector.aselect("p", ["worth 1", "worth 2"])).decided_by
+
+print(asyncio.run(first()), "openai" in before, sorted(loaded() - before))
+"""
+
+
+def test_what_asks_models_is_loaded_before_the_first_pick(monkeypatch):
+    """A selector that asks a model loads its SDK when it is made: the first pick finds all of it there.
+
+    One that asks none, or perhaps nothing, loads none; what is wrong with a judge is said when it is asked.
+    """
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with ScriptedServer(by_worth()).in_thread() as server:
+        command = [sys.executable, "-c", LOADING, f"{server.url}/v1"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "anthropic", "score True []"]

@@ -17,6 +17,7 @@ from collections.abc import (
 )
 from contextlib import aclosing, suppress
 from functools import partial
+from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -36,6 +37,7 @@ from bonwise.selection.selector_settings import CopiesSettings
 from bonwise.selection.settings import ChoiceSettings, Engines, SelectionSettings, SelectorSettings, settings_of
 
 if TYPE_CHECKING:
+    from bonwise.calls.ask import Ask
     from bonwise.calls.engine import Engine
 
 __all__ = ["Selector"]
@@ -77,6 +79,10 @@ class Selector(RanksCandidates, CopiesSettings):
     """
 
     def __init__(self, judge: Judge | Callable[[str, str], Any], **settings: Unpack[SelectorSettings]) -> None:
+        self._set_up(judge, settings)
+        self._load_sdks()
+
+    def _set_up(self, judge: Judge | Callable[[str, str], Any], settings: SelectorSettings) -> None:
         given = completed(SelectorSettings, settings, "Selector.__init__")
         self._settings = settings_of(judge, given["deadline"], **part_of(given, ChoiceSettings))
         self._engines = Engines.of(**part_of(given, EngineSettings))
@@ -112,8 +118,9 @@ class Selector(RanksCandidates, CopiesSettings):
     @classmethod
     def for_one_run(cls, judge: Judge | Callable[[str, str], Any], **settings: Unpack[SelectorSettings]) -> Self:
         """Return a selector that loads a client only when a model is asked: none where the ledger has all answers."""
-        made = cls(judge, **settings)
-        made._prepared = False
+        made = cls.__new__(cls)
+        made._set_up(judge, settings)  # noqa: SLF001 - of this class
+        made._prepared = False  # noqa: SLF001 - of this class
         return made
 
     @property
@@ -331,11 +338,19 @@ class Selector(RanksCandidates, CopiesSettings):
         """Return an engine with clients for the judges' models at hand: to load and make them takes a second."""
         engine = self._engines.make()
         if self._prepared and not engine.stopped:
-            for judge in filter(is_asking, self._settings.judges):
-                with suppress(BonwiseError):  # what is wrong with a judge is said when it is asked
-                    for ask in asked(judge, "?", ("a", "b"))[:1]:
-                        engine.prepare(ask)
+            self._for_each_model(engine.prepare)
         return engine
+
+    def _load_sdks(self) -> None:
+        """Load what asks models: the first pick would do so in the event loop, which serves others too."""
+        if not self._engines.settings["offline"]:
+            self._for_each_model(_load_sdk)
+
+    def _for_each_model(self, do: Callable[[Ask], None]) -> None:
+        for judge in filter(is_asking, self._settings.judges):
+            with suppress(BonwiseError, ImportError):  # what is wrong with a judge is said when it is asked
+                for ask in asked(judge, "?", ("a", "b"))[:1]:
+                    do(ask)
 
     def _leave(self) -> list[LoopHost]:
         with self._lock:
@@ -346,6 +361,13 @@ class Selector(RanksCandidates, CopiesSettings):
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError("the selector is closed", hint="make another one")
+
+
+def _load_sdk(ask: Ask) -> None:
+    from bonwise.calls.providers.protocol import load_sdk  # noqa: PLC0415 - judges that are functions need none
+
+    load_sdk(ask.model)
+    import_module("bonwise.calls.engine")
 
 
 async def _in_turn(turns: Turns, position: int, home: asyncio.AbstractEventLoop) -> None:

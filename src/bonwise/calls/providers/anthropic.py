@@ -72,6 +72,7 @@ class Anthropic:
     )
 
     sets: ClassVar[frozenset[str]] = SETS
+    sdk: ClassVar[str] = "anthropic"
     rate_limits = staticmethod(anthropic_limits)
 
     def account(self, model: Model) -> str:

@@ -101,6 +101,7 @@ class OpenAI:
     )
 
     sets: ClassVar[frozenset[str]] = SETS
+    sdk: ClassVar[str] = "openai"
     rate_limits = staticmethod(openai_limits)
 
     def account(self, model: Model) -> str:
