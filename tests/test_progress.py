@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import itertools
+import re
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 import bonwise as bw
 from bonwise import progress
 from bonwise.testing import simulate, simulate_ratings
+from routing.tables import weak_judge
+from stacks.stack_tables import judged
 
 
 class Terminal(io.StringIO):
@@ -127,17 +132,47 @@ LONG = {
         ["share"],
     ),
     "calibration": (lambda: bw.study_calibration(scores()), ["method", "refit"]),
+    "stack": (lambda: bw.fit_stack(judged(prompts=60)), ["fit", "smaller stack"]),
+    "route": (
+        lambda: bw.route(
+            pd.concat(weak_judge(80, draws=4, judge=name) for name in ("a", "b")), mean_calls=6, strong_cost=5
+        ),
+        ["judge", "draw"],
+    ),
+    "mix": (lambda: bw.study_mix(judged(prompts=60), control="c0"), ["judge"]),
 }
+"""What may take long, and what is counted in it."""
 
 
 @pytest.mark.parametrize("what", LONG)
-def test_what_may_take_long_is_counted(what, monkeypatch, terminal):
-    """Each shows its line on a terminal, and says nothing else there."""
+def test_what_takes_long_says_how_long_yet_on_a_terminal(what, monkeypatch, terminal):
+    """Where two seconds go by at each look at the clock, the line names each part and the time left."""
     compute, words = LONG[what]
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
-    monkeypatch.setattr(progress, "PAUSE", -1.0)
+    monkeypatch.setattr(progress, "_LINE", progress._Line())
+    monkeypatch.setattr(progress, "monotonic", itertools.count(100.0, 2.0).__next__)
+    monkeypatch.setenv("COLUMNS", "200")
     compute()
     shown = lines(terminal)
-    assert all(line.startswith("bonwise: ") for line in shown)
-    assert [word for word in words if not any(word in line for line in shown)] == []
+    assert all(
+        re.fullmatch(r"bonwise: .+ [\d,]+ of [\d,]+, (about \d+ (s|min)|time) left( unknown)?", one) for one in shown
+    )
+    assert any("about" in line for line in shown)
+    assert [word for word in words if not any(f" {word} " in line for line in shown)] == []
     assert "\n" not in terminal.getvalue()
+
+
+@pytest.mark.parametrize("what", ["stack", "route", "mix", "factors"])
+def test_within_two_seconds_nothing_is_shown(what, clock, terminal):
+    """Where the clock stands still."""
+    LONG[what][0]()
+    assert terminal.getvalue() == ""
+
+
+@pytest.mark.parametrize("what", ["stack", "route", "mix", "factors"])
+def test_elsewhere_than_on_a_terminal_nothing_is_shown(what, monkeypatch):
+    """However long it takes."""
+    monkeypatch.setattr(progress, "_LINE", progress._Line())
+    monkeypatch.setattr(progress, "monotonic", itertools.count(100.0, 2.0).__next__)
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=io.StringIO()))
+    LONG[what][0]()
+    assert progress.sys.stderr.getvalue() == ""
