@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -46,6 +47,8 @@ TASKS = {
 }
 OF_AUDIT = "audit"
 """The command that only ``bonwise[audit]`` can do."""
+LARGE = 20
+"""MB of a package that is named."""
 NAMED = ("anthropic", "numpy", "openai", "pandas", "scipy")
 
 
@@ -65,6 +68,8 @@ class Measured:
         site-packages as uv leaves it, by ``du -sm``.
     compiled : int
         The same with all modules compiled, as pip leaves it.
+    largest : dict of str to int
+        MB of each package of at least `LARGE` MB among them, with the libraries that its wheel puts beside it.
     seconds : dict of str to float
         CPU seconds of each task that this installation can do.
     """
@@ -72,6 +77,7 @@ class Measured:
     packages: dict[str, str]
     megabytes: int
     compiled: int
+    largest: dict[str, int]
     seconds: dict[str, float]
 
 
@@ -116,6 +122,14 @@ def megabytes(folder: Path) -> int:
     return int(done.stdout.split()[0])
 
 
+def largest(packages: Path) -> dict[str, int]:
+    """Return the packages of at least `LARGE` MB, the largest first."""
+    sizes = Counter[str]()
+    for folder in filter(Path.is_dir, packages.iterdir()):
+        sizes[folder.name.removesuffix(".libs")] += megabytes(folder)
+    return {name: size for name, size in sizes.most_common() if size >= LARGE}
+
+
 def measured(uv: Uv, wheel: Wheel, tier: str, work: Path, asked: argparse.Namespace) -> Measured:
     """Install one tier and measure it."""
     interpreter = uv.install(work / tier, tier, asked.python, wheel)
@@ -127,7 +141,7 @@ def measured(uv: Uv, wheel: Wheel, tier: str, work: Path, asked: argparse.Namesp
         for name, (command, *words) in TASKS.items()
         if tier != TIERS[0] or OF_AUDIT not in words
     }
-    return Measured(uv.installed(interpreter), plain, megabytes(packages), seconds)
+    return Measured(uv.installed(interpreter), plain, megabytes(packages), largest(packages), seconds)
 
 
 def table(found: Sequence[Measured]) -> str:
@@ -148,6 +162,13 @@ def made(uv: Uv, found: Sequence[Measured], python: str) -> str:
     versions = ", ".join(f"{name} {found[-1].packages[name]}" for name in NAMED)
     machine = f"{platform.system()}, {_processor()}, {os.cpu_count()} cores"
     return f"Measured on {datetime.now(UTC).date()} with uv {uv.version()}, Python {python}; {machine}; {versions}."
+
+
+def largest_of(found: Measured) -> str:
+    """Return the sentence that says which packages take most."""
+    named = ", ".join(f"{name} {size} MB" for name, size in found.largest.items())
+    rest = found.compiled - sum(found.largest.values())
+    return f"Of the {found.compiled} MB: {named}, all others {rest} MB."
 
 
 def _processor() -> str:
@@ -177,7 +198,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             write_data(work)
             wheel = uv.wheel(work / "wheel")
             found = [measured(uv, wheel, tier, work, asked) for tier in TIERS]
-        content = f"{made(uv, found, asked.python)}\n\n{table(found)}"
+        content = f"{made(uv, found, asked.python)}\n\n{table(found)}\n\n{largest_of(found[-1])}"
         print(content)
         if asked.write:
             write_between(asked.write, MARKER, content)

@@ -348,12 +348,24 @@ def test_a_folder_weighs_what_du_says(load, tmp_path):
     assert load("installing").megabytes(tmp_path) == 3
 
 
+def test_a_package_is_as_large_as_it_and_its_libraries(load, tmp_path):
+    """Folders of one name count together; what is small, and single files, are not named."""
+    for name, size in {"big": 20, "big.libs": 8, "other": 24, "small": 3}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data").write_bytes(b"x" * size * 2**20)
+    (tmp_path / "file.py").write_bytes(b"x" * 30 * 2**20)
+    sizes = load("installing").largest(tmp_path)
+    assert list(sizes) == ["big", "other"]
+    assert sizes == pytest.approx({"big": 29, "other": 25}, abs=2)
+
+
 def test_the_table_of_sizes_has_a_column_for_each_installation(load):
     """What an installation cannot do has no time."""
     module = load("installing")
     names = list(module.TASKS)
-    small = module.Measured({"a": "1"}, 1, 2, dict.fromkeys(names[:-1], 0.25))
-    large = module.Measured({"a": "1", "b": "2"}, 3, 4, dict.fromkeys(names, 0.5))
+    small = module.Measured({"a": "1"}, 1, 2, {}, dict.fromkeys(names[:-1], 0.25))
+    large = module.Measured({"a": "1", "b": "2"}, 3, 4, {"b": 3}, dict.fromkeys(names, 0.5))
+    assert module.largest_of(large) == "Of the 4 MB: b 3 MB, all others 1 MB."
     rows = rows_of(module.table([small, large]))
     assert [row[1:] for row in rows[:3]] == [["1", "2"], ["1 MB", "3 MB"], ["2 MB", "4 MB"]]
     assert [row[1:] for row in rows[3:]] == [["0.25 s", "0.50 s"]] * (len(names) - 1) + [["-", "0.50 s"]]
