@@ -1,8 +1,8 @@
 """The first five things that a new user does, each typed as the docs say, on a machine that has nothing yet.
 
 This command builds the wheel of this checkout and installs it by name with uv into a fresh environment. Then it types
-five tasks there: a reranking service with a deadline and a budget, an audit of a frame, a judge made of a
-cross-encoder, the best of four answers within two seconds, and a gate in CI. Each is run and its answer checked. It
+five tasks there: a reranking service with a deadline and a budget, an audit of a frame in a notebook, a judge made of
+a cross-encoder, the best of four answers within two seconds, and a gate in CI. Each is run and its answer checked. It
 prints a Markdown table: lines typed, and seconds of the whole process. A scripted model answers for a service, and a
 function for a cross-encoder. It needs uv and a Unix system. The exit code is 1 if a task has more lines than it may,
 2 if one fails.
@@ -53,7 +53,7 @@ import bonwise as bw
 frame = pd.read_csv("scores.csv")
 audit = bw.audit(frame)
 print(audit)
-audit.to_html("audit.html")
+audit
 """
 ENCODER = """\
 from my_model import predict
@@ -134,8 +134,8 @@ def running(words: Sequence[str | Path], folder: Path, **more: str) -> Iterator[
             process.terminate()
 
 
-def _asked(port: int, query: str) -> tuple[dict[str, object], float]:
-    body = json.dumps({"query": query, "documents": ["It is blue.", "Blue.", "Rather a kind of blue."]})
+def _asked(port: int) -> tuple[dict[str, object], float]:
+    body = json.dumps({"query": "Name a colour.", "documents": ["It is blue.", "Blue.", "Rather a kind of blue."]})
     request = urllib.request.Request(f"http://127.0.0.1:{port}/rerank", body.encode(), method="POST")
     until = time.monotonic() + 120
     while True:
@@ -150,7 +150,7 @@ def _asked(port: int, query: str) -> tuple[dict[str, object], float]:
 
 
 def serve(python: Path, folder: Path) -> str:
-    """Ask a service whose model answers, and one whose model takes half a minute."""
+    """Ask a service whose model answers, and one whose model takes half a minute: each its first request."""
     found = []
     for at, latency in enumerate((0.02, 30.0)):
         with socket.socket() as free:
@@ -165,12 +165,14 @@ def serve(python: Path, folder: Path) -> str:
             run.mkdir()
             (run / "service.py").write_text(SERVICE, encoding="utf-8")
             with running(service, run, MODEL_URL=f"{address}/v1", OPENAI_API_KEY="none"):
-                _asked(port, "Name a colour.")  # the first request loads the SDK of the model
-                found.append(_asked(port, "Name another."))  # what was asked already would be in the ledger
-    (quick, _), (late, seconds) = found
+                found.append(_asked(port))
+    (quick, took), (late, seconds) = found
     if quick["decided_by"] == "first" or not quick["cost"] or late["decided_by"] != "first":
         raise TaskError(f"the service answered {found}")
-    return f"decided by {quick['decided_by']}; of a model that hangs by {late['decided_by']} after {seconds:.2f} s"
+    return (
+        f"decided by {quick['decided_by']} after {took:.2f} s; "
+        f"of a model that hangs by {late['decided_by']} after {seconds:.2f} s"
+    )
 
 
 def typed(name: str, text: str, said: str) -> Callable[[Path, Path], str]:
@@ -183,6 +185,19 @@ def typed(name: str, text: str, said: str) -> Callable[[Path, Path], str]:
     return do
 
 
+def notebook(python: Path, folder: Path) -> str:
+    """Run a notebook of one cell: the audit is printed as text, and shown as part of a page with its figures."""
+    cell = {"cell_type": "code", "source": AUDIT, "metadata": {}, "outputs": [], "execution_count": None}
+    file = folder / "audited.ipynb"
+    file.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}), "utf-8")
+    ran((python.with_name("jupyter-execute"), "--inplace", file), folder, "")
+    printed, shown = json.loads(file.read_text("utf-8"))["cells"][0]["outputs"]
+    verdict, html = printed["text"][0].strip(), "".join(shown["data"]["text/html"])
+    if not verdict.startswith("Verdict") or "<svg" not in html:
+        raise TaskError(f"the notebook shows {verdict!r} and {html[:200]!r}")
+    return f"{verdict}, with {html.count('<svg')} figures"
+
+
 def gate(python: Path, folder: Path) -> str:
     """Do what the action does with the lines of the workflow."""
     action = Path(__file__).resolve().parents[1] / "action" / "audit.sh"
@@ -193,7 +208,7 @@ def gate(python: Path, folder: Path) -> str:
 
 TASKS = (
     Task("a reranking service with deadline and budget", SERVICE, lines, 15, serve),
-    Task("an audit of a frame, with its page", AUDIT, lines, 7, typed("audited.py", AUDIT, "Verdict")),
+    Task("an audit of a frame in a notebook", AUDIT, lines, 7, notebook),
     Task("a judge from a cross-encoder", ENCODER, beginning("judge ="), 1, typed("encoder.py", ENCODER, "very blue")),
     Task("best of 4 within 2 s", BEST_OF, beginning("@"), 1, typed("best.py", BEST_OF, "answers in")),
     Task("a gate in CI", GATE, lines, 5, gate),
@@ -203,6 +218,7 @@ TASKS = (
 def fresh(uv: Uv, work: Path, python: str) -> Path:
     """Install what the tasks need by name, and write the table that they audit."""
     interpreter = uv.install(work / "env", "bonwise[audit,serve]", python, uv.wheel(work / "wheel"))
+    uv.checked("pip", "install", "--quiet", "--python", str(interpreter), "ipykernel", "nbclient")
     (work / "my_model.py").write_text(MODEL, encoding="utf-8")
     made = 'bonwise.testing.simulate("arena", n=300, seed=1).frame().to_csv("scores.csv", index=False)'
     ran((interpreter, "-c", f"import bonwise.testing; {made}"), work, "")
@@ -220,7 +236,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as folder:
             work, began = Path(folder), time.monotonic()
             python = fresh(uv, work, asked.python)
-            rows.append(("build, and install `bonwise[audit,serve]`", "1", f"{time.monotonic() - began:.1f} s", ""))
+            rows.append(
+                (
+                    "build, and install `bonwise[audit,serve]` and Jupyter",
+                    "1",
+                    f"{time.monotonic() - began:.1f} s",
+                    "",
+                )
+            )
             for task in TASKS:
                 began, count = time.monotonic(), task.counted(task.text)
                 answer = task.do(python, work)
