@@ -34,6 +34,8 @@ class EstimateRecord(Record):
     """Why there is no estimate, or no interval."""
     ess: NonNegative | None = None
     """Effective sample size of a weighted estimate."""
+    effective_n: NonNegative | None = None
+    """Effective prompts of a figure of picks: fewer than 20 settle no gate and no verdict."""
     labelled_only: EstimateRecord | None = None
     """The estimate from the labelled prompts alone, beside a weighted one."""
 

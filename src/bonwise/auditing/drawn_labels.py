@@ -9,11 +9,11 @@ from typing import Literal
 from bonwise.auditing import bounds, cell_table, drawn_candidates, gates, judge_record, result_labels, whole_and_pair
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.settings import Settings, label_range
-from bonwise.auditing.suspected import FEWEST_POOLS, few_pools, of_easy_candidate, outstanding_of, remarks
+from bonwise.auditing.suspected import few_pools, of_easy_candidate, outstanding_of, remarks
 from bonwise.auditing.verdict import candidate_validity
 from bonwise.report.table_facts import off_scale_words
 from bonwise.results import given
-from bonwise.stats import catalog, estimand, sums
+from bonwise.stats import catalog, estimand, sums, support
 from bonwise.stats.partial.cell_allocation import FEWEST_WHOLE
 from bonwise.table import cell_scores, label_design, score_table
 from bonwise.table.panel import Panel, easy_of_panel
@@ -276,7 +276,7 @@ def _found(
         for easy in easy_of_panel(panel)
         if easy.name not in settings.keep_easy
     )
-    suspected += (few_pools(drawn.prompts),) if drawn.prompts < FEWEST_POOLS else ()
+    suspected += (few_pools(drawn.prompts),) if drawn.prompts < support.FEWEST else ()
     outstanding = outstanding_of(panel, settings.keep_easy, lambda *_: {})
     scope = " ".join((scope, *remarks(outstanding, "recovery", metrics["recovery"])))
     verdict = candidate_validity(

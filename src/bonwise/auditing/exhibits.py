@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.auditing import candidate_attributes, gates, judge_record, result_exhibits, settings, worst_prompts
+from bonwise.auditing import candidate_attributes, judge_record, result_exhibits, settings, worst_prompts
 from bonwise.estimates import EstimateRecord
 from bonwise.results import given
-from bonwise.stats import catalog, estimand, estimation, top_of_scores
+from bonwise.stats import catalog, estimand, estimation, support, top_of_scores
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 from bonwise.table import numbers, roles, score_table
 from bonwise.table.panel import Panel
@@ -383,10 +383,12 @@ def _to_decide(judge: judge_record.JudgeAudit, metric: str, gate: float) -> resu
     found = judge.metrics.get(metric)
     if found is None or found.estimate is None or found.low is None or found.high is None:
         return None
-    if not found.low <= gate <= found.high or found.method == "labelled_only":
+    ends = found.low, found.high
+    inside = ends[0] <= gate <= ends[1]
+    if not (inside or support.open_ground(found, gate) == "count") or found.method == "labelled_only":
         return None
     labelled = judge.labelled_for(metric)
-    more = gates.more_prompts(found.estimate, labelled.prompts, (found.low, found.high), gate)
+    more = support.more_prompts(found, labelled.prompts, gate, ends)
     if more is None:
         return result_exhibits.LabelsToDecide(prompts=None, labels=None)
     return result_exhibits.LabelsToDecide(prompts=ceil(more), labels=ceil(more * labelled.labels_each))

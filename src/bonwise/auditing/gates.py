@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from math import ceil, isfinite
 
 from bonwise.auditing.result_verdict import Gate, GateState
-from bonwise.auditing.suspected import Outstanding, Suspected, of_outstanding
+from bonwise.auditing.suspected import Outstanding, Suspected, of_outstanding, words_of_support
 from bonwise.errors import UsageError
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, against, counted, number, setting
 from bonwise.stats import estimand, no_gain
+from bonwise.stats.support import Decision, deals_disagree, decide, more_prompts, passes
 
-__all__ = ["Gate", "Labelled", "carried", "check_gate", "more_prompts", "open_gate", "passes", "whatever_is_missing"]
-
-ONE_SIDED = 0.95
-"""Confidence of the bound that decides a gate; the printed interval stays two-sided."""
+__all__ = ["Gate", "Labelled", "carried", "check_gate", "open_gate", "passes", "whatever_is_missing"]
 
 
 _Ends = tuple[float, float]
@@ -69,28 +67,29 @@ def check_gate(
     if not isfinite(value):
         raise UsageError(f"the gate of {metric} must be finite, not {value}", hint="such as 0.2")
     found = metrics[metric]
-    dealt, ends = _one_sided(found, value)
+    decided = decide(found, value)
     asked = _GateRequest(judge, metric, value)
-    if found.estimate is None or ends is None:
+    if decided is None:
         return open_gate(metric, value, judge=judge, why=found.reason or "no interval")
+    ends = decided.ends
     if unsettled or found.method == "labelled_only":
         return _unknown_population(asked, ends, unsettled)
     if ends[1] >= value and _cannot_pass(suspected, met=ends[0] > value):
         return _gate(asked, "inconclusive", f"{asked}: inconclusive: {_suspected(suspected)}", ends)
-    if not ends[0] <= value <= ends[1]:
-        if dealt is not None:
-            return _of_both_tests(asked, ends, dealt.z, labelled)
-        state: GateState = "met" if ends[0] > value else "not met"
-        side, bound = ("lower", ends[0]) if state == "met" else ("upper", ends[1])
-        sentence = f"{asked}: {state}, the one-sided 95% {side} bound is {asked.bound(bound, ends)}."
-        return _gate(asked, state, sentence, ends)
-    more = more_prompts(found.estimate, labelled.prompts, ends, value)
-    sentence = (
-        f"{asked}: inconclusive, the one-sided 95% bounds are {asked.bound(ends[0], ends)} and "
-        f"{asked.bound(ends[1], ends)}; {_what_decides(more, labelled)}."
-    )
+    if decided.state != "inconclusive":
+        z = found.no_gain.z if found.no_gain is not None and value == 0 else None
+        agree = "" if z is None else f", and labels dealt at random agree (z = {number(z)})"
+        return _gate(asked, decided.state, f"{asked}: {decided.state}, {_bound(asked, decided)}{agree}.", ends)
+    if decided.open_by == "dealt labels":
+        why, more = _not_agreeing(asked, decided, found, labelled)
+    else:
+        more = more_prompts(found, labelled.prompts, value)
+        both = f"the one-sided 95% bounds are {asked.bound(ends[0], ends)} and {asked.bound(ends[1], ends)}"
+        ground = "" if decided.open_by == "interval" else f", but {words_of_support(found, value, 'a gate')}"
+        deals = ", and labels dealt at random do not agree" if deals_disagree(found, value, ends) else ""
+        why = f"{both}{ground}{deals}; {_what_decides(more, labelled)}."
     counts = None if more is None else (ceil(more * labelled.labels_each), ceil(more))
-    return _gate(asked, "inconclusive", sentence, ends, counts)
+    return _gate(asked, "inconclusive", f"{asked}: inconclusive, {why}", ends, counts)
 
 
 def whatever_is_missing(low: Gate, there: Gate, high: Gate) -> Gate:
@@ -109,23 +108,6 @@ def whatever_is_missing(low: Gate, there: Gate, high: Gate) -> Gate:
     return _gate(asked, "inconclusive", f"{asked}: inconclusive, {bounds}: these labels would decide.", ends)
 
 
-def _one_sided(found: estimand.Estimate, value: float) -> tuple[no_gain.DealtLabels | None, _Ends | None]:
-    """Return the test of no gain where the gate is one of it, and the one-sided bounds."""
-    dealt = found.no_gain if value == 0 else None
-    ends = found.bounds(2 * ONE_SIDED - 1)
-    if dealt is not None and ends is not None:
-        ends = dealt.law.at(2 * ONE_SIDED - 1)
-    return dealt, ends
-
-
-def passes(found: estimand.Estimate | None, value: float) -> bool:
-    """Tell whether the one-sided lower bound of a metric lies above a value."""
-    if found is None or found.estimate is None:
-        return False
-    dealt, ends = _one_sided(found, value)
-    return ends is not None and ends[0] > value and (dealt is None or (dealt.z or 0.0) > no_gain.Z_NEEDED)
-
-
 def carried(
     metrics: Mapping[str, estimand.Estimate], outstanding: Sequence[Outstanding], metric: str, value: float
 ) -> tuple[Suspected, ...]:
@@ -139,25 +121,27 @@ def carried(
     return ()
 
 
-def _of_both_tests(asked: _GateRequest, ends: _Ends, z: float | None, labelled: Labelled) -> Gate:
-    """Return a gate at 0 that Student's t decides if the test of dealt labels agrees."""
-    above = ends[0] > 0
-    side, bound = ("lower", ends[0]) if above else ("upper", ends[1])
-    student = f"the one-sided 95% {side} bound is {asked.bound(bound, ends)}"
-    if z is not None and (z > no_gain.Z_NEEDED if above else z < -no_gain.Z_NEEDED):
-        state: GateState = "met" if above else "not met"
-        sentence = f"{asked}: {state}, {student}, and labels dealt at random agree (z = {number(z)})."
-        return _gate(asked, state, sentence, ends)
-    if z is None or (z > 0) != above:
-        sentence = f"{asked}: inconclusive, {student}, but labels dealt at random do not agree."
-        return _gate(asked, "inconclusive", sentence, ends)
+def _not_agreeing(
+    asked: _GateRequest, decided: Decision, found: estimand.Estimate, labelled: Labelled
+) -> tuple[str, float | None]:
+    """Return why Student's t alone does not decide a gate at 0, and how many more prompts would."""
+    above, z = decided.ends[0] > 0, None if found.no_gain is None else found.no_gain.z
+    student = f"{_bound(asked, decided)}, but labels dealt at random do not agree"
+    if not z or (z > 0) != above:
+        return f"{student}.", None
     needed = no_gain.Z_NEEDED if above else -no_gain.Z_NEEDED
-    more = labelled.prompts * ((needed / z) ** 2 - 1)
-    sentence = (
-        f"{asked}: inconclusive, {student}, but labels dealt at random do not agree (z = {against(z, needed)}, where "
-        f"{against(needed, z)} decides); {_what_decides(more, labelled)}."
+    more = more_prompts(found, labelled.prompts, asked.value)
+    return (
+        f"{student} (z = {against(z, needed)}, where {against(needed, z)} decides); {_what_decides(more, labelled)}.",
+        more,
     )
-    return _gate(asked, "inconclusive", sentence, ends, (ceil(more * labelled.labels_each), ceil(more)))
+
+
+def _bound(asked: _GateRequest, decided: Decision) -> str:
+    """Name the bound on whose side of the gate the figure lies."""
+    low, high = decided.ends
+    side, bound = ("lower", low) if low > asked.value else ("upper", high)
+    return f"the one-sided 95% {side} bound is {asked.bound(bound, decided.ends)}"
 
 
 def _cannot_pass(suspected: Sequence[Suspected], *, met: bool) -> bool:
@@ -214,20 +198,3 @@ def _unknown_population(asked: _GateRequest, ends: _Ends, unsettled: str) -> Gat
         "pass; label the others, or a random sample of all"
     )
     return _gate(asked, "inconclusive", f"{asked}: inconclusive: {why}.", ends)
-
-
-def more_prompts(estimate: float, prompts: int, ends: tuple[float, float], value: float) -> float | None:
-    """Return how many more prompts take an interval off a gate that lies inside it, if the estimate holds.
-
-    The half-width shrinks as 1 / sqrt(prompts). None where the estimate is too close to the gate.
-
-    Examples
-    --------
-    >>> more_prompts(0.6, 100, (0.4, 0.8), 0.5)
-    300.0
-    """
-    distance = estimate - value
-    half = estimate - ends[0] if distance > 0 else ends[1] - estimate
-    if abs(distance) < 1e-3 * max(half, 1e-12):
-        return None
-    return max(prompts * ((half / abs(distance)) ** 2 - 1), 1e-9)

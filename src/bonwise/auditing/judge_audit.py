@@ -11,7 +11,6 @@ from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
 from bonwise.auditing.result_verdict import DECIDES, Check, CheckState, Level, Subsets, Verdict
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import (
-    FEWEST_POOLS,
     Suspected,
     few_pools,
     missing_labels,
@@ -19,13 +18,13 @@ from bonwise.auditing.suspected import (
     outstanding_of,
     remarks,
 )
-from bonwise.auditing.verdict import judge_level, judge_validity, pick_level, pick_validity
+from bonwise.auditing.verdict import figures_useful, judge_level, judge_validity, pick_level, pick_validity
 from bonwise.errors import InputError
 from bonwise.estimates import estimate_records
 from bonwise.metric_groups import unit_of
 from bonwise.printable import shell_word
 from bonwise.report import numbers, table_facts
-from bonwise.stats import catalog, estimation
+from bonwise.stats import catalog, estimation, support
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.sums import Sums
 from bonwise.table import cell_scores, score_table
@@ -113,7 +112,7 @@ def audit_judge(
     suspected = _suspected(labelling, metrics, settings, without, table=table, cells=figures.cells, logged=logged)
     reader = _VerdictReader(settings, against, table.label_width, logged)
     decisive = reader.decisive(metrics, missing)
-    useful = reader.level(decisive)[0] == "useful"
+    useful = figures_useful(reader.level(decisive)[0], decisive, settings.thresholds, settings.target)
     scope = _joined(*_asides(panel, metrics, stated, table, settings, logged=logged), scope)
     outstanding = outstanding_of(panel, settings.keep_easy, without)
     metric, gate = settings.deciding
@@ -299,7 +298,7 @@ def _suspected(
         found.append(lacking if table.unlabelled is None else replace(lacking, advice=_NOT_JUDGED))
     if cells is not None:
         found += cells.suspected(metric)
-    elif labelled < FEWEST_POOLS:
+    elif labelled < support.FEWEST:
         found.append(few_pools(labelled))
     return tuple(found)
 
@@ -396,6 +395,7 @@ def _metrics(labelling: Labelling, table: score_table.ScoreTable, settings: Sett
         "level_bias": judge_record.panel_level_bias(panel, settings),
     }
     found.update(judge_record.with_no_gain_tests(found, panel, Sums(*sums), rule))
+    found.update(judge_record.with_what_figures_rest_on(found, panel, Sums(*sums), rule))
     found = under_method(found, labelling.method)
     if labelling.method == "labelled_only":
         found.update(judge_record.judge_only(labelling.panel, settings))

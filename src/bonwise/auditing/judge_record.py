@@ -13,11 +13,11 @@ from bonwise.auditing import label_interval, result, result_labels, simultaneous
 from bonwise.auditing.gates import Gate, Labelled, carried, check_gate, open_gate, whatever_is_missing
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.suspected import FEWEST_POOLS, Outstanding, Suspected
+from bonwise.auditing.suspected import Outstanding, Suspected
 from bonwise.auditing.verdict import Verdict
 from bonwise.estimates import estimate_records
 from bonwise.results import given
-from bonwise.stats import catalog, clusters, estimand, estimation, no_gain
+from bonwise.stats import catalog, clusters, estimand, estimation, no_gain, support
 from bonwise.stats.level_bias import level_bias
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.table import facts, scales, score_table
@@ -39,6 +39,7 @@ __all__ = [
     "panel_level_bias",
     "prompt_clusters",
     "with_no_gain_tests",
+    "with_what_figures_rest_on",
 ]
 
 NO_SCORES = "a logged pick holds no scores of one judge"
@@ -115,6 +116,14 @@ def with_no_gain_tests(
             one, no_gain=no_gain.DealtLabels(panel.ranked, panel.labels, panel.sizes, rule.clusters, law)
         )
     return out
+
+
+def with_what_figures_rest_on(
+    found: Mapping[str, estimand.Estimate], panel: Panel, t: Sums, rule: estimation.IntervalRule, weights: Floats | None = None
+) -> dict[str, estimand.Estimate]:
+    """Return the figures of picks with what they rest on; all prompts of the panel are labelled."""
+    losses = support.PoolLosses.of(t, panel.labels, panel.sizes)
+    return support.with_support(found, t, losses, rule.label_range, panel.clusters, weights)
 
 
 def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = None) -> estimand.Estimate:
@@ -213,7 +222,7 @@ class JudgeAudit:
         if metric not in _WITHOUT_LABELS and self.cells is not None:
             others = (one for one in suspected if one.kind != "few pools")
             return (*others, *self.cells.suspected(metric))
-        if metric not in _WITHOUT_LABELS or len(self.labelling.panel.sizes) < FEWEST_POOLS:
+        if metric not in _WITHOUT_LABELS or len(self.labelling.panel.sizes) < support.FEWEST:
             return suspected
         return tuple(one for one in suspected if one.easy is not None or one.outstanding is not None)
 

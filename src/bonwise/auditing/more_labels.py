@@ -116,7 +116,8 @@ def projected(found: estimand.Estimate, ratio: float, confidence: float) -> esti
     if law.at(confidence) is None:
         return estimand.Estimate.undefined(estimand.NOT_DISTINGUISHABLE, n).with_method(found.method)
     made = estimation.under(law, confidence, estimate=found.estimate, se=float(se), n=n)
-    return made.with_method(found.method)
+    support = None if found.support is None else found.support.times(ratio)
+    return replace(made, method=found.method, support=support)
 
 
 def _scaled(law: Law, estimate: float, ratio: float, n: int) -> Law | None:

@@ -11,7 +11,14 @@ import numpy as np
 from bonwise.auditing import cell_gains, cell_intervals, cell_table, simultaneous, unlabelled, weighted_metrics
 from bonwise.auditing.bounds import cell_bounds
 from bonwise.auditing.cell_figures import cell_figures
-from bonwise.auditing.judge_record import JudgeMetrics, by_unit, judge_only, panel_influences, panel_level_bias
+from bonwise.auditing.judge_record import (
+    JudgeMetrics,
+    by_unit,
+    judge_only,
+    panel_influences,
+    panel_level_bias,
+    with_what_figures_rest_on,
+)
 from bonwise.auditing.label_interval import Influence, fieller, influence, student, where_labels_carry
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result_labels import OutcomeModelUsed
@@ -20,7 +27,7 @@ from bonwise.errors import UsageError
 from bonwise.stats import catalog, clusters, estimation, jackknife, laws, no_gain
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.partial import label_features, label_sample, outcome_model
-from bonwise.stats.sums import Floats
+from bonwise.stats.sums import Floats, Sums
 from bonwise.table.panel import Panel
 
 __all__ = ["cell_differences", "cell_metrics", "partial_estimates", "sampled_metrics"]
@@ -365,6 +372,10 @@ def sampled_metrics(
     found |= weighted_metrics.weighted_estimates(others, sums, sample, rule.keep(sample.labelled))
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
     found = {**found, **judge_only(panel, settings), "level_bias": bias}
+    found |= with_what_figures_rest_on(found, known, Sums(*sums), rule, weights)
+    alone = {name: one.labelled_only for name, one in found.items() if one.labelled_only is not None}
+    for name, one in with_what_figures_rest_on(alone, known, Sums(*sums), rule).items():
+        found[name] = replace(found[name], labelled_only=one)
     order = [*(e.name for e in catalog.ESTIMANDS), "level_bias"]
     return JudgeMetrics({name: found[name] for name in order}, use, influences=influences)
 

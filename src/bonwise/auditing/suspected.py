@@ -12,11 +12,12 @@ from bonwise.metric_groups import unit_of
 from bonwise.printable import quoted, shell_word
 from bonwise.report import numbers, table_facts
 from bonwise.results import given
+from bonwise.stats import support
 from bonwise.stats.estimand import Estimate
+from bonwise.stats.support import FEWEST
 from bonwise.table.panel import EasyCandidate, OutstandingGroup, Panel, easy_of_panel, outstanding_groups
 
 __all__ = [
-    "FEWEST_POOLS",
     "Outstanding",
     "Suspected",
     "few_pools",
@@ -26,10 +27,8 @@ __all__ = [
     "of_outstanding",
     "outstanding_of",
     "remarks",
+    "words_of_support",
 ]
-
-FEWEST_POOLS = 20
-"""Fewer complete pools than this settle no verdict: intervals are approximate, and one pool moves them far."""
 
 _SPOKEN = {"global_r": "the correlation over all cells"}
 """Metrics that are called otherwise in a sentence."""
@@ -198,6 +197,29 @@ def of_easy_candidate(
     )
 
 
+def words_of_support(found: Estimate, value: float, what: str) -> str:
+    """Say in a clause on which ground a figure settles no value; empty where it may. `what` needs more.
+
+    Examples
+    --------
+    >>> found = Estimate(0.8, 0.6, 1.0, 0.1, 100, "fieller", support=support.Support(8.3, 100))
+    >>> words_of_support(found, 0.5, "a gate")
+    'it rests on about 8 of 100 prompts, and a gate needs 20'
+    """
+    ground = support.open_ground(found, value)
+    if not ground or found.support is None:
+        return ""
+    if ground == "count" and found.support.prompts < support.FEWEST:
+        return few_pools(found.support.prompts).fact
+    if ground == "count":
+        rests, of = int(found.support.count), numbers.counted(found.support.prompts, "prompt")
+        return f"it rests on about {rests} of {of}, and {what} needs {found.support.needed}"
+    losses = 1 if found.support.loss is None else found.support.loss.losses
+    if losses == 1:
+        return "one more pick that loses as much as the worst one here would take it below"
+    return f"no pick here lost as much as its pool allows, and {losses} that do would take it below"
+
+
 def few_pools(labelled: int, *, whole: bool = True) -> Suspected:
     """Suspect figures of few pools; with `whole` they need the labels of all candidates of a pool.
 
@@ -212,7 +234,7 @@ def few_pools(labelled: int, *, whole: bool = True) -> Suspected:
         has = f"{'is' if labelled == 1 else 'are'} labelled completely"
     else:
         has = f"{'has' if labelled == 1 else 'have'} the labels that it needs"
-    fact = f"only {numbers.counted(labelled, 'prompt')} {has}, and a verdict needs {FEWEST_POOLS}"
+    fact = f"only {numbers.counted(labelled, 'prompt')} {has}, and a verdict needs {FEWEST}"
     return Suspected("few pools", fact, "Label more prompts.")
 
 

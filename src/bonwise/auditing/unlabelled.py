@@ -11,9 +11,9 @@ import numpy as np
 from bonwise.auditing import bounds, cell_table, gates, result_labels, settings
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result import Balance
-from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools
+from bonwise.auditing.suspected import Suspected, few_pools
 from bonwise.report.numbers import number
-from bonwise.stats import catalog, laws, sums
+from bonwise.stats import catalog, laws, sums, support
 from bonwise.stats.top_of_scores import top_of_scores
 from bonwise.table.checks import Unpicked
 from bonwise.table.panel import MAY_LACK, LabelsInPart, Panel
@@ -59,7 +59,7 @@ class CellLabels:
     def suspected(self, metric: str) -> tuple[Suspected, ...]:
         """Return what keeps a gate on a metric from being met: few prompts that it rests on."""
         counts = self.figures.counts.get(metric)
-        if counts is None or counts.pools >= FEWEST_POOLS:
+        if counts is None or counts.pools >= support.FEWEST:
             return ()
         return (few_pools(counts.pools, whole=metric in _WHOLE),)
 

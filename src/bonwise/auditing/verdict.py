@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from bonwise.auditing.result import Thresholds
 from bonwise.auditing.result_verdict import DECIDES, Check, CheckState, Level, Target, Verdict
-from bonwise.auditing.suspected import Suspected
+from bonwise.auditing.suspected import Suspected, words_of_support
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, estimate, interval, setting, with_interval
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.support import open_ground
 
 __all__ = [
     "ORACLE",
@@ -21,6 +22,7 @@ __all__ = [
     "VerdictSentences",
     "best_of_n_answer",
     "candidate_validity",
+    "figures_useful",
     "judge_level",
     "judge_validity",
     "pick_level",
@@ -60,7 +62,9 @@ class VerdictSentences:
         recovers = f"it recovers {self._figure('recovery')} of what {self._perfect} would gain"
         if level == "harmful":
             return f"{opening}: {recovers}, so random picks are better."
-        return f"{opening}: {recovers}; the gate is {setting(self.thresholds.recovery_useful, 'share')}."
+        gate = self.thresholds.recovery_useful
+        thin = words_of_support(found, gate, "a verdict") if level == "inconclusive" else ""
+        return f"{opening}: {recovers}{f', but {thin}' if thin else ''}; the gate is {setting(gate, 'share')}."
 
     def for_systems(self, level: Level, rests_on: Check) -> str:
         """Return the answer for averages over prompts, with the figure of the check it rests on, and its gate."""
@@ -80,6 +84,9 @@ class VerdictSentences:
         purpose = _BEST_OF_N if target == "best-of-n" else _SYSTEMS
         first, *others = suspected
         said = [f"{self._opening('inconclusive', purpose)}: {first.answer or first.fact}."]
+        thin = words_of_support(self.metrics["recovery"], self.thresholds.recovery_useful, "a verdict")
+        if target == "best-of-n" and thin and all(one.kind != "few pools" for one in suspected):
+            said.append(f"{_capital(thin)}.")
         figures = "" if first.figures else f"The labels that are there say: {self._deciding_figure(target)}"
         gate = f"the gate is {self._deciding_gate(target)}."
         said.append(f"{_capital(first.figures) or figures}; {gate}")
@@ -395,7 +402,7 @@ def candidate_validity(
 def best_of_n_answer(said: VerdictSentences, suspected: Sequence[Suspected] = ()) -> tuple[Level, str]:
     """Return the word of a verdict on picks within a prompt, and its first sentence, as every audit has them."""
     level = _best_of_n_level(said.metrics, said.thresholds)
-    if suspected and level == "useful":
+    if suspected and figures_useful(level, said.metrics, said.thresholds, "best-of-n"):
         return "inconclusive", said.not_settled("best-of-n", suspected)
     return level, said.for_best_of_n(level)
 
@@ -406,7 +413,7 @@ def _unsettled(settled: Verdict, said: VerdictSentences, suspected: Sequence[Sus
         return settled
     answer, *others = settled.sentences
     level, deciding = settled.level, settled.deciding
-    if level == "useful":
+    if figures_useful(level, said.metrics, said.thresholds, settled.target):
         level, answer = "inconclusive", said.not_settled(settled.target, suspected)
     elif easy := [one.sentence for one in suspected if one.easy is not None]:
         scope, on_checks = settled.opening[1:], settled.sentences[len(settled.opening) :]
@@ -432,7 +439,7 @@ def _decision_alone(metrics: _Metrics, thresholds: Thresholds) -> dict[Check, Ch
 def _above(found: Estimate, gate: float) -> CheckState:
     if found.estimate is None:
         return "undefined"
-    if found.low is None or found.high is None:
+    if found.low is None or found.high is None or open_ground(found, gate):
         return "inconclusive"
     return "pass" if found.low > gate else "fail" if found.high < gate else "inconclusive"
 
@@ -452,13 +459,22 @@ def _best_of_n_level(metrics: _Metrics, thresholds: Thresholds) -> Level:
 
 def _level_of_picks(metrics: _Metrics, thresholds: Thresholds) -> Level:
     recovery = metrics["recovery"]
-    if recovery.low is None or recovery.high is None:
+    gate = thresholds.recovery_useful
+    if recovery.low is None or recovery.high is None or open_ground(recovery, gate):
         return "inconclusive"
     if recovery.high < 0:
         return "harmful"
-    if recovery.low > thresholds.recovery_useful:
+    if recovery.low > gate:
         return "useful"
-    return "weak" if recovery.high < thresholds.recovery_useful else "inconclusive"
+    return "weak" if recovery.high < gate else "inconclusive"
+
+
+def figures_useful(level: Level, metrics: _Metrics, thresholds: Thresholds, target: Target) -> bool:
+    """Tell whether the intervals say useful, whatever they rest on."""
+    if target == "best-of-n" and level == "inconclusive":
+        alone = {**metrics, "recovery": replace(metrics["recovery"], support=None)}
+        return _level_of_picks(alone, thresholds) == "useful"
+    return level == "useful"
 
 
 def _of_systems(checks: Mapping[Check, CheckState]) -> Check:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from bonwise.auditing import gates, judge_record, more_labels, result_exhibits, result_verdict, verdict
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, of_outstanding
+from bonwise.auditing.suspected import Suspected, few_pools, of_outstanding, words_of_support
 from bonwise.errors import UsageError
 from bonwise.report.numbers import counted, percent, setting, with_interval
 from bonwise.results import given
 from bonwise.routing.result import RouteSettings
-from bonwise.stats import clusters, estimand, pilot_effect, routing, sums
+from bonwise.stats import clusters, estimand, pilot_effect, routing, sums, support
 
 __all__ = [
     "RECOVERY",
@@ -78,7 +78,7 @@ class VerdictElsewhere:
 
 def step_figures(found: estimand.Estimate) -> dict[str, Any]:
     """Return recovery, its two-sided interval and the one-sided bounds, as every step of a slider holds them."""
-    lower, upper = found.bounds(2 * gates.ONE_SIDED - 1) or (None, None)
+    lower, upper = found.bounds(2 * support.ONE_SIDED - 1) or (None, None)
     if found.interval is not None and found.law is None:  # known without error, such as where all prompts are sent
         lower, upper = found.low, found.high
     return {"recovery": found.estimate, "low": found.low, "high": found.high, "lower": lower, "upper": upper}
@@ -151,12 +151,14 @@ def _step(
         raise AssertionError("what can be projected once can be projected again")
     suspected = tuple(_suspected(verdicts, prompts / now))
     level, _ = verdicts.answer(recovery=found, suspected=suspected)
+    ground = words_of_support(found, verdicts.gate, "a verdict")
     chance = None if settling is None or _stays_open(verdicts, suspected) else settling.chance(prompts)
+    chance = 0.0 if ground and chance is not None else chance
     labels = ceil(round(prompts * labelled.labels_each, 6))
     return result_exhibits.LabelStep(
         **step_figures(found),
         level=level,
-        sentence=" ".join(_sentences(verdicts, level, prompts, labels, chance, suspected, now=prompts == now)),
+        sentence=" ".join(_sentences(verdicts, level, prompts, labels, chance, suspected, ground, now=prompts == now)),
         prompts=prompts,
         labels=labels,
         chance=chance,
@@ -172,11 +174,11 @@ def _suspected(verdicts: VerdictElsewhere, ratio: float) -> Iterator[Suspected]:
         then = (
             None if found is None else more_labels.projected(found, min(ratio, _MANY), verdicts.settings.confidence)
         )
-        if one.without and not gates.passes(then, verdicts.gate):
+        if one.without and not support.passes(then, verdicts.gate):
             yield of_outstanding(one.group, RECOVERY, verdicts.gate, with_it=verdicts.recovery, without_it=found)
             break
     pools = _pools(judge) * ratio
-    if pools < FEWEST_POOLS:
+    if pools < support.FEWEST:
         yield few_pools(max(floor(pools), 1))
 
 
@@ -200,6 +202,7 @@ def _sentences(
     labels: int,
     chance: float | None,
     suspected: Sequence[Suspected],
+    ground: str,
     *,
     now: bool,
 ) -> Iterator[str]:
@@ -210,8 +213,10 @@ def _sentences(
         yield f"With {with_labels} and the same recovery, {would_be(level, verdicts.who)}."
     if _stays_open(verdicts, suspected):
         facts = "; ".join(one.fact for one in suspected)
-        more = prompts >= FEWEST_POOLS and all(one.outstanding is None for one in suspected)
+        more = prompts >= support.FEWEST and all(one.outstanding is None for one in suspected)
         yield f"More labels alone do not settle it: {facts}." if more else f"It stays open: {facts}."
+    elif ground:
+        yield f"It stays open: {ground}."
     elif chance is not None:
         yield (
             f"An audit of that size settles the verdict with a chance of {_chance(chance)}, if this recovery is the "
@@ -244,8 +249,17 @@ def _needed(verdicts: VerdictElsewhere, settling: more_labels.Settling | None) -
     many = tuple(_suspected(verdicts, float("inf")))
     if settling is None or prompts is None or pilot is None or _stays_open(verdicts, many):
         return None
-    low, high = settling.needed_between(pilot)
-    return result_exhibits.LabelsNeeded(power=more_labels.POWER, prompts=prompts, low=low, high=high)
+    floor = _floor(verdicts, settling.prompts)
+    low, high = (None if end is None else max(end, floor) for end in settling.needed_between(pilot))
+    return result_exhibits.LabelsNeeded(power=more_labels.POWER, prompts=max(prompts, floor), low=low, high=high)
+
+
+def _floor(verdicts: VerdictElsewhere, prompts: int) -> float:
+    """Return the prompts below which what the recovery rests on settles nothing."""
+    found = verdicts.recovery
+    if found.support is None or found.estimate is None:
+        return support.FEWEST
+    return max(prompts * (found.support.ratio_needed(found.estimate, verdicts.gate) or 1.0), support.FEWEST)
 
 
 def _pilot(verdicts: VerdictElsewhere) -> pilot_effect.Shift | None:

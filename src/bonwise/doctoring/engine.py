@@ -21,7 +21,7 @@ from bonwise.errors import InputError, RowError
 from bonwise.printable import quoted, shell_path, shell_word
 from bonwise.report import numbers, table_facts
 from bonwise.results import given
-from bonwise.stats import catalog, top_of_scores
+from bonwise.stats import catalog, support, top_of_scores
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.table import annotators, cells, opening, reading_options, sources
 from bonwise.table.columns import LabelColumns, names_of_columns, resolve_columns
@@ -349,7 +349,7 @@ def _suspicions_of_labels(table: ScoreTable, panel: Panel) -> Iterator[Suspicion
         in_part = f"{part.unused}: {USED_BY_CELLS} {MEANT_BY_NONE}" if part.prompts and unstated else ""
         yield Suspicion(" ".join(filter(None, [f"{seen}.", state, in_part])))
     complete = int((~lacking).sum())
-    if 0 < complete < suspected.FEWEST_POOLS:
+    if 0 < complete < support.FEWEST:
         yield Suspicion(suspected.few_pools(complete).sentence)
     known = panel.labels[~np.isnan(panel.labels)]
     if known.size and known.min() == known.max():

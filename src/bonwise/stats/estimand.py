@@ -11,6 +11,7 @@ from bonwise.stats.sums import Floats, Sums
 
 if TYPE_CHECKING:
     from bonwise.stats.no_gain import DealtLabels
+    from bonwise.stats.support import Support
 
 
 __all__ = [
@@ -59,6 +60,13 @@ class Estimate:
     """What is known of the estimate, for an interval at any confidence; see `bounds`."""
     no_gain: DealtLabels | None = field(default=None, repr=False, compare=False)
     """Of gain and recovery: the tests that there is none."""
+    support: Support | None = field(default=None, repr=False, compare=False)
+    """What a figure of picks rests on; None of others."""
+
+    @property
+    def effective_n(self) -> float | None:
+        """The prompts that a figure of picks is worth, as `bonwise.stats.support` counts them."""
+        return None if self.support is None else self.support.count
 
     def bounds(self, confidence: float) -> tuple[float, float] | None:
         """Return the two-sided interval at another confidence, None where there is none."""

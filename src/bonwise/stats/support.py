@@ -1,0 +1,324 @@
+"""What a figure rests on, and the one rule that decides a gate on it, its floors included."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import ceil, isfinite, log
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats import clusters, estimand, no_gain
+from bonwise.stats.sums import Floats, Sums
+
+__all__ = [
+    "FEWEST",
+    "FEWEST_ON_OPEN_SCALE",
+    "ONE_SIDED",
+    "UNSEEN",
+    "Decision",
+    "Loss",
+    "PoolLosses",
+    "Support",
+    "deals_disagree",
+    "decide",
+    "effective_count",
+    "enough",
+    "more_prompts",
+    "one_sided",
+    "open_ground",
+    "passes",
+    "with_support",
+]
+
+FEWEST = 20
+"""Prompts, and effective prompts, below which no gate is met and no verdict is settled."""
+
+FEWEST_ON_OPEN_SCALE = 30
+"""The same for a mean label without a known range: of 20 prompts 12 % hold no loss that a tenth of all prompts have,
+of 30 prompts 4 %, and nothing else in such a table tells of it.
+"""
+
+ONE_SIDED = 0.95
+"""Confidence of the bound that decides a gate; the printed interval stays two-sided."""
+
+UNSEEN = ceil(-log(1 - ONE_SIDED))
+"""Losses that stand for those of a size that no pick shows: as many are expected at most, at that confidence."""
+
+_LARGE = 0.5
+_DECIMALS = 9  # equal weights count as many as they are
+
+_Ints = npt.NDArray[np.int64]
+
+
+def effective_count(weights: Floats, of_clusters: _Ints | None = None) -> float:
+    """Return ``(sum w)^2 / sum w^2``, the equal weights that these are worth; 0 where all are 0.
+
+    Weights of prompts in clusters are worth so many times fewer as their design effect is.
+
+    Examples
+    --------
+    >>> effective_count(np.array([1.0, 1.0, 0.0, 0.0])), round(effective_count(np.array([50.0, 1.0, 1.0])), 2)
+    (2.0, 1.08)
+    """
+    square = float(weights @ weights)
+    if square <= 0:
+        return 0.0
+    count = float(weights.sum()) ** 2 / square
+    if of_clusters is not None:
+        count /= clusters.design_effect(weights, of_clusters)
+    return round(count, _DECIMALS)
+
+
+def enough(prompts: Floats | float, count: Floats | float, needed: int = FEWEST) -> npt.NDArray[np.bool_]:
+    """Tell whether prompts, and the effective ones among them, are as many as a gate needs."""
+    return np.asarray((np.asarray(prompts) >= FEWEST) & (np.round(count, _DECIMALS) >= needed))
+
+
+class Loss(NamedTuple):
+    """What further losses of the largest size do to a figure A / D: each adds p to A and q to D."""
+
+    pull: float
+    """What they add to A beyond what keeps the figure: ``m (p - A / D q)`` for m losses."""
+    total: float
+    """D, and what they add to it."""
+    own: float
+    """D, and what they add to it."""
+    losses: int
+    """m."""
+
+    def shift(self, ratio: float = 1.0) -> float:
+        """Return how far they move the figure, with `ratio` times as many prompts."""
+        below = self.total * ratio + self.own
+        return min(self.pull / below, 0.0) if below > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What a figure rests on."""
+
+    count: float
+    """Effective prompts."""
+    prompts: int
+    """Prompts that they are worth."""
+    needed: int = FEWEST
+    """Effective prompts below which nothing is settled."""
+    loss: Loss | None = None
+    """What further losses would do; None for a figure that no loss moves further than its interval says."""
+
+    @property
+    def thin(self) -> bool:
+        """Whether they are too few."""
+        return self.count < self.needed
+
+    def crosses(self, estimate: float, value: float) -> bool:
+        """Tell whether further losses take the figure from above a value to it or below."""
+        return self.loss is not None and estimate > value >= estimate + self.loss.shift()
+
+    def times(self, ratio: float) -> Support:
+        """Return the support of the same figure on so many times as many prompts."""
+        loss = None if self.loss is None else self.loss._replace(total=self.loss.total * ratio)
+        return replace(self, count=self.count * ratio, prompts=max(round(self.prompts * ratio), 1), loss=loss)
+
+    def ratio_needed(self, estimate: float, value: float) -> float | None:
+        """Return how many times the prompts settle a value on these grounds; None where no number does."""
+        if self.count <= 0:
+            return None
+        found = max(self.needed / self.count, 1.0)
+        if self.crosses(estimate, value) and self.loss is not None:
+            found = max(found, (self.loss.pull / (value - estimate) - self.loss.own) / self.loss.total)
+        return found
+
+
+class PoolLosses(NamedTuple):
+    """The losses to reckon with beyond those that were seen: what each would be, and how many."""
+
+    gain: float
+    """J - R, M - R and J of a pick that loses the most."""
+    room: float
+    """J - R, M - R and J of a pick that loses the most."""
+    value: float
+    """J - R, M - R and J of a pick that loses the most."""
+    further: int
+    """How many: 1, or `UNSEEN` of a size that no pick has lost yet."""
+
+    @classmethod
+    def of(cls, t: Sums, labels: Floats, sizes: _Ints) -> PoolLosses:
+        """Find them in pools that are labelled whole; `labels` are their cells, prompt by prompt.
+
+        One more loss of the largest size that the picks show. Where none is half as large as the worst pick that a
+        pool allows, that size is unseen: such a loss counts `UNSEEN` times.
+
+        Examples
+        --------
+        >>> from bonwise.stats.sums import prompt_sums
+        >>> labels, sizes = np.array([1.0, 0.0, 1.0, -50.0]), np.array([2, 2])
+        >>> for scores in ([1.0, 2.0, 2.0, 1.0], [1.0, 2.0, 1.0, 2.0]):  # the loss of 1 says nothing of one of 51
+        ...     print(PoolLosses.of(Sums(*prompt_sums(np.array(scores), labels, sizes)), labels, sizes))
+        PoolLosses(gain=-25.5, room=25.5, value=-50.0, further=3)
+        PoolLosses(gain=-25.5, room=25.5, value=-50.0, further=1)
+        """
+        least, lost = np.minimum.reduceat(labels, np.cumsum(sizes) - sizes), t.M - t.J
+        worst, largest = int((t.M - least).argmax()), int(lost.argmax())
+        seen = bool(lost[largest] >= _LARGE * (t.M - least)[worst])
+        at, picked = (largest, float(t.J[largest])) if seen else (worst, float(least[worst]))
+        mean, high = float(t.R[at]), float(t.M[at])
+        return cls(picked - mean, high - mean, picked, 1 if seen else UNSEEN)
+
+    def on(self, figure: float, units: float, of: tuple[float, float]) -> Loss:
+        """Return what the losses do to a figure whose denominator is `units`; `of` is what each adds to its parts."""
+        above, below = of
+        return Loss(self.further * (above - figure * below), units, self.further * below, self.further)
+
+
+_ON_GAPS = ("gain", "recovery", "value_judge", "value_random", "value_oracle")
+"""Figures that rest on ``B = M - R``, what the best candidate of a prompt gains over a random one."""
+
+_RATES = ("top1_accuracy", "hit_rate")
+
+
+def with_support(
+    found: Mapping[str, estimand.Estimate],
+    t: Sums,
+    losses: PoolLosses,
+    limits: tuple[float, float],
+    of_clusters: _Ints | None = None,
+    weights: Floats | None = None,
+) -> dict[str, estimand.Estimate]:
+    """Return the figures of picks with what they rest on: ``n_B = (sum B)^2 / sum B^2``, of rates n* up to n.
+
+    `t` are sums of prompts that are labelled whole and `losses` those of their pools; `limits` is the range of the
+    labels, with which a mean label is a rate. `weights`, of those prompts, are 1 / pi of a sample.
+    """
+    w = np.ones(len(t.R)) if weights is None else weights / weights.mean()
+    room, prompts = t.M - t.R, len(t.R)
+    count = effective_count(w * room, of_clusters)
+    total = {"recovery": float(w @ room)}
+    added = {"gain": (losses.gain, 1.0), "recovery": (losses.gain, losses.room), "value_judge": (losses.value, 1.0)}
+    out = {}
+    for name in (*_ON_GAPS, *_RATES):
+        one = found.get(name)
+        if one is None or one.estimate is None:
+            continue
+        ends = (0.0, 1.0) if name in _RATES else limits
+        if name in _RATES or (name.startswith("value") and all(map(isfinite, ends))):
+            support = Support(_draws(one, ends), one.n)
+        else:
+            loss = losses.on(one.estimate, total.get(name, float(prompts)), added[name]) if name in added else None
+            needed = FEWEST_ON_OPEN_SCALE if name.startswith("value") else FEWEST
+            support = Support(count, prompts, needed, loss)
+        out[name] = replace(one, support=support)
+    return out
+
+
+def _draws(found: estimand.Estimate, ends: tuple[float, float]) -> float:
+    """Return n*, the yes-or-no draws that a rate is worth, at most its prompts: n where values are 0 and 1."""
+    low, high = ends
+    if found.estimate is None or not found.se:
+        return float(found.n)
+    variance = (found.estimate - low) * (high - found.estimate)
+    return min(round(variance / found.se**2 + 1, _DECIMALS), float(found.n))
+
+
+class Decision(NamedTuple):
+    """What a gate is, and which of its conditions kept it open."""
+
+    state: Literal["met", "not met", "inconclusive"]
+    ends: tuple[float, float]
+    """One-sided bounds."""
+    open_by: Literal["", "count", "loss", "interval", "dealt labels"] = ""
+    """Empty where it is decided."""
+
+
+def one_sided(found: estimand.Estimate, value: float) -> tuple[float, float] | None:
+    """Return the one-sided bounds that decide a gate; at 0 those of the test of no gain, where there is one."""
+    ends = found.bounds(2 * ONE_SIDED - 1)
+    if value == 0 and found.no_gain is not None and ends is not None:
+        ends = found.no_gain.law.at(2 * ONE_SIDED - 1)
+    return ends
+
+
+def open_ground(found: estimand.Estimate, value: float) -> Literal["", "count", "loss"]:
+    """Return on which ground a figure settles nothing of a value, whatever its interval says; empty for none.
+
+    Effective prompts are too few on either side of the value; further losses only take what lies above it below.
+    """
+    if found.support is None or found.estimate is None:
+        return ""
+    if found.support.thin:
+        return "count"
+    return "loss" if found.support.crosses(found.estimate, value) else ""
+
+
+def deals_disagree(found: estimand.Estimate, value: float, ends: tuple[float, float]) -> bool:
+    """Tell whether a gate is one of no gain whose bounds clear 0, and labels dealt at random do not agree."""
+    if value != 0 or found.no_gain is None or ends[0] <= 0 <= ends[1]:
+        return False
+    z = found.no_gain.z or 0.0
+    return (z if ends[0] > 0 else -z) <= no_gain.Z_NEEDED
+
+
+def decide(found: estimand.Estimate, value: float) -> Decision | None:
+    """Decide whether a figure lies above a value; None where it has no bounds.
+
+    That `FEWEST` prompts have labels is checked by who counts them, see `enough`.
+    """
+    ends = None if found.estimate is None else one_sided(found, value)
+    if ends is None or found.estimate is None:
+        return None
+    ground = open_ground(found, value)
+    if ground == "count":
+        return Decision("inconclusive", ends, ground)
+    if ends[0] <= value <= ends[1]:
+        return Decision("inconclusive", ends, "interval")
+    above = ends[0] > value
+    if deals_disagree(found, value, ends):
+        return Decision("inconclusive", ends, "dealt labels")
+    if above and ground == "loss":
+        return Decision("inconclusive", ends, ground)
+    return Decision("met" if above else "not met", ends)
+
+
+def passes(found: estimand.Estimate | None, value: float) -> bool:
+    """Tell whether the bounds of a figure lie above a value, whatever it rests on."""
+    decided = None if found is None else decide(replace(found, support=None), value)
+    return decided is not None and decided.state == "met"
+
+
+def more_prompts(
+    found: estimand.Estimate, prompts: int, value: float, ends: tuple[float, float] | None = None
+) -> float | None:
+    """Return how many more prompts decide a gate that is open, floors included, if the estimate holds.
+
+    `ends` are of the interval that decides, the one-sided bounds where they are not given. The half-width shrinks as 1 / sqrt(prompts), and z of dealt labels grows as that root. None where the estimate is
+    too close to the gate, or nothing is known of what more prompts would show.
+
+    Examples
+    --------
+    >>> from bonwise.stats import laws
+    >>> found = estimand.Estimate(0.6, 0.4, 0.8, 0.1, 100, "jackknife", law=laws.Student(0.6, 0.1, 99, (0, 1)))
+    >>> round(more_prompts(found, 100, 0.5) or 0)
+    176
+    """
+    decided = decide(found, value)
+    if decided is None or found.estimate is None:
+        return None
+    ratio, (low, high) = 1.0, ends or decided.ends
+    distance = found.estimate - value
+    half = found.estimate - low if distance > 0 else high - found.estimate
+    if abs(distance) < 1e-3 * max(half, 1e-12):
+        return None
+    ratio = max(ratio, (half / abs(distance)) ** 2)
+    if found.no_gain is not None and deals_disagree(found, value, decided.ends):
+        z = found.no_gain.z
+        if not z or (z > 0) != (distance > 0):
+            return None
+        ratio = max(ratio, (no_gain.Z_NEEDED / z) ** 2)
+    if found.support is not None:
+        own = found.support.ratio_needed(found.estimate, value)
+        if own is None:
+            return None
+        ratio = max(ratio, own)
+    return max(prompts * ratio, FEWEST) - prompts or 1e-9
