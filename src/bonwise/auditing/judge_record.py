@@ -119,10 +119,14 @@ def with_no_gain_tests(
 
 
 def with_what_figures_rest_on(
-    found: Mapping[str, estimand.Estimate], panel: Panel, t: Sums, rule: estimation.IntervalRule, weights: Floats | None = None
+    found: Mapping[str, estimand.Estimate],
+    panel: Panel,
+    t: Sums,
+    rule: estimation.IntervalRule,
+    weights: Floats | None = None,
 ) -> dict[str, estimand.Estimate]:
     """Return the figures of picks with what they rest on; all prompts of the panel are labelled."""
-    losses = support.PoolLosses.of(t, panel.labels, panel.sizes)
+    losses = support.PoolLosses.of(t, panel.lowest_labels())
     return support.with_support(found, t, losses, rule.label_range, panel.clusters, weights)
 
 

@@ -158,7 +158,9 @@ def _step(
     return result_exhibits.LabelStep(
         **step_figures(found),
         level=level,
-        sentence=" ".join(_sentences(verdicts, level, prompts, labels, chance, suspected, ground, now=prompts == now)),
+        sentence=" ".join(
+            _sentences(verdicts, level, prompts, labels, chance, suspected, ground, now=prompts == now)
+        ),
         prompts=prompts,
         labels=labels,
         chance=chance,

@@ -167,8 +167,9 @@ def _watched(
     )
 
 
-def _running(prompts: order.LabelledPrompts) -> running_ratio.RunningRatio:
-    return running_ratio.RunningRatio.of(prompts.gained, prompts.possible, prompts.clusters)
+def _running(prompts: order.LabelledPrompts, request: MonitorRequest) -> running_ratio.RunningRatio:
+    gained, possible, worst = prompts.gained, prompts.possible, prompts.worst
+    return running_ratio.RunningRatio.of(gained, possible, prompts.clusters, worst, float(request.confidence))
 
 
 def _of_outstanding(
@@ -181,7 +182,7 @@ def _of_outstanding(
         holds = f"{holds[0].upper()}{holds[1:]}"
         remarks.setdefault(group.end, f"{holds}.")
         if watched.verdict == "stop: better" and rest is not None:
-            without = _watched(rest, _running(rest), request, first)
+            without = _watched(rest, _running(rest, request), request, first)
             if without.verdict != watched.verdict:
                 figure = (
                     f"recovery {numbers.number(watched.now.estimate, 'share')} and "
@@ -192,7 +193,7 @@ def _of_outstanding(
 
 
 def _recovery(prompts: order.LabelledPrompts, request: MonitorRequest, first: int) -> result.Monitor:
-    running, described = _running(prompts), prompts.described
+    running, described = _running(prompts, request), prompts.described
     watched = _watched(prompts, running, request, first)
     settings, data = _recovery_settings(prompts, request, first), _counts(prompts, running)
     # Before the first look nothing is claimed, and of a few prompts one candidate is often the lowest.

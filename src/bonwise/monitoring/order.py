@@ -147,6 +147,8 @@ class LabelledPrompts:
     """What the judge's pick gains over a random pick, and what the best candidate does."""
     possible: Floats = field(repr=False)
     """What the judge's pick gains over a random pick, and what the best candidate does."""
+    worst: Floats = field(repr=False)
+    """What the worst candidate loses against a random pick."""
     judge: str
     source: str
     shape: Shape
@@ -219,6 +221,7 @@ def _prompts(
         done.prompt_ids[order],
         (t.J - t.R)[order],
         (t.M - t.R)[order],
+        (t.R - done.lowest_labels())[order],
         panel.judge,
         table.source,
         panel.shape,

@@ -10,7 +10,7 @@ import numpy as np
 
 from bonwise.monitoring.result import Look, MonitorVerdict
 from bonwise.results import given
-from bonwise.stats import repeated_looks, running_ratio, sums
+from bonwise.stats import repeated_looks, running_ratio, sums, support
 
 __all__ = ["Watched", "watch_precision", "watch_significance", "watch_votes"]
 
@@ -71,7 +71,7 @@ def watch_precision(
     prompts = len(running.prompts)
     numbers = repeated_looks.looks(first, running)
     low, high = repeated_looks.precision_limits(running.at(numbers), confidence)
-    narrow = (high - low) / 2 <= half_width
+    narrow = repeated_looks.precise(running.at(numbers), half_width, confidence)
     made = _looks_of_ratio(running.at(numbers), low, high)
     now = _early(running, first, repeated_looks.EARLIEST_LOOK, repeated_looks.TELLING)
     if numbers.size:
@@ -82,8 +82,8 @@ def watch_precision(
     upcoming = max(first, first + repeated_looks.STEP * ((prompts - first) // repeated_looks.STEP + 1))
 
     def enough(upto: sums.Floats) -> np.typing.NDArray[np.bool_]:
-        ends = repeated_looks.precision_limits(running.projected(upto), confidence)
-        return np.asarray((ends[1] - ends[0]) / 2 <= half_width)
+        then = running.projected(upto)
+        return repeated_looks.precise(then, half_width, confidence) & support.enough(upto, then.effective)
 
     expected = expected_until(enough, upcoming, prompts) if numbers.size else _EARLY
     return Watched(now, made, len(numbers), None, upcoming, expected)
@@ -99,7 +99,8 @@ def watch_significance(
     """
     prompts = len(running.prompts)
     numbers = np.arange(first, prompts + 1, dtype=np.int64)
-    numbers = numbers[running.at(numbers).count >= repeated_looks.EARLIEST]
+    seen = running.at(numbers)
+    numbers = numbers[(seen.count >= repeated_looks.EARLIEST) & support.enough(seen.prompts, seen.effective)]
     seen = running.at(numbers)
     side = repeated_looks.sides(seen, than, target, confidence)
     made = _looks_of_ratio(seen, *repeated_looks.sequence_limits(seen, target, confidence))
@@ -109,7 +110,9 @@ def watch_significance(
         return Watched(now, made, len(numbers), (at, _side(side[at])), None, _STOPPED)
 
     def enough(upto: sums.Floats) -> np.typing.NDArray[np.bool_]:
-        return np.asarray(repeated_looks.sides(running.projected(upto), than, target, confidence) != 0)
+        then = running.projected(upto)
+        beyond = repeated_looks.sides(then, than, target, confidence) != 0
+        return np.asarray(beyond & support.enough(upto, then.effective))
 
     upcoming = max(first, prompts + 1)
     expected = _EARLY
@@ -169,6 +172,13 @@ def _early(running: running_ratio.RunningRatio, first: int, units: int, telling:
             prompts, value, f"no interval before there are {units:,} clusters: so far there are {count:,}"
         )
     kind = "prompts" if count == prompts else "clusters"
+    if (worth := running.effective[-1]) < support.FEWEST:
+        return _nothing(
+            prompts,
+            value,
+            f"no interval before the labels are worth {support.FEWEST} {kind} in what there is to gain: so far a few "
+            f"hold most of it, and they are worth {int(worth)}",
+        )
     return _nothing(
         prompts,
         value,

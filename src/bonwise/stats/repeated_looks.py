@@ -8,6 +8,7 @@ from scipy import optimize, special
 from bonwise.stats.jackknife import moments_df
 from bonwise.stats.running_ratio import RunningRatio
 from bonwise.stats.sums import Floats
+from bonwise.stats.support import enough
 
 __all__ = [
     "EARLIEST",
@@ -19,6 +20,7 @@ __all__ = [
     "looks",
     "mixture_variance",
     "mixture_weight",
+    "precise",
     "precision_limits",
     "sequence_limits",
     "share_limits",
@@ -69,12 +71,13 @@ def sides(running: RunningRatio, than: float, target: float, confidence: float) 
     """Return at every look where the sequence lies: 1 above a ratio, -1 below it, 0 where it holds it.
 
     The denominator is never negative, so the mean of ``psi(than)`` has the sign of ``ratio - than``; this answers
-    also where the interval of the ratio itself is unbounded. `target` and `confidence` are as in `squared_critical`.
+    also where the interval of the ratio itself is unbounded. Not above one that further losses would take it below.
+    `target` and `confidence` are as in `squared_critical`.
     """
     mean, se = running.gap(than)
     reach = np.sqrt(squared_critical(running.count, target, confidence)) * se
     found: Floats = np.where(running.varies(than) & (np.abs(mean) > reach), np.sign(mean), 0.0)
-    return found
+    return np.where((found > 0) & ~(running.after_losses > than), 0.0, found)
 
 
 _LIGHTEST, _HEAVIEST = 1.0, 50.0
@@ -162,8 +165,8 @@ def first_look(planned: int | None) -> int:
 def looks(first: int, running: RunningRatio) -> np.typing.NDArray[np.int64]:
     """Return the numbers of prompts at which the rule looks, among those there are.
 
-    Every `STEP` prompts from `first` on, once there are `EARLIEST_LOOK` units, `TELLING` of which tell of the ratio:
-    where few carry all of the variance, the spread so far says little.
+    Every `STEP` prompts from `first` on, once there are `EARLIEST_LOOK` units, `TELLING` of which tell of the ratio,
+    and these are worth as many as a gate needs: where few carry all of the variance, the spread so far says little.
 
     Examples
     --------
@@ -175,8 +178,15 @@ def looks(first: int, running: RunningRatio) -> np.typing.NDArray[np.int64]:
     """
     numbers = np.arange(first, len(running.prompts) + 1, STEP, dtype=np.int64)
     seen = running.at(numbers)
-    found: np.typing.NDArray[np.int64] = numbers[(seen.count >= EARLIEST_LOOK) & (seen.telling >= TELLING)]
+    told = (seen.count >= EARLIEST_LOOK) & (seen.telling >= TELLING)
+    found: np.typing.NDArray[np.int64] = numbers[told & enough(seen.prompts, seen.effective)]
     return found
+
+
+def precise(running: RunningRatio, half_width: float, confidence: float) -> np.typing.NDArray[np.bool_]:
+    """Tell at which looks the ratio is known to a half-width, by an interval that reaches to where losses take it."""
+    low, high = precision_limits(running, confidence)
+    return np.asarray((high - np.minimum(low, running.after_losses)) / 2 <= half_width)
 
 
 def precision_limits(running: RunningRatio, confidence: float) -> tuple[Floats, Floats]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bonwise.stats.clusters import cluster_codes
 from bonwise.stats.sums import Floats
+from bonwise.stats.support import losses_so_far
 
 __all__ = ["RunningRatio", "UnitSums"]
 
@@ -81,6 +82,13 @@ class UnitSums:
         told = [(sums[1] > least) & (np.abs(sums[0]) > least) for sums in (self.before, self.after)]
         return np.cumsum(told[1].astype(np.float64) - told[0])
 
+    def effective(self) -> Floats:
+        """Return after each prompt ``(sum v)^2 / sum v^2`` over the denominators v of the clusters, 0 for none."""
+        before, after = self.before[1], self.after[1]
+        total, square = np.cumsum(after - before), np.cumsum(after**2 - before**2)
+        found: Floats = np.divide(total**2, square, out=np.zeros(total.shape), where=square > 0)
+        return found
+
 
 _ROUNDING = 1e-12  # a variance below this share of the mean square is rounding, not variation
 
@@ -109,6 +117,8 @@ class RunningRatio:
     """Prompts so far, and m, the units they are."""
     telling: Floats
     """Units so far in which there was something to gain and the pick did not gain exactly 0."""
+    effective: Floats
+    """Units that those so far are worth in what there was to gain, as `bonwise.stats.support` counts them."""
     a: Floats
     """Means of numerator and denominator per unit."""
     b: Floats
@@ -119,12 +129,31 @@ class RunningRatio:
     """Covariances of those means, sample covariance / m; NaN after a single unit."""
     cbb: Floats
     """Covariances of those means, sample covariance / m; NaN after a single unit."""
+    pull: Floats
+    """What further losses add to the sum of the numerator beyond what keeps the ratio, and to that of the denominator;
+    0 where the labels behind them are not known.
+    """
+    own: Floats
+    """What further losses add to the sum of the numerator beyond what keeps the ratio, and to that of the denominator;
+    0 where the labels behind them are not known.
+    """
     kurtosis: Floats
     """Of what the units add to the ratio: 3 where that is normal, at most m, NaN where they do not differ."""
 
     @classmethod
-    def of(cls, numerator: Floats, denominator: Floats, clusters: _Ints | None = None) -> RunningRatio:
-        """Sum up prompts in the order in which they came: what the pick, and the best, gain over a random pick."""
+    def of(
+        cls,
+        numerator: Floats,
+        denominator: Floats,
+        clusters: _Ints | None = None,
+        worst: Floats | None = None,
+        confidence: float = 0.95,
+    ) -> RunningRatio:
+        """Sum up prompts in the order in which they came: what the pick, and the best, gain over a random pick.
+
+        `worst` is what the worst pick loses against a random one, for `after_losses` at a
+        two-sided confidence.
+        """
         units = UnitSums.of(numerator, denominator, clusters)
         m = units.count
         a, b = np.cumsum(numerator) / m, np.cumsum(denominator) / m
@@ -135,14 +164,26 @@ class RunningRatio:
         cbb = _covariance_of_means(powers[0, 2], v, v, m)
         with np.errstate(divide="ignore", invalid="ignore"):
             kurtosis = _kurtosis(powers, a / b, m)
+            ratio = np.divide(a, b, out=np.zeros(a.shape), where=b != 0)
+        pull, own = np.zeros(a.shape), np.zeros(a.shape)
+        if worst is not None and len(numerator):
+            at, gain, further = losses_so_far(numerator, denominator, worst, (1 + confidence) / 2)
+            pull, own = further * (gain - ratio * denominator[at]), further * denominator[at]
         prompts = np.arange(1.0, len(numerator) + 1)
-        return cls(prompts, m, units.telling(), a, b, caa, cab, cbb, kurtosis)
+        return cls(prompts, m, units.telling(), units.effective(), a, b, caa, cab, cbb, pull, own, kurtosis)
 
     @property
     def estimate(self) -> Floats:
         """The ratio, NaN where the denominator is 0."""
         found: Floats = np.divide(self.a, self.b, out=np.full(self.a.shape, np.nan), where=self.b != 0)
         return found
+
+    @property
+    def after_losses(self) -> Floats:
+        """The ratio after further losses of the largest size, see `bonwise.stats.support`."""
+        below = self.b * self.count + self.own
+        moved = np.divide(self.pull, below, out=np.zeros(below.shape), where=below > 0)
+        return self.estimate + np.minimum(moved, 0.0)
 
     def at(self, looks: _Ints) -> RunningRatio:
         """Return some looks only, named by their number of prompts."""
@@ -151,9 +192,8 @@ class RunningRatio:
     def projected(self, prompts: Floats) -> RunningRatio:
         """Return what further looks would see if means, spread and size of the units stayed as they are."""
         further = prompts / self.prompts[-1]
-        scaled = {"prompts": further, "count": further, "telling": further} | dict.fromkeys(
-            ("caa", "cab", "cbb"), 1 / further
-        )
+        scaled = dict.fromkeys(("prompts", "count", "telling", "effective"), further)
+        scaled |= dict.fromkeys(("caa", "cab", "cbb"), 1 / further)
         kept = np.ones(len(prompts))
         return RunningRatio(*(getattr(self, one.name)[-1] * scaled.get(one.name, kept) for one in fields(self)))
 

@@ -17,19 +17,21 @@ __all__ = [
     "FEWEST",
     "FEWEST_ON_OPEN_SCALE",
     "ONE_SIDED",
-    "UNSEEN",
     "Decision",
     "Loss",
+    "LossesSoFar",
     "PoolLosses",
     "Support",
     "deals_disagree",
     "decide",
     "effective_count",
     "enough",
+    "losses_so_far",
     "more_prompts",
     "one_sided",
     "open_ground",
     "passes",
+    "unseen_losses",
     "with_support",
 ]
 
@@ -43,9 +45,6 @@ of 30 prompts 4 %, and nothing else in such a table tells of it.
 
 ONE_SIDED = 0.95
 """Confidence of the bound that decides a gate; the printed interval stays two-sided."""
-
-UNSEEN = ceil(-log(1 - ONE_SIDED))
-"""Losses that stand for those of a size that no pick shows: as many are expected at most, at that confidence."""
 
 _LARGE = 0.5
 _DECIMALS = 9  # equal weights count as many as they are
@@ -132,40 +131,66 @@ class Support:
         return found
 
 
+class LossesSoFar(NamedTuple):
+    """After each prompt, the losses to reckon with beyond those that were seen."""
+
+    at: _Ints
+    """Prompt whose loss it is."""
+    gain: Floats
+    """What such a pick gains over a random one, below 0."""
+    further: Floats
+    """How many: 1, or `unseen_losses` of a size that no pick has lost yet."""
+
+
+def unseen_losses(confidence: float = ONE_SIDED) -> int:
+    """Return how many losses of a size that no pick shows may be expected, at a one-sided confidence: 3 at 95 %."""
+    return ceil(-log(1 - confidence))
+
+
+def losses_so_far(gained: Floats, possible: Floats, worst: Floats, confidence: float = ONE_SIDED) -> LossesSoFar:
+    """Return one more loss of the largest size that the picks show.
+
+    Where none is half as large as the worst pick that a pool allows, that size is unseen: such a loss counts
+    `unseen_losses` times, at that confidence. Arguments are J - R, M - R and R less the lowest label, prompt by prompt.
+
+    Examples
+    --------
+    >>> room = np.array([0.5, 25.5])
+    >>> losses_so_far(np.array([-0.5, 25.5]), room, room).further.tolist()  # a loss of 1 says nothing of one of 51
+    [1.0, 3.0]
+    """
+    lost, span = possible - gained, possible + worst
+    largest, widest = _first_largest(lost), _first_largest(span)
+    seen = lost[largest] >= _LARGE * span[widest]
+    at = np.where(seen, largest, widest)
+    return LossesSoFar(at, np.where(seen, gained[at], -worst[at]), np.where(seen, 1.0, unseen_losses(confidence)))
+
+
+def _first_largest(values: Floats) -> _Ints:
+    """Return after each value the position of the largest so far, the first of equal ones."""
+    before = np.concatenate([[-np.inf], np.maximum.accumulate(values)[:-1]])
+    found: _Ints = np.maximum.accumulate(np.where(values > before, np.arange(len(values)), 0))
+    return found
+
+
 class PoolLosses(NamedTuple):
-    """The losses to reckon with beyond those that were seen: what each would be, and how many."""
+    """The losses to reckon with in a whole table."""
 
     gain: float
-    """J - R, M - R and J of a pick that loses the most."""
+    """J - R, M - R and J of such a pick."""
     room: float
-    """J - R, M - R and J of a pick that loses the most."""
+    """J - R, M - R and J of such a pick."""
     value: float
-    """J - R, M - R and J of a pick that loses the most."""
+    """J - R, M - R and J of such a pick."""
     further: int
-    """How many: 1, or `UNSEEN` of a size that no pick has lost yet."""
+    """How many."""
 
     @classmethod
-    def of(cls, t: Sums, labels: Floats, sizes: _Ints) -> PoolLosses:
-        """Find them in pools that are labelled whole; `labels` are their cells, prompt by prompt.
-
-        One more loss of the largest size that the picks show. Where none is half as large as the worst pick that a
-        pool allows, that size is unseen: such a loss counts `UNSEEN` times.
-
-        Examples
-        --------
-        >>> from bonwise.stats.sums import prompt_sums
-        >>> labels, sizes = np.array([1.0, 0.0, 1.0, -50.0]), np.array([2, 2])
-        >>> for scores in ([1.0, 2.0, 2.0, 1.0], [1.0, 2.0, 1.0, 2.0]):  # the loss of 1 says nothing of one of 51
-        ...     print(PoolLosses.of(Sums(*prompt_sums(np.array(scores), labels, sizes)), labels, sizes))
-        PoolLosses(gain=-25.5, room=25.5, value=-50.0, further=3)
-        PoolLosses(gain=-25.5, room=25.5, value=-50.0, further=1)
-        """
-        least, lost = np.minimum.reduceat(labels, np.cumsum(sizes) - sizes), t.M - t.J
-        worst, largest = int((t.M - least).argmax()), int(lost.argmax())
-        seen = bool(lost[largest] >= _LARGE * (t.M - least)[worst])
-        at, picked = (largest, float(t.J[largest])) if seen else (worst, float(least[worst]))
-        mean, high = float(t.R[at]), float(t.M[at])
-        return cls(picked - mean, high - mean, picked, 1 if seen else UNSEEN)
+    def of(cls, t: Sums, lowest: Floats) -> PoolLosses:
+        """Find them in pools that are labelled whole; `lowest` is the lowest label of each prompt."""
+        every = losses_so_far(t.J - t.R, t.M - t.R, t.R - lowest)
+        at, gain = every.at[-1], float(every.gain[-1])
+        return cls(gain, float((t.M - t.R)[at]), float(t.R[at]) + gain, int(every.further[-1]))
 
     def on(self, figure: float, units: float, of: tuple[float, float]) -> Loss:
         """Return what the losses do to a figure whose denominator is `units`; `of` is what each adds to its parts."""

@@ -175,6 +175,11 @@ class Panel:
         own, ranked = (self.scores, self.ranked) if scores is None else (scores, self.rank(scores))
         return prompt_sums(own, self.labels, self.sizes, ranked)
 
+    def lowest_labels(self) -> _Floats:
+        """Return the lowest label of every prompt, which are all labelled."""
+        starts = np.cumsum(self.sizes) - self.sizes
+        return np.minimum.reduceat(self.labels, starts) if len(starts) else np.zeros(0)
+
 
 def lay_out(
     table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | None = None, alike: bool = False
