@@ -177,7 +177,7 @@ def test_a_candidate_labelled_twice_is_refused(arena, tmp_path):
 def test_heavy_tails_are_said(arena):
     """Where a few prompts carry the variance a later first look is recommended, and taken when asked for."""
     scores, labels = arena
-    heavy = labels.assign(oracle_label=labels["oracle_label"] * np.where(np.arange(1600) < 12, 40.0, 1.0))
+    heavy = labels.assign(oracle_label=labels["oracle_label"] * np.where(np.arange(1600) < 12, 4.0, 1.0))
     asked = {"label_file": heavy, "question": "precision", "half_width": 0.001}
     assert any("--first-look 100" in one for one in monitor(scores, **asked).sentences)
     later = monitor(scores, **asked, first_look=100)

@@ -13,6 +13,7 @@ from bonwise.printable import printable
 from bonwise.report import numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures import forest, names
+from bonwise.stats import support
 
 __all__ = [
     "ALONE",
@@ -329,6 +330,9 @@ ALONE = "* from the completely labelled prompts alone"
 
 _LABELS_ALONE, _WITH_CONTROL = "labels alone", "with control"
 
+_EFFECTIVE = "effective n"
+"""What a figure of picks rests on, by `bonwise.stats.support`."""
+
 _FIRST_OF_PICKS = ("recovery", "top1_accuracy", "within_r", "hit_rate", "gain", "value_judge")
 _FIRST_OF_SYSTEMS = ("global_r", "level_bias", "recovery", "within_r")
 """Metrics to read first by what is decided; those that are undefined leave their place to the next ones."""
@@ -392,6 +396,7 @@ def first_figures(judge: JudgeFound, settings: AuditSettings) -> Iterator[Block]
         last = others[: len(beside)] or [meaning]
         rows.append((name, figure, ends, gates.get(metric.name, ""), *last))
     yield Table.of(columns, rows)
+    yield from rests_on(judge, settings.reference)
     if judge.balance is not None:
         yield Said("note", ALONE)
 
@@ -424,6 +429,7 @@ def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGr
         *beside,
         *_counts(judge),
         Column("n", spare=4),
+        *([Column(_EFFECTIVE, spare=6)] if _known_support(judge) else []),
         Column("what it says", "meaning", spare=1),
     )
     shown = [(group.title, [one for one in group.metrics if _has_row(judge, one)]) for group in groups]
@@ -481,8 +487,24 @@ def _cells(
             ["" if one is None or not getattr(one, title) else numbers.count(getattr(one, title)) for one in behind]
             for title in _RESTS_ON
         ]
-    written += [numbers.counts(one.n for one in found), numbers.all_named((one.meaning for one in shown), reference)]
+    written.append(numbers.counts(one.n for one in found))
+    if _known_support(judge):
+        written.append(["" if one.effective_n is None else numbers.count(int(one.effective_n)) for one in found])
+    written.append(numbers.all_named((one.meaning for one in shown), reference))
     return zip(*written, strict=True)
+
+
+def _known_support(judge: JudgeFound) -> bool:
+    return any(one.effective_n is not None for one in judge.metrics.values())
+
+
+def rests_on(judge: JudgeFound, reference: str | None) -> Iterator[Said]:
+    """Yield how many prompts the recovery is worth, which gates and verdicts need twenty of."""
+    found = judge.metrics.get(_ORDERED_BY)
+    if found is not None and found.effective_n is not None:
+        name, worth = numbers.named(_ORDERED_BY, reference), numbers.count(int(found.effective_n))
+        of = numbers.counted(judge.data.labelled_prompts, "labelled prompt")
+        yield Said("note", f"Effective number: {name} rests on about {worth} of {of}; a gate needs {support.FEWEST}.")
 
 
 def _reasons(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGroup]) -> Mapping[str, list[str]]:

@@ -13,7 +13,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.planning import normal_picks
 from bonwise.planning.pilot import ClusterEffect, GainPilot, RivalPilot
 from bonwise.planning.request import SMALLEST_EFFECT, PlanRequest
-from bonwise.planning.sizing import RedrawnPilot, Sizing, times
+from bonwise.planning.sizing import RedrawnPilot, Sizing, at_least_fewest, times
 from bonwise.stats.pilot_effect import MOST_UNITS, Redrawn, Shift, redraw, small_sample_units
 from bonwise.stats.sample_size import critical_value, equal_mean_units, mean_power, mean_units
 
@@ -68,6 +68,7 @@ def gain_from_r(request: PlanRequest) -> Sizing:
         equal_to=f"the gain of a judge with within_r 0 lies within that of {r:g} on either side of 0",
         sequential="significance" if design == "complete" else None,
         notes=(NORMAL,),
+        admits=normal_picks.chance_of_enough(n) if design == "complete" else at_least_fewest,
     )
 
 
@@ -236,12 +237,14 @@ class _Redraw:
     clusters: ClusterEffect | None
     drawn: Redrawn | None
     """In prompts, or clusters."""
+    fewest: float
+    """Prompts below which the gate refuses samples like the pilot."""
 
     @classmethod
     def of(cls, request: PlanRequest, pilot: GainPilot, theta: Shift) -> _Redraw:
         """Draw the pilot again."""
         clusters = pilot.clustering()
-        bare = cls(request, theta, clusters, None)
+        bare = cls(request, theta, clusters, None, pilot.fewest(request.design))
         formula = bare.formula(theta.estimate)
         start = None if formula is None else formula / bare.per_unit
         if start is None or start > MOST_UNITS:
@@ -264,7 +267,8 @@ class _Redraw:
         """Return the prompts by the normal formula; None for an effect that cannot be told from none."""
         if not SMALLEST_EFFECT <= standardised < math.inf:
             return None
-        return small_sample_units(standardised, self.request.power, self.request.confidence) * self.effect
+        units = small_sample_units(standardised, self.request.power, self.request.confidence)
+        return max(units * self.effect, self.fewest)
 
     @property
     def prompts(self) -> float | None:

@@ -13,7 +13,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.planning import redrawn_gates, request, result
 from bonwise.planning.sizing import Sizing, times
 from bonwise.printable import listed, quoted
-from bonwise.stats import no_gain, pilot_effect, top_of_scores
+from bonwise.stats import no_gain, pilot_effect, support, top_of_scores
 from bonwise.stats.clusters import intraclass_correlation, typical_size, upper_correlation
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
 from bonwise.table import opening, score_table
@@ -111,6 +111,8 @@ class GainPilot:
     """Over those leaders, and over all candidates."""
     labels: Moments = field(repr=False)
     """Over those leaders, and over all candidates."""
+    worst: Floats = field(repr=False)
+    """What the worst candidate of each prompt loses against a random one."""
     dealt: no_gain.Dealt = field(repr=False)
     """Moments of the gain if labels were dealt at random within prompts."""
     pairs: redrawn_gates.PairLabels = field(repr=False)
@@ -160,11 +162,21 @@ class GainPilot:
         influence = r * (influence - score / score.sum() / 2 - label / label.sum() / 2)
         return ClusterEffect.of(influence, self.clusters)
 
-    def gate(self, design: str, confidence: float) -> redrawn_gates.CompleteGate | redrawn_gates.PairGate:
+    def gate(self, design: str, confidence: float) -> redrawn_gates.GateWithFloors:
         """Return the gate that an audit of a design has, for samples of the pilot."""
         if design == "complete":
-            return redrawn_gates.CompleteGate.of(self.dealt, self.sums.M - self.sums.R, self.clusters, confidence)
-        return redrawn_gates.PairGate.of(self.pairs, self.clusters, confidence)
+            room = self.sums.M - self.sums.R
+            test = redrawn_gates.CompleteGate.of(self.dealt, room, self.clusters, confidence)
+            return redrawn_gates.GateWithFloors.complete(test, self.dealt.gain, room, self.worst, self.clusters)
+        pairs = redrawn_gates.PairGate.of(self.pairs, self.clusters, confidence)
+        return redrawn_gates.GateWithFloors.pairs(pairs, self.clusters)
+
+    def fewest(self, design: str) -> float:
+        """Return the prompts, labelled or not, below which the gate of a design refuses samples like the pilot."""
+        if design != "complete":
+            return support.FEWEST / max(self.share(design), 1 / support.FEWEST)
+        count = support.effective_count(self.sums.M - self.sums.R, self.clusters)
+        return support.FEWEST * max(len(self.leaders) / count if count > 0 else 1.0, 1.0)
 
     def spread(self, design: str) -> float:
         """Return the standard deviation of a design's contrast, in the unit of the labels."""
@@ -366,6 +378,7 @@ def _gain(source: request.PilotSource, panel: Panel, in_part: LabelsInPart) -> G
         leaders,
         picks,
         every,
+        sums.R - panel.lowest_labels(),
         no_gain.dealt(panel.ranked, panel.labels, panel.sizes),
         redrawn_gates.PairLabels.of(panel.labels, top_of_scores.at_top(panel.ranked, panel.sizes), panel.sizes),
         panel.clusters,

@@ -127,6 +127,7 @@ def threshold_from_r(request: PlanRequest) -> Sizing:
         scores=n,
         equal=(2 + sample_size.equal_mean_units(apart, request.power, request.confidence)) / degrees,
         equal_to=f"within_r lies no further from {r0:g} than planned for, on either side",
+        admits=outcome.at_least_fewest,
         notes=(mean_question.NORMAL,),
     )
 
@@ -166,6 +167,7 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
             else None
         ),
         equal_to=f"within_r lies no further from {r0:g} than the pilot's, on either side",
+        admits=outcome.at_least_fewest,
         pilot=pilot.describe(found, request.confidence, "within_r", math.tanh),
         notes=pilot.unused,
     )
@@ -332,6 +334,7 @@ def answer(arguments: Mapping[str, Any], reading: reading_options.ReadingOptions
 
 def _plan(request: PlanRequest, sizing: Sizing) -> result.Plan:
     layout = Layout.of(sizing, request)
+    sizing = outcome.with_floors(sizing, layout, request.power)
     needed = layout.counts(sizing.n)
     groups = None if sizing.n is None else layout.groups(sizing.n)
     raw: result.Amounts | None = None

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from bonwise.stats import jackknife, no_gain, pilot_effect, sample_size
+from bonwise.stats import jackknife, no_gain, pilot_effect, sample_size, support
 from bonwise.stats.clusters import cluster_codes, cluster_sums
 from bonwise.stats.sums import Floats
 
-__all__ = ["CompleteGate", "PairGate", "PairLabels"]
+__all__ = ["CompleteGate", "GateWithFloors", "PairGate", "PairLabels"]
 
 _Ints = npt.NDArray[np.int64]
 _Marks = npt.NDArray[np.bool_]
@@ -52,7 +53,9 @@ class CompleteGate:
 
     def _z(self, drawn: pilot_effect.Samples, total: Floats) -> Floats:
         """Return z' of dealt labels, minus infinity where they do not vary."""
-        effect = self._design_effect(drawn, total) if self.clustered else 1.0
+        sizes, squares, of_units = (self.units[row][drawn] for row in (0, 2, 6))
+        sums = _Totals(sizes, total, squares.sum(axis=1), of_units.sum(axis=1))
+        effect = sums.design_effect() if self.clustered else 1.0
         variance = self.units[4][drawn].sum(axis=1) * effect
         third = self.units[5][drawn].sum(axis=1) * effect**2
         z = _over(total, np.sqrt(variance))
@@ -60,18 +63,97 @@ class CompleteGate:
         found: Floats = np.where(variance > 0, z - skew * (z * z - 1) / 6, -np.inf)
         return found
 
-    def _design_effect(self, drawn: pilot_effect.Samples, total: Floats) -> Floats:
+
+class _Totals(NamedTuple):
+    """Sums of samples, with which a design effect is told."""
+
+    sizes: Floats
+    """Prompts of each unit."""
+    total: Floats
+    """Of a value, of its squares, and of the squares of the units' sums over their prompts."""
+    squares: Floats
+    """Of a value, of its squares, and of the squares of the units' sums over their prompts."""
+    of_units: Floats
+    """Of a value, of its squares, and of the squares of the units' sums over their prompts."""
+
+    def design_effect(self) -> Floats:
         """Return ``1 + (m* - 1) icc`` of every sample, as `bonwise.stats.clusters` has it for one."""
-        G, sizes = drawn.shape[1], self.units[0][drawn]
-        n, squares = sizes.sum(axis=1), np.square(sizes).sum(axis=1)
-        of_units = self.units[6][drawn].sum(axis=1)
-        between = (of_units - total**2 / n) / (G - 1)
-        within = np.divide(self.units[2][drawn].sum(axis=1) - of_units, n - G, out=np.zeros_like(n), where=n > G)
+        G = self.sizes.shape[1]
+        n, squares = self.sizes.sum(axis=1), np.square(self.sizes).sum(axis=1)
+        between = (self.of_units - self.total**2 / n) / (G - 1)
+        within = np.divide(self.squares - self.of_units, n - G, out=np.zeros_like(n), where=n > G)
         usual = (n - squares / n) / (G - 1)
         whole = between + (usual - 1) * within
         icc = np.divide(between - within, whole, out=np.zeros_like(n), where=(whole > 0) & (n > G))
         found: Floats = 1 + (squares / n - 1) * np.clip(icc, 0.0, 1.0)
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class GateWithFloors:
+    """A gate on samples that must be worth as many prompts as `bonwise.stats.support` asks for.
+
+    On prompts labelled whole the effective number counts, and further losses must leave the gain above 0.
+    """
+
+    test: CompleteGate | PairGate
+    labelled: Floats = field(repr=False)
+    """Prompts with labels, by unit."""
+    room: Floats | None = field(default=None, repr=False)
+    """Sums over each unit: prompts, gain, room, its squares, and the square of its sum over the prompts."""
+    losses: tuple[Floats, ...] = field(default=(), repr=False)
+    """By unit: the largest loss of a pick and what it gained, the widest pool and what its worst pick gains."""
+
+    @classmethod
+    def complete(
+        cls, test: CompleteGate, gain: Floats, room: Floats, worst: Floats, clusters: _Ints | None
+    ) -> GateWithFloors:
+        """Prepare a pilot; `worst` is what the worst candidate of each prompt loses against a random one."""
+        sums = cluster_sums(np.stack([np.ones_like(room), gain, room, room**2]), clusters)
+        lost, span = _largest(room - gain, gain, clusters), _largest(room + worst, -worst, clusters)
+        return cls(test, sums[0], np.vstack([sums, sums[2] ** 2 / sums[0]]), (*lost, *span))
+
+    @classmethod
+    def pairs(cls, test: PairGate, clusters: _Ints | None) -> GateWithFloors:
+        """Prepare a pilot of which pairs are drawn, from the prompts that the judge does not tie entirely."""
+        labelled = (test.pairs.others > 0).astype(np.float64)
+        return cls(test, cluster_sums(labelled[None], clusters)[0])
+
+    def __call__(self, drawn: pilot_effect.Samples, rng: np.random.Generator) -> _Marks:
+        """Tell which samples pass."""
+        passed: _Marks = self.test(drawn, rng) & self._admitted(drawn)
+        return passed if self.room is None else passed & (self._after_losses(drawn, self.room[1]) > 0)
+
+    def _admitted(self, drawn: pilot_effect.Samples) -> _Marks:
+        prompts = self.labelled[drawn].sum(axis=1)
+        if self.room is None:
+            return support.enough(prompts, prompts)
+        sizes, total, squares, of_units = (self.room[row][drawn] for row in (0, 2, 3, 4))
+        sums = _Totals(sizes, total.sum(axis=1), squares.sum(axis=1), of_units.sum(axis=1))
+        effect = sums.design_effect() if isinstance(self.test, CompleteGate) and self.test.clustered else 1.0
+        count = np.divide(sums.total**2, sums.squares, out=np.zeros_like(prompts), where=sums.squares > 0)
+        return support.enough(prompts, count / effect)
+
+    def _after_losses(self, drawn: pilot_effect.Samples, gain: Floats) -> Floats:
+        """Return the total gain after further losses."""
+        lost, of_lost, span, of_span = (one[drawn] for one in self.losses)
+        rows, largest, widest = np.arange(len(drawn)), lost.argmax(axis=1), span.argmax(axis=1)
+        seen = support.shows_losses(lost[rows, largest], span[rows, widest])
+        further = np.where(seen, 1, support.unseen_losses())
+        found: Floats = gain[drawn].sum(axis=1) + further * np.where(
+            seen, of_lost[rows, largest], of_span[rows, widest]
+        )
+        return found
+
+
+def _largest(size: Floats, gain: Floats, clusters: _Ints | None) -> tuple[Floats, Floats]:
+    """Return the largest size within each unit, and the gain that goes with it."""
+    if clusters is None:
+        return size, gain
+    codes, count = cluster_codes(clusters)
+    order = np.lexsort((-size, codes))
+    first = order[np.searchsorted(codes[order], np.arange(count))]
+    return size[first], gain[first]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from bonwise.planning import result
 from bonwise.planning.request import PlanRequest
-from bonwise.stats import pilot_effect, repeated_looks, sample_size, sums
+from bonwise.stats import pilot_effect, repeated_looks, sample_size, sums, support
 
 __all__ = [
-    "FEW",
     "Clusters",
     "Layout",
     "OneCluster",
@@ -22,6 +21,7 @@ __all__ = [
     "Sizing",
     "Stopping",
     "StudySize",
+    "at_least_fewest",
     "cost",
     "detectable",
     "gain_stopping",
@@ -33,6 +33,7 @@ __all__ = [
     "small_study",
     "times",
     "verdict",
+    "with_floors",
 ]
 
 
@@ -208,6 +209,8 @@ class Sizing:
     """What drawing the pilot again said."""
     notes: tuple[str, ...] = field(default=())
     """Sentences on assumptions."""
+    admits: Callable[[int], float] | None = None
+    """Labelled prompts to the chance that the floors of the gate admit them; None where `at` knows, or without one."""
 
 
 class StudySize(NamedTuple):
@@ -253,12 +256,16 @@ class Layout:
         labels = math.ceil(groups - _ROUNDING) * self.each * self.raters
         return StudySize(math.ceil(groups / self.share - _ROUNDING), labels)
 
+    def units_of(self, groups: float) -> float:
+        """Return the independent units that so many labelled prompts are worth."""
+        return self.dependence.effective(groups * self.raters * (1 - self.tie_rate))
+
     def units(self, *, labels: float | None, prompts: float | None) -> float:
         """Return the independent units that so many labels and prompts are worth."""
         groups = math.inf if labels is None else labels // (self.each * self.raters)
         if prompts is not None:
             groups = min(groups, prompts * self.share)
-        return self.dependence.effective(groups * self.raters * (1 - self.tie_rate))
+        return self.units_of(groups)
 
 
 def times(value: float | None, factor: float) -> float | None:
@@ -276,8 +283,54 @@ _RESERVE = 2.0
 
 _USUAL_POWER = 0.9
 
-FEW = 20
-"""Prompts below which a normal test promises more than Student's interval keeps."""
+
+def at_least_fewest(prompts: int) -> float:
+    """Return the chance that a gate with no floor but that of prompts admits so many: 1 or 0."""
+    return float(prompts >= support.FEWEST)
+
+
+_FARTHER = 1000
+"""Prompts beyond the normal number up to which floors are looked at."""
+
+
+def with_floors(sizing: Sizing, layout: Layout, power: float) -> Sizing:
+    """Return a sizing of what the gate decides, whose floors refuse few prompts however large the effect is."""
+    admits, at, reach = sizing.admits, sizing.at, sizing.reach
+    if admits is None:
+        return sizing
+
+    def passing(units: float) -> float:
+        return at(units) * admits(_whole(layout.groups(units)))
+
+    def raised(units: float | None) -> float | None:
+        groups = None if units is None else layout.groups(units)
+        if groups is None or units is None:
+            return units
+        start = max(_whole(groups, up=True), support.FEWEST)
+        counts = range(start, start + _FARTHER)
+        found = next((one for one in counts if passing(layout.units_of(one)) >= power), start)
+        return units if found == _whole(groups, up=True) else layout.units_of(found)
+
+    n = raised(sizing.n)
+    few = () if n == sizing.n else (f"A gate admits no fewer than {support.FEWEST} {_PROMPTS}.",)
+    ends = sizing.ends
+    return replace(
+        sizing,
+        n=n,
+        at=passing,
+        reach=lambda units: reach(units) if admits(_whole(layout.groups(units))) else None,
+        ends=None if ends is None else (raised(ends[0]), raised(ends[1])),
+        notes=(*sizing.notes, *few),
+    )
+
+
+_PROMPTS = "labelled prompts, nor prompts that are worth fewer, however large the effect is"
+
+
+def _whole(groups: float | None, *, up: bool = False) -> int:
+    if groups is None:
+        return 0
+    return math.ceil(groups - _ROUNDING) if up else math.floor(groups + _ROUNDING)
 
 
 def verdict(request: PlanRequest, needed: StudySize | None) -> result.PlanVerdict:
@@ -413,10 +466,12 @@ def small_study(sizing: Sizing, needed: StudySize | None) -> tuple[str, ...]:
     notes = []
     drawn = sizing.redrawn is not None and sizing.redrawn.found is not None
     normal = sizing.sequential != "votes" and sizing.design != "votes" and not drawn
-    if needed is not None and needed.prompts < FEW and normal:
-        notes.append(f"{needed.prompts} prompts are too few for the normal approximation: use at least {FEW}.")
+    if needed is not None and needed.prompts < support.FEWEST and normal:
+        notes.append(
+            f"{needed.prompts} prompts are too few for the normal approximation: use at least {support.FEWEST}."
+        )
     of_pilot = None if sizing.pilot is None else sizing.pilot.prompts
-    if of_pilot is not None and of_pilot < FEW:
+    if of_pilot is not None and of_pilot < support.FEWEST:
         notes.append(f"A pilot of {of_pilot} prompts is a guess: its standard error is not known well either.")
     return tuple(notes)
 

@@ -31,6 +31,7 @@ __all__ = [
     "one_sided",
     "open_ground",
     "passes",
+    "shows_losses",
     "unseen_losses",
     "with_support",
 ]
@@ -161,9 +162,14 @@ def losses_so_far(gained: Floats, possible: Floats, worst: Floats, confidence: f
     """
     lost, span = possible - gained, possible + worst
     largest, widest = _first_largest(lost), _first_largest(span)
-    seen = lost[largest] >= _LARGE * span[widest]
+    seen = shows_losses(lost[largest], span[widest])
     at = np.where(seen, largest, widest)
     return LossesSoFar(at, np.where(seen, gained[at], -worst[at]), np.where(seen, 1.0, unseen_losses(confidence)))
+
+
+def shows_losses(lost: Floats, span: Floats) -> npt.NDArray[np.bool_]:
+    """Tell whether the largest loss of a pick is half as large as the worst pick that a pool allows."""
+    return np.asarray(lost >= _LARGE * span)
 
 
 def _first_largest(values: Floats) -> _Ints:
