@@ -395,7 +395,8 @@ def _metrics(labelling: Labelling, table: score_table.ScoreTable, settings: Sett
         "level_bias": judge_record.panel_level_bias(panel, settings),
     }
     found.update(judge_record.with_no_gain_tests(found, panel, Sums(*sums), rule))
-    found.update(judge_record.with_what_figures_rest_on(found, panel, Sums(*sums), rule))
+    t = Sums(*sums)
+    found |= support.with_support(found, t, panel.lowest_labels(), rule.label_range, panel.clusters)
     found = under_method(found, labelling.method)
     if labelling.method == "labelled_only":
         found.update(judge_record.judge_only(labelling.panel, settings))

@@ -39,7 +39,6 @@ __all__ = [
     "panel_level_bias",
     "prompt_clusters",
     "with_no_gain_tests",
-    "with_what_figures_rest_on",
 ]
 
 NO_SCORES = "a logged pick holds no scores of one judge"
@@ -116,18 +115,6 @@ def with_no_gain_tests(
             one, no_gain=no_gain.DealtLabels(panel.ranked, panel.labels, panel.sizes, rule.clusters, law)
         )
     return out
-
-
-def with_what_figures_rest_on(
-    found: Mapping[str, estimand.Estimate],
-    panel: Panel,
-    t: Sums,
-    rule: estimation.IntervalRule,
-    weights: Floats | None = None,
-) -> dict[str, estimand.Estimate]:
-    """Return the figures of picks with what they rest on; all prompts of the panel are labelled."""
-    losses = support.PoolLosses.of(t, panel.lowest_labels())
-    return support.with_support(found, t, losses, rule.label_range, panel.clusters, weights)
 
 
 def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = None) -> estimand.Estimate:

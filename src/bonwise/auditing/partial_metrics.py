@@ -11,20 +11,13 @@ import numpy as np
 from bonwise.auditing import cell_gains, cell_intervals, cell_table, simultaneous, unlabelled, weighted_metrics
 from bonwise.auditing.bounds import cell_bounds
 from bonwise.auditing.cell_figures import cell_figures
-from bonwise.auditing.judge_record import (
-    JudgeMetrics,
-    by_unit,
-    judge_only,
-    panel_influences,
-    panel_level_bias,
-    with_what_figures_rest_on,
-)
+from bonwise.auditing.judge_record import JudgeMetrics, by_unit, judge_only, panel_influences, panel_level_bias
 from bonwise.auditing.label_interval import Influence, fieller, influence, student, where_labels_carry
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result_labels import OutcomeModelUsed
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.errors import UsageError
-from bonwise.stats import catalog, clusters, estimation, jackknife, laws, no_gain
+from bonwise.stats import catalog, clusters, estimation, jackknife, laws, no_gain, support
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.partial import label_features, label_sample, outcome_model
 from bonwise.stats.sums import Floats, Sums
@@ -372,9 +365,10 @@ def sampled_metrics(
     found |= weighted_metrics.weighted_estimates(others, sums, sample, rule.keep(sample.labelled))
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
     found = {**found, **judge_only(panel, settings), "level_bias": bias}
-    found |= with_what_figures_rest_on(found, known, Sums(*sums), rule, weights)
+    behind = Sums(*sums), known.lowest_labels(), rule.label_range, known.clusters
+    found |= support.with_support(found, *behind, weights)
     alone = {name: one.labelled_only for name, one in found.items() if one.labelled_only is not None}
-    for name, one in with_what_figures_rest_on(alone, known, Sums(*sums), rule).items():
+    for name, one in support.with_support(alone, *behind).items():
         found[name] = replace(found[name], labelled_only=one)
     order = [*(e.name for e in catalog.ESTIMANDS), "level_bias"]
     return JudgeMetrics({name: found[name] for name in order}, use, influences=influences)

@@ -152,15 +152,18 @@ def _step(
     suspected = tuple(_suspected(verdicts, prompts / now))
     level, _ = verdicts.answer(recovery=found, suspected=suspected)
     ground = words_of_support(found, verdicts.gate, "a verdict")
-    chance = None if settling is None or _stays_open(verdicts, suspected) else settling.chance(prompts)
-    chance = 0.0 if ground and chance is not None else chance
+    why, chance = f"It stays open: {ground}." if ground else "", None
+    if _stays_open(verdicts, suspected):
+        facts = "; ".join(one.fact for one in suspected)
+        more = prompts >= support.FEWEST and all(one.outstanding is None for one in suspected)
+        why = f"More labels alone do not settle it: {facts}." if more else f"It stays open: {facts}."
+    elif settling is not None:
+        chance = 0.0 if ground else settling.chance(prompts)
     labels = ceil(round(prompts * labelled.labels_each, 6))
     return result_exhibits.LabelStep(
         **step_figures(found),
         level=level,
-        sentence=" ".join(
-            _sentences(verdicts, level, prompts, labels, chance, suspected, ground, now=prompts == now)
-        ),
+        sentence=" ".join(_sentences(verdicts, level, prompts, labels, chance, why, now=prompts == now)),
         prompts=prompts,
         labels=labels,
         chance=chance,
@@ -203,8 +206,7 @@ def _sentences(
     prompts: int,
     labels: int,
     chance: float | None,
-    suspected: Sequence[Suspected],
-    ground: str,
+    why: str,
     *,
     now: bool,
 ) -> Iterator[str]:
@@ -213,12 +215,8 @@ def _sentences(
         yield f"The audit has {with_labels}."
     else:
         yield f"With {with_labels} and the same recovery, {would_be(level, verdicts.who)}."
-    if _stays_open(verdicts, suspected):
-        facts = "; ".join(one.fact for one in suspected)
-        more = prompts >= support.FEWEST and all(one.outstanding is None for one in suspected)
-        yield f"More labels alone do not settle it: {facts}." if more else f"It stays open: {facts}."
-    elif ground:
-        yield f"It stays open: {ground}."
+    if why:
+        yield why
     elif chance is not None:
         yield (
             f"An audit of that size settles the verdict with a chance of {_chance(chance)}, if this recovery is the "
@@ -251,17 +249,11 @@ def _needed(verdicts: VerdictElsewhere, settling: more_labels.Settling | None) -
     many = tuple(_suspected(verdicts, float("inf")))
     if settling is None or prompts is None or pilot is None or _stays_open(verdicts, many):
         return None
-    floor = _floor(verdicts, settling.prompts)
+    found = verdicts.recovery
+    ratio = 1.0 if found.support is None else found.support.ratio_needed(found.estimate or 0.0, verdicts.gate)
+    floor = max(settling.prompts * (ratio or 1.0), support.FEWEST)
     low, high = (None if end is None else max(end, floor) for end in settling.needed_between(pilot))
     return result_exhibits.LabelsNeeded(power=more_labels.POWER, prompts=max(prompts, floor), low=low, high=high)
-
-
-def _floor(verdicts: VerdictElsewhere, prompts: int) -> float:
-    """Return the prompts below which what the recovery rests on settles nothing."""
-    found = verdicts.recovery
-    if found.support is None or found.estimate is None:
-        return support.FEWEST
-    return max(prompts * (found.support.ratio_needed(found.estimate, verdicts.gate) or 1.0), support.FEWEST)
 
 
 def _pilot(verdicts: VerdictElsewhere) -> pilot_effect.Shift | None:

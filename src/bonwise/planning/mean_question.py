@@ -245,7 +245,7 @@ class _Redraw:
         """Draw the pilot again."""
         clusters = pilot.clustering()
         bare = cls(request, theta, clusters, None, pilot.fewest(request.design))
-        formula = bare.formula(theta.estimate)
+        formula = bare.admitted(theta.estimate)
         start = None if formula is None else formula / bare.per_unit
         if start is None or start > MOST_UNITS:
             return bare
@@ -267,20 +267,24 @@ class _Redraw:
         """Return the prompts by the normal formula; None for an effect that cannot be told from none."""
         if not SMALLEST_EFFECT <= standardised < math.inf:
             return None
-        units = small_sample_units(standardised, self.request.power, self.request.confidence)
-        return max(units * self.effect, self.fewest)
+        return small_sample_units(standardised, self.request.power, self.request.confidence) * self.effect
+
+    def admitted(self, standardised: float) -> float | None:
+        """Return the same, as many as the gate admits."""
+        found = self.formula(standardised)
+        return None if found is None else max(found, self.fewest)
 
     @property
     def prompts(self) -> float | None:
         """Prompts if the pilot is right."""
         if self.drawn is None:
-            return self.formula(self.theta.estimate)
+            return self.admitted(self.theta.estimate)
         return times(self.drawn.units, self.per_unit)
 
     @property
     def ratio(self) -> float:
         """Prompts drawn over those of the formula."""
-        formula, prompts = self.formula(self.theta.estimate), self.prompts
+        formula, prompts = self.admitted(self.theta.estimate), self.prompts
         return 1.0 if formula is None or prompts is None else prompts / formula
 
     def ends(self, share: float) -> tuple[float | None, float | None] | None:
@@ -295,7 +299,7 @@ class _Redraw:
         if formula is None:
             return None
         low, _ = self.theta.at(_ALLOWING)
-        allowing = None if self.prompts is None else times(self.formula(low), self.ratio * share)
+        allowing = None if self.prompts is None else times(self.admitted(low), self.ratio * share)
         return RedrawnPilot(self.drawn, self.request.seed, formula, allowing)
 
     def power(self, prompts: float) -> float:

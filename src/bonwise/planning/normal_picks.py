@@ -15,8 +15,8 @@ from bonwise.stats.sums import Floats
 __all__ = [
     "CLOSEST",
     "Contrast",
-    "chance_of_enough",
     "TwoPicks",
+    "chance_of_enough",
     "complete_contrast",
     "largest_of_normals",
     "recovery_residual",

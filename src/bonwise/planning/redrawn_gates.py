@@ -70,11 +70,11 @@ class _Totals(NamedTuple):
     sizes: Floats
     """Prompts of each unit."""
     total: Floats
-    """Of a value, of its squares, and of the squares of the units' sums over their prompts."""
+    """Of a value."""
     squares: Floats
-    """Of a value, of its squares, and of the squares of the units' sums over their prompts."""
+    """Of its squares."""
     of_units: Floats
-    """Of a value, of its squares, and of the squares of the units' sums over their prompts."""
+    """Of the squares of the units' sums over their prompts."""
 
     def design_effect(self) -> Floats:
         """Return ``1 + (m* - 1) icc`` of every sample, as `bonwise.stats.clusters` has it for one."""

@@ -210,7 +210,7 @@ class Sizing:
     notes: tuple[str, ...] = field(default=())
     """Sentences on assumptions."""
     admits: Callable[[int], float] | None = None
-    """Labelled prompts to the chance that the floors of the gate admit them; None where `at` knows, or without one."""
+    """Labelled prompts to the chance that the gate's floors admit them; None where `at` knows, or without a gate."""
 
 
 class StudySize(NamedTuple):
@@ -295,42 +295,30 @@ _FARTHER = 1000
 
 def with_floors(sizing: Sizing, layout: Layout, power: float) -> Sizing:
     """Return a sizing of what the gate decides, whose floors refuse few prompts however large the effect is."""
-    admits, at, reach = sizing.admits, sizing.at, sizing.reach
+    admits, at, reach, normal = sizing.admits, sizing.at, sizing.reach, layout.counts(sizing.n)
     if admits is None:
         return sizing
 
-    def passing(units: float) -> float:
-        return at(units) * admits(_whole(layout.groups(units)))
+    def admitted(units: float) -> float:
+        return admits(math.floor((layout.groups(units) or 0.0) + _ROUNDING))
 
-    def raised(units: float | None) -> float | None:
-        groups = None if units is None else layout.groups(units)
-        if groups is None or units is None:
-            return units
-        start = max(_whole(groups, up=True), support.FEWEST)
-        counts = range(start, start + _FARTHER)
-        found = next((one for one in counts if passing(layout.units_of(one)) >= power), start)
-        return units if found == _whole(groups, up=True) else layout.units_of(found)
-
-    n = raised(sizing.n)
-    few = () if n == sizing.n else (f"A gate admits no fewer than {support.FEWEST} {_PROMPTS}.",)
-    ends = sizing.ends
+    n, few = sizing.n, tuple[str, ...]()
+    if n is not None and normal is not None:
+        least = math.ceil((layout.groups(n) or 0.0) - _ROUNDING)
+        units = map(layout.units_of, range(least, least + _FARTHER))
+        found = next((one for one in units if at(one) * admitted(one) >= power - _ROUNDING), layout.units_of(least))
+        if layout.counts(found) != normal:
+            n, few = found, (f"A gate admits no fewer than {support.FEWEST} {_PROMPTS}.",)
     return replace(
         sizing,
         n=n,
-        at=passing,
-        reach=lambda units: reach(units) if admits(_whole(layout.groups(units))) else None,
-        ends=None if ends is None else (raised(ends[0]), raised(ends[1])),
+        at=lambda units: at(units) * admitted(units),
+        reach=lambda units: reach(units) if admitted(units) else None,
         notes=(*sizing.notes, *few),
     )
 
 
 _PROMPTS = "labelled prompts, nor prompts that are worth fewer, however large the effect is"
-
-
-def _whole(groups: float | None, *, up: bool = False) -> int:
-    if groups is None:
-        return 0
-    return math.ceil(groups - _ROUNDING) if up else math.floor(groups + _ROUNDING)
 
 
 def verdict(request: PlanRequest, needed: StudySize | None) -> result.PlanVerdict:

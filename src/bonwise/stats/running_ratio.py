@@ -130,13 +130,9 @@ class RunningRatio:
     cbb: Floats
     """Covariances of those means, sample covariance / m; NaN after a single unit."""
     pull: Floats
-    """What further losses add to the sum of the numerator beyond what keeps the ratio, and to that of the denominator;
-    0 where the labels behind them are not known.
-    """
+    """What further losses add to the numerator's sum beyond what keeps the ratio; 0 where they are not known."""
     own: Floats
-    """What further losses add to the sum of the numerator beyond what keeps the ratio, and to that of the denominator;
-    0 where the labels behind them are not known.
-    """
+    """What they add to the denominator's."""
     kurtosis: Floats
     """Of what the units add to the ratio: 3 where that is normal, at most m, NaN where they do not differ."""
 

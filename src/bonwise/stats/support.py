@@ -20,7 +20,6 @@ __all__ = [
     "Decision",
     "Loss",
     "LossesSoFar",
-    "PoolLosses",
     "Support",
     "deals_disagree",
     "decide",
@@ -28,7 +27,6 @@ __all__ = [
     "enough",
     "losses_so_far",
     "more_prompts",
-    "one_sided",
     "open_ground",
     "passes",
     "shows_losses",
@@ -149,10 +147,10 @@ def unseen_losses(confidence: float = ONE_SIDED) -> int:
 
 
 def losses_so_far(gained: Floats, possible: Floats, worst: Floats, confidence: float = ONE_SIDED) -> LossesSoFar:
-    """Return one more loss of the largest size that the picks show.
+    """Return one more loss of the largest size that the picks show, prompt by prompt.
 
     Where none is half as large as the worst pick that a pool allows, that size is unseen: such a loss counts
-    `unseen_losses` times, at that confidence. Arguments are J - R, M - R and R less the lowest label, prompt by prompt.
+    `unseen_losses` times, at that confidence. Arguments are J - R, M - R and R less the lowest label.
 
     Examples
     --------
@@ -179,31 +177,6 @@ def _first_largest(values: Floats) -> _Ints:
     return found
 
 
-class PoolLosses(NamedTuple):
-    """The losses to reckon with in a whole table."""
-
-    gain: float
-    """J - R, M - R and J of such a pick."""
-    room: float
-    """J - R, M - R and J of such a pick."""
-    value: float
-    """J - R, M - R and J of such a pick."""
-    further: int
-    """How many."""
-
-    @classmethod
-    def of(cls, t: Sums, lowest: Floats) -> PoolLosses:
-        """Find them in pools that are labelled whole; `lowest` is the lowest label of each prompt."""
-        every = losses_so_far(t.J - t.R, t.M - t.R, t.R - lowest)
-        at, gain = every.at[-1], float(every.gain[-1])
-        return cls(gain, float((t.M - t.R)[at]), float(t.R[at]) + gain, int(every.further[-1]))
-
-    def on(self, figure: float, units: float, of: tuple[float, float]) -> Loss:
-        """Return what the losses do to a figure whose denominator is `units`; `of` is what each adds to its parts."""
-        above, below = of
-        return Loss(self.further * (above - figure * below), units, self.further * below, self.further)
-
-
 _ON_GAPS = ("gain", "recovery", "value_judge", "value_random", "value_oracle")
 """Figures that rest on ``B = M - R``, what the best candidate of a prompt gains over a random one."""
 
@@ -213,34 +186,43 @@ _RATES = ("top1_accuracy", "hit_rate")
 def with_support(
     found: Mapping[str, estimand.Estimate],
     t: Sums,
-    losses: PoolLosses,
+    lowest: Floats,
     limits: tuple[float, float],
     of_clusters: _Ints | None = None,
     weights: Floats | None = None,
 ) -> dict[str, estimand.Estimate]:
     """Return the figures of picks with what they rest on: ``n_B = (sum B)^2 / sum B^2``, of rates n* up to n.
 
-    `t` are sums of prompts that are labelled whole and `losses` those of their pools; `limits` is the range of the
-    labels, with which a mean label is a rate. `weights`, of those prompts, are 1 / pi of a sample.
+    `t` and the `lowest` labels are of prompts labelled whole, `weights` their 1 / pi in a sample; `limits` is the
+    range of the labels, with which a mean label is a rate.
     """
     w = np.ones(len(t.R)) if weights is None else weights / weights.mean()
     room, prompts = t.M - t.R, len(t.R)
-    count = effective_count(w * room, of_clusters)
-    total = {"recovery": float(w @ room)}
-    added = {"gain": (losses.gain, 1.0), "recovery": (losses.gain, losses.room), "value_judge": (losses.value, 1.0)}
+    count, below = effective_count(w * room, of_clusters), float(w @ room)
+    every = losses_so_far(t.J - t.R, room, t.R - lowest)
+    at, gain, further = every.at[-1], float(every.gain[-1]), int(every.further[-1])
+    # What a loss adds to numerator and denominator, and the denominator.
+    parts = {
+        "gain": (gain, 1, prompts),
+        "recovery": (gain, room[at], below),
+        "value_judge": (t.R[at] + gain, 1, prompts),
+    }
     out = {}
     for name in (*_ON_GAPS, *_RATES):
         one = found.get(name)
         if one is None or one.estimate is None:
             continue
-        ends = (0.0, 1.0) if name in _RATES else limits
-        if name in _RATES or (name.startswith("value") and all(map(isfinite, ends))):
-            support = Support(_draws(one, ends), one.n)
-        else:
-            loss = losses.on(one.estimate, total.get(name, float(prompts)), added[name]) if name in added else None
-            needed = FEWEST_ON_OPEN_SCALE if name.startswith("value") else FEWEST
-            support = Support(count, prompts, needed, loss)
-        out[name] = replace(one, support=support)
+        value = name.startswith("value")
+        ends = limits if value else (0.0, 1.0)
+        if name in _RATES or (value and all(map(isfinite, ends))):
+            out[name] = replace(one, support=Support(_draws(one, ends), one.n))
+            continue
+        loss = None
+        if name in parts:
+            above, own, total = map(float, parts[name])
+            loss = Loss(further * (above - one.estimate * own), total, further * own, further)
+        needed = FEWEST_ON_OPEN_SCALE if value else FEWEST
+        out[name] = replace(one, support=Support(count, prompts, needed, loss))
     return out
 
 
@@ -261,14 +243,6 @@ class Decision(NamedTuple):
     """One-sided bounds."""
     open_by: Literal["", "count", "loss", "interval", "dealt labels"] = ""
     """Empty where it is decided."""
-
-
-def one_sided(found: estimand.Estimate, value: float) -> tuple[float, float] | None:
-    """Return the one-sided bounds that decide a gate; at 0 those of the test of no gain, where there is one."""
-    ends = found.bounds(2 * ONE_SIDED - 1)
-    if value == 0 and found.no_gain is not None and ends is not None:
-        ends = found.no_gain.law.at(2 * ONE_SIDED - 1)
-    return ends
 
 
 def open_ground(found: estimand.Estimate, value: float) -> Literal["", "count", "loss"]:
@@ -296,8 +270,10 @@ def decide(found: estimand.Estimate, value: float) -> Decision | None:
 
     That `FEWEST` prompts have labels is checked by who counts them, see `enough`.
     """
-    ends = None if found.estimate is None else one_sided(found, value)
-    if ends is None or found.estimate is None:
+    ends = None if found.estimate is None else found.bounds(2 * ONE_SIDED - 1)
+    if ends is not None and value == 0 and found.no_gain is not None:
+        ends = found.no_gain.law.at(2 * ONE_SIDED - 1)
+    if ends is None:
         return None
     ground = open_ground(found, value)
     if ground == "count":
@@ -323,8 +299,9 @@ def more_prompts(
 ) -> float | None:
     """Return how many more prompts decide a gate that is open, floors included, if the estimate holds.
 
-    `ends` are of the interval that decides, the one-sided bounds where they are not given. The half-width shrinks as 1 / sqrt(prompts), and z of dealt labels grows as that root. None where the estimate is
-    too close to the gate, or nothing is known of what more prompts would show.
+    `ends` are of the interval that decides, one-sided where they are not given. The half-width shrinks as 1 /
+    sqrt(prompts), z of dealt labels grows as that root. None where the estimate is too close to the gate, or where
+    nothing is known of what more prompts would show.
 
     Examples
     --------
@@ -336,12 +313,12 @@ def more_prompts(
     decided = decide(found, value)
     if decided is None or found.estimate is None:
         return None
-    ratio, (low, high) = 1.0, ends or decided.ends
+    low, high = ends or decided.ends
     distance = found.estimate - value
     half = found.estimate - low if distance > 0 else high - found.estimate
     if abs(distance) < 1e-3 * max(half, 1e-12):
         return None
-    ratio = max(ratio, (half / abs(distance)) ** 2)
+    ratio = max((half / abs(distance)) ** 2, 1.0)
     if found.no_gain is not None and deals_disagree(found, value, decided.ends):
         z = found.no_gain.z
         if not z or (z > 0) != (distance > 0):
