@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from auditing.rare_laws import FIGURES, LAWS, drawn, truth
 from auditing.tables import cohort, parts, table, two_judges
 from bonwise.auditing.front import audit
 from bonwise.auditing.junit import junit
 from bonwise.errors import UsageError
 from bonwise.printable import printable
+from bonwise.stats import support
 from report.audits import audited, changed
 
 
@@ -262,3 +264,138 @@ def test_names_of_gates_are_as_they_were_typed(value):
     """A gate is named by its metric and its value."""
     _, (case,) = cases(gated(table([([0, 1], [0, 1]), ([1, 0], [1, 0]), ([0, 1], [1, 0])]), {"recovery": value}))
     assert case.get("name") == f"recovery > {value:g}"
+
+
+# B = M - R of each prompt: 1/2, 1/2, 0, 1 and 10; n_B = 12^2 / 101.5.
+GAPS = [([1.0, 0.0], [1.0, 0.0]), ([0.0, 1.0], [3.0, 2.0]), ([0.0, 1.0], [1.0, 1.0]), ([0.0, 1.0], [0.0, 2.0])]
+GAPS.append(([1.0, 0.0], [20.0, 0.0]))
+
+
+def test_what_a_figure_rests_on_by_hand():
+    """Gain and values share n_B, rates count prompts, and the others have no such count."""
+    found = audit(table(GAPS))
+    assert found["gain"].effective_n == pytest.approx(144 / 101.5)
+    assert found["gain"].effective_n == found["value_judge"].effective_n == found["value_oracle"].effective_n
+    assert (
+        found["top1_accuracy"].effective_n == 5
+    )  # one prompt is half right, so the rate is worth at most its prompts
+    assert found["within_r"].effective_n is None
+    assert "effective_n" not in found["within_r"].to_dict()
+
+
+def looped(scores, labels):
+    """Return n_B, and what one more loss does to recovery, gain and value_judge, prompt by prompt."""
+    parts = []
+    for said, true in zip(scores, labels, strict=True):
+        top = [label for score, label in zip(said, true, strict=True) if score == max(said)]
+        parts.append((sum(top) / len(top), sum(true) / len(true), max(true), min(true)))
+    gaps = [best - mean for _, mean, best, _ in parts]
+    lost = max(parts, key=lambda one: one[2] - one[0])
+    wide = max(parts, key=lambda one: one[2] - one[3])
+    seen = lost[2] - lost[0] >= (0.5 - 1e-9) * (wide[2] - wide[3])
+    pick, mean, best = (lost[0], lost[1], lost[2]) if seen else (wide[3], wide[1], wide[2])
+    times, n = (1 if seen else 3), len(parts)
+    gain, value = sum(one[0] - one[1] for one in parts), sum(one[0] for one in parts)
+    return sum(gaps) ** 2 / sum(gap * gap for gap in gaps), {
+        "recovery": (gain + times * (pick - mean)) / (sum(gaps) + times * (best - mean)),
+        "gain": (gain + times * (pick - mean)) / (n + times),
+        "value_judge": (value + times * pick) / (n + times),
+    }
+
+
+@given(st.integers(0, 2**31), st.integers(5, 30), st.integers(2, 5))
+def test_what_figures_rest_on_is_that_of_plain_loops(seed, n, candidates):
+    """The count, and every figure after further losses."""
+    rng = np.random.default_rng(seed)
+    scores, labels = rng.integers(0, 4, (n, candidates)), np.round(rng.standard_t(2, (n, candidates)) * 3, 3)
+    count, after = looped(scores.tolist(), labels.tolist())
+    metrics = parts(audit(table(list(zip(scores, labels, strict=True))))).judges["judge"].metrics
+    for name, value in after.items():
+        figure = metrics[name]
+        if figure.estimate is None:
+            continue
+        assert figure.support.count == pytest.approx(count)
+        moved = min(value, figure.estimate)
+        assert figure.estimate + figure.support.loss.shift() == pytest.approx(moved, rel=1e-9, abs=1e-9)
+
+
+@given(st.integers(0, 2**31), st.integers(1, 40))
+def test_weights_are_worth_equal_ones(seed, n):
+    """Counts lie between 1 and n, do not depend on the unit, and equal weights count as many as they are."""
+    weights = np.random.default_rng(seed).exponential(size=n)
+    assert 1 - 1e-9 <= support.effective_count(weights) <= n + 1e-9
+    assert support.effective_count(1e-12 * weights) == pytest.approx(support.effective_count(weights))
+    assert support.effective_count(np.full(n, 0.1)) == n
+    # Two prompts of one cluster that are alike count once.
+    assert support.effective_count(np.tile([1.0, 3.0], 2), np.array([0, 1, 0, 1])) == pytest.approx(64 / 20 / 2)
+
+
+def test_few_prompts_that_carry_a_figure_settle_nothing():
+    """The first sentence of gate and verdict says so, on either side; enough more prompts are named."""
+    frame = drawn("catastrophes", np.random.default_rng(2), 100)
+    found = audit(frame)
+    count = int(found["recovery"].effective_n)
+    assert count < 20
+    said = f"it rests on about {count} of 100 prompts, and a "
+    assert found.verdict.level == "inconclusive"
+    assert f"{said}verdict needs 20" in found.verdict.sentences[0]
+    low, high = one_sided(found, "value_judge")
+    for value in (low - 1, high + 1):
+        one = gate(found, "value_judge", value)
+        assert one.state == "inconclusive"
+        assert f"{said}gate needs 30" in one.sentence
+        assert 100 + one.more_prompts >= 100 * 30 / found["value_judge"].effective_n
+    assert f"recovery rests on about {count} of 100 labelled prompts" in str(found)
+
+
+def test_a_loss_that_no_pick_shows_keeps_a_gate_open():
+    """Thirty pools allow a loss of 51 and no pick has lost it: three such losses would take the gain below."""
+    frame = table([([1.0, 0.0], [1.0, -50.0])] * 29 + [([1.0, 0.0], [1.5, -50.0])] + [([1.0, 0.0], [1.0, 0.9])] * 10)
+    found = audit(frame, keep_easy=["c1"])
+    assert found["gain"].effective_n > 20
+    one = gate(found, "gain", 16.1)
+    assert (one.state, one.low > 16.1) == ("inconclusive", True)
+    assert "no pick here lost as much as its pool allows, and 3 that do would take it below" in one.sentence
+    assert one.more_prompts > 0
+    assert gate(found, "gain", 5.0).state == "met"
+
+
+def test_more_prompts_named_respect_every_floor():
+    """At 8 prompts 12 more are needed at least, however far the interval is from the gate."""
+    found = audit(table([([1.0, 0.0, 0.5], [1.0, x / 9, 0.5]) for x in range(8)]))
+    for value in (0.3, 0.6, 0.9):
+        one = gate(found, "within_r", value)
+        if one.more_prompts is not None:
+            assert one.more_prompts >= 12
+
+
+@pytest.mark.parametrize(
+    ("n", "tables"), [(100, 60), *(pytest.param(n, 500, marks=pytest.mark.slow) for n in (30, 100, 300))]
+)
+@pytest.mark.parametrize("law", LAWS)
+def test_gates_at_the_truth_are_met_falsely_in_few_tables(law, n, tables):
+    """At most 6 % (and three standard errors); the power against a gate far below the truth is printed beside it."""
+    rng, true = np.random.default_rng([20261129, n]), truth(law)
+    below = {
+        "recovery": true["recovery"] / 2,
+        "gain": true["gain"] / 2,
+        "value_judge": true["value_judge"] - true["gain"] / 2,
+    }
+    wrong, right = dict.fromkeys(FIGURES, 0), dict.fromkeys(FIGURES, 0)
+    for _ in range(tables):
+        found = audit(drawn(law, rng, n))
+        for counts, values in ((wrong, true), (right, below)):
+            for one in found.check({name: values[name] for name in FIGURES}).gates:
+                counts[one.metric] += one.state == "met"
+    print(  # noqa: T201 - a gate that never passes is to be seen
+        law,
+        n,
+        "at the truth",
+        {k: v / tables for k, v in wrong.items()},
+        "power",
+        {k: v / tables for k, v in right.items()},
+    )
+    most = 0.06 + 3 * (0.06 * 0.94 / tables) ** 0.5
+    assert max(wrong.values()) / tables <= most
+    if law in ("normal", "grades") and n == 100:
+        assert right["recovery"] / tables >= 0.9

@@ -149,7 +149,7 @@ def test_candidates_alike_are_not_suspected(seed):
     assert easy_of_panel(panel) == ()
 
 
-@pytest.mark.parametrize(("pools", "level"), [(19, "inconclusive"), (40, "useful")])
+@pytest.mark.parametrize(("pools", "level"), [(19, "inconclusive"), (60, "useful")])
 def test_fewer_than_20_pools_settle_nothing(pools, level):
     """A judge that recovers nearly everything is useful once the pools are worth 20, and a gate can be met."""
     found = bw.audit(good_table(pools))

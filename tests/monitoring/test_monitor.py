@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import typer
 
+from auditing import rare_laws
 from bonwise.cli.monitor import monitor as monitor_of_command
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.labels.front import draw_labels
@@ -584,3 +585,26 @@ def test_what_was_typed_is_what_is_named(files):
         run(files / "votes.csv", "--verdict-col", "winner", "--scores", files / "scores.csv")
     with pytest.raises(UsageError, match=r"preference needs verdict_col \(--verdict-col\)"):
         run(files / "votes.csv", "--question", "preference")
+
+
+@pytest.mark.parametrize("studies", [15, pytest.param(300, marks=pytest.mark.slow)])
+def test_rare_catastrophes_stop_no_study_early(studies):
+    """Up to 400 labels: none is precise enough, and few are called better than the truth."""
+    rng, true = np.random.default_rng(20261129), rare_laws.truth("catastrophes")["recovery"]
+    precise = better = 0
+    for _ in range(studies):
+        frame = rare_laws.drawn("catastrophes", rng, 400)
+        precise += monitor(frame, question="precision", half_width=0.15).stopped is not None
+        better += monitor(frame, question="significance", than=true).verdict == "stop: better"
+    print("stopped as precise", precise, "better than the truth", better, "of", studies)  # noqa: T201
+    assert precise <= 0.02 * studies
+    assert better / studies <= 0.05 + 3 * (0.05 * 0.95 / studies) ** 0.5
+
+
+def test_what_a_look_waits_for_is_said():
+    """Many prompts with a little to gain and a few with nearly all of it: too early, and why."""
+    now = monitor(
+        rare_laws.drawn("catastrophes", np.random.default_rng(2), 100), question="precision", half_width=0.15
+    ).now
+    assert now.low is None
+    assert "no interval before the labels are worth 20 prompts in what there is to gain" in now.reason

@@ -10,7 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
+from hypothesis import given
+from hypothesis import strategies as st
 
+from auditing.rare_laws import normal
+from auditing.tables import table
+from bonwise.auditing.front import audit
 from bonwise.cli.shared_flags import command_of
 from bonwise.errors import UsageError
 from bonwise.planning.front import COMMAND, plan
@@ -499,3 +504,53 @@ def test_what_is_said_to_be_typed_next_can_be_typed(design, tmp_path, monkeypatc
     assert audited.code in {0, 1, 3}
     gate = {"two_label": "gain > 0: ", "complete": "recovery > 0%: "}[design]
     assert gate in audited.out
+
+
+GATED = (
+    ("within_r>=r0", "complete", "within_r"),
+    ("recovery>0", "complete", "recovery"),
+    ("recovery>0", "two_label", None),
+)
+
+
+@given(st.sampled_from(GATED), st.integers(2, 12), st.floats(0.3, 0.99), st.integers(1, 3), st.floats(0, 1))
+def test_no_plan_names_a_number_that_its_gate_always_refuses(gated, candidates, within_r, raters, icc):
+    """However large the effect: at least 20 labelled prompts, that are worth 20; the power below is 0."""
+    question, design, _ = gated
+    asked = {"raters": raters, "icc": icc} if raters > 1 and question == "recovery>0" else {}
+    more = {"r0": 0.1} if question == "within_r>=r0" else {"design": design}
+    found = plan(question=question, candidates=candidates, within_r=within_r, **more, **asked)
+    least = 20
+    if (design, question) == ("complete", "recovery>0"):
+        labels = np.random.default_rng(1).standard_normal((candidates, 20_000))
+        room = labels.max(axis=0) - labels.mean(axis=0)
+        least = 20 * (room**2).mean() / room.mean() ** 2 - 1
+    assert found.prompts >= least
+    for row in found.power_table:
+        assert row.power == 0 if row.prompts < 20 else row.power > 0 or row.prompts < least + 5
+
+
+def test_a_plan_of_20_prompts_names_what_its_gate_admits():
+    """`within_r>=0.2` of six candidates and a within_r of .6 took 8 prompts, on which no gate can be met."""
+    found = plan(question="within_r>=0.2", candidates=6, within_r=0.6)
+    assert (found.prompts, found.labels) == (20, 120)
+    assert any("A gate admits no fewer than 20 labelled prompts" in one for one in found.sentences)
+    few = plan(question="within_r>=0.2", candidates=6, within_r=0.6, prompts=19)
+    assert (few.verdict, few.mde) == ("underpowered", None)
+    assert [row.power for row in few.power_table if row.prompts == 19] == [0.0]
+
+
+@pytest.mark.parametrize("studies", [60, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("gated", "within_r"), [(GATED[0], 0.5), (GATED[1], 0.9), (GATED[1], 0.5)])
+def test_a_plan_has_its_power_through_the_gate(gated, within_r, studies):
+    """The gate of an audit is met in the share of studies that was asked for, less .04, at the planned size."""
+    question, design, metric = gated
+    more = {"r0": 0.2} if question == "within_r>=r0" else {"design": design}
+    found = plan(question=question, candidates=4, within_r=within_r, **more)
+    rng, met = np.random.default_rng(20261129), 0
+    for _ in range(studies):
+        scores, labels = normal(rng, found.prompts, 4, within_r)
+        (gate,) = audit(table(list(zip(scores, labels, strict=True)))).check({metric: more.get("r0", 0.0)}).gates
+        met += gate.state == "met"
+    print(question, within_r, found.prompts, met / studies)  # noqa: T201 - the measured figures
+    assert met / studies >= 0.86 - 3 * (0.9 * 0.1 / studies) ** 0.5

@@ -338,6 +338,8 @@ def test_every_look_is_fieller_on_the_units_so_far(rows, clustered):
             [side[:n][clusters[:n] == one].sum() for one in set(clusters[:n])] for side in (numerator, denominator)
         )
         assert found.telling[n - 1] == sum(y > 0 and abs(x) > 1e-9 for x, y in zip(a, b, strict=True))
+        squares = sum(y * y for y in b)
+        assert found.effective[n - 1] == pytest.approx(sum(b) ** 2 / squares if squares else 0, rel=1e-9)
         m = len(a)
         assert found.count[n - 1] == m
         if m < 2 or sum(b) == 0:
@@ -458,3 +460,28 @@ def test_stops_hold_where_few_prompts_tell_over_many_studies(name):
     """Over 2,000 studies the coverage at the stop is .92 or more."""
     held, _ = stops_on_a_law(name, FULL)
     assert clopper_pearson(held, FULL)[1] >= 0.93
+
+
+@given(st.lists(st.tuples(tenths(-1), tenths(0), tenths(0)), min_size=1, max_size=20))
+def test_further_losses_of_every_look_are_those_of_its_prompts(rows):
+    """The ratio after one more loss of the largest size seen, or four of a size that no pick has shown."""
+    gained, possible, worst = np.array(rows).T
+    gained = np.clip(gained, -worst, possible)
+    found = RunningRatio.of(gained, possible, None, worst)
+    for n in range(1, len(rows) + 1):
+        parts = list(zip(gained[:n], possible[:n], worst[:n], strict=True))
+        lost, wide = max(parts, key=lambda one: one[1] - one[0]), max(parts, key=lambda one: one[1] + one[2])
+        seen = lost[1] - lost[0] >= (0.5 - 1e-9) * (wide[1] + wide[2])
+        (gain, room), times = ((lost[0], lost[1]), 1) if seen else ((-wide[2], wide[1]), 4)
+        if possible[:n].sum() > 0:
+            ratio = gained[:n].sum() / possible[:n].sum()
+            after = (gained[:n].sum() + times * gain) / (possible[:n].sum() + times * room)
+            assert found.after_losses[n - 1] == pytest.approx(min(ratio, after), abs=1e-9)
+
+
+def test_no_look_where_a_few_prompts_hold_what_there_is_to_gain():
+    """Of 100 prompts 8 hold nearly all of it: no look, whatever the scatter; of equal ones there are."""
+    few = np.where(np.arange(100) % 12 == 0, 12.0, 0.01)
+    gained = few * np.tile([1.0, -1.0], 50)
+    assert not len(looks(30, RunningRatio.of(gained, few)))
+    assert len(looks(30, RunningRatio.of(gained / few, np.ones(100)))) == 8

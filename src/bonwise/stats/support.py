@@ -45,7 +45,7 @@ of 30 prompts 4 %, and nothing else in such a table tells of it.
 ONE_SIDED = 0.95
 """Confidence of the bound that decides a gate; the printed interval stays two-sided."""
 
-_LARGE = 0.5
+_LARGE = 0.5 - 1e-9  # half of the picks of a tie may lose it, but for rounding
 _DECIMALS = 9  # equal weights count as many as they are
 
 _Ints = npt.NDArray[np.int64]
