@@ -330,9 +330,6 @@ ALONE = "* from the completely labelled prompts alone"
 
 _LABELS_ALONE, _WITH_CONTROL = "labels alone", "with control"
 
-_EFFECTIVE = "effective n"
-"""What a figure of picks rests on, by `bonwise.stats.support`."""
-
 _FIRST_OF_PICKS = ("recovery", "top1_accuracy", "within_r", "hit_rate", "gain", "value_judge")
 _FIRST_OF_SYSTEMS = ("global_r", "level_bias", "recovery", "within_r")
 """Metrics to read first by what is decided; those that are undefined leave their place to the next ones."""
@@ -429,7 +426,7 @@ def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGr
         *beside,
         *_counts(judge),
         Column("n", spare=4),
-        *([Column(_EFFECTIVE, spare=6)] if _known_support(judge) else []),
+        *([Column("effective n", spare=6)] if _known_support(judge) else []),
         Column("what it says", "meaning", spare=1),
     )
     shown = [(group.title, [one for one in group.metrics if _has_row(judge, one)]) for group in groups]

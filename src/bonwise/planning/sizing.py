@@ -308,7 +308,8 @@ def with_floors(sizing: Sizing, layout: Layout, power: float) -> Sizing:
         units = map(layout.units_of, range(least, least + _FARTHER))
         found = next((one for one in units if at(one) * admitted(one) >= power - _ROUNDING), layout.units_of(least))
         if layout.counts(found) != normal:
-            n, few = found, (f"A gate admits no fewer than {support.FEWEST} {_PROMPTS}.",)
+            words = "labelled prompts, nor prompts that are worth fewer, however large the effect is"
+            n, few = found, (f"A gate admits no fewer than {support.FEWEST} {words}.",)
     return replace(
         sizing,
         n=n,
@@ -316,9 +317,6 @@ def with_floors(sizing: Sizing, layout: Layout, power: float) -> Sizing:
         reach=lambda units: reach(units) if admitted(units) else None,
         notes=(*sizing.notes, *few),
     )
-
-
-_PROMPTS = "labelled prompts, nor prompts that are worth fewer, however large the effect is"
 
 
 def verdict(request: PlanRequest, needed: StudySize | None) -> result.PlanVerdict:

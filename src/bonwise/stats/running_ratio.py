@@ -161,7 +161,7 @@ class RunningRatio:
         with np.errstate(divide="ignore", invalid="ignore"):
             kurtosis = _kurtosis(powers, a / b, m)
             ratio = np.divide(a, b, out=np.zeros(a.shape), where=b != 0)
-        pull, own = np.zeros(a.shape), np.zeros(a.shape)
+        pull = own = np.zeros(a.shape)
         if worst is not None and len(numerator):
             at, gain, further = losses_so_far(numerator, denominator, worst, (1 + confidence) / 2)
             pull, own = further * (gain - ratio * denominator[at]), further * denominator[at]

@@ -45,7 +45,7 @@ of 30 prompts 4 %, and nothing else in such a table tells of it.
 ONE_SIDED = 0.95
 """Confidence of the bound that decides a gate; the printed interval stays two-sided."""
 
-_LARGE = 0.5 - 1e-9  # half of the picks of a tie may lose it, but for rounding
+_LARGE = 0.5 - 1e-9
 _DECIMALS = 9  # equal weights count as many as they are
 
 _Ints = npt.NDArray[np.int64]
@@ -131,14 +131,11 @@ class Support:
 
 
 class LossesSoFar(NamedTuple):
-    """After each prompt, the losses to reckon with beyond those that were seen."""
+    """After each prompt, the losses to reckon with beyond those seen: of which prompt, its gain, and how many."""
 
     at: _Ints
-    """Prompt whose loss it is."""
     gain: Floats
-    """What such a pick gains over a random one, below 0."""
     further: Floats
-    """How many: 1, or `unseen_losses` of a size that no pick has lost yet."""
 
 
 def unseen_losses(confidence: float = ONE_SIDED) -> int:
@@ -167,7 +164,7 @@ def losses_so_far(gained: Floats, possible: Floats, worst: Floats, confidence: f
 
 def shows_losses(lost: Floats, span: Floats) -> npt.NDArray[np.bool_]:
     """Tell whether the largest loss of a pick is half as large as the worst pick that a pool allows."""
-    return np.asarray(lost >= _LARGE * span)
+    return np.asarray(lost >= _LARGE * span)  # half of the picks of a tie may lose it, but for rounding
 
 
 def _first_largest(values: Floats) -> _Ints:
