@@ -69,7 +69,7 @@ def test_a_narrow_terminal_says_what_it_leaves_out():
     assert not any(line.startswith("left out for want of room") for line in on_a_terminal(document, 160))
     assert "columns hidden, the terminal is too narrow: what it says; --json has all" in on_a_terminal(document, 80)
     said = " ".join(on_a_terminal(document, 50))
-    assert "columns hidden, the terminal is too narrow: 95% interval, n, what it says;" in said
+    assert "columns hidden, the terminal is too narrow: 95% interval, n, effective n, what it says;" in said
     assert "effective_agreement_decided" in said
 
 
