@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from auditing.tables import cohort, parts, table, two_judges
@@ -221,6 +224,63 @@ def test_without_whole_prompts_recovery_is_bounded():
     assert set(found.to_dict()["bounds"]) == {"value_oracle", "recovery"}
     states = {gate.metric: gate.state for gate in found.check({"value_judge": 0.05, "recovery": 0.0}).gates}
     assert states == {"value_judge": "met", "recovery": "inconclusive"}
+
+
+LAWS_OF_LABELS = {
+    "1 to 5": lambda rng, shape: rng.integers(1, 6, shape).astype(float),
+    "any number": lambda rng, shape: 3 + rng.normal(size=(shape[0], 1)) + rng.normal(size=shape),
+    "negative": lambda rng, shape: -5 + rng.normal(size=shape),
+    "yes and no": lambda rng, shape: (rng.random(shape) < 0.3).astype(float),
+    "all alike": lambda _rng, shape: np.full(shape, 3.0),
+    "alike in a prompt": lambda rng, shape: rng.integers(1, 6, (shape[0], 1)) + np.zeros(shape),
+    "heavy": lambda rng, shape: rng.standard_t(1.2, shape),
+    "large": lambda rng, shape: 1e12 * (1 + rng.normal(size=shape)),
+    "small": lambda rng, shape: 1e-12 * rng.normal(size=shape),
+    "one of a hundred is lost": lambda rng, shape: np.where(rng.random(shape) < 0.01, -50.0, 1.0),
+}
+
+
+@given(
+    law=st.sampled_from(sorted(LAWS_OF_LABELS)),
+    prompts=st.sampled_from([2, 10, 40, 100]),
+    each=st.integers(2, 6),
+    share=st.sampled_from([0.1, 0.4, 0.7]),
+    design=st.sampled_from(["cells", "cells-by-score"]),
+    seed=st.integers(0, 10_000),
+)
+@example(law="1 to 5", prompts=100, each=4, share=0.4, design="cells", seed=0)
+@settings(max_examples=25)
+def test_any_labels_of_candidates_are_audited(law, prompts, each, share, design, seed):
+    """Whatever the labels are, the audit is a document without infinities, and a figure that is null has a reason."""
+    rng = np.random.default_rng(seed)
+    labels = LAWS_OF_LABELS[law](rng, (prompts, each))
+    scores = labels + np.abs(labels).mean() * rng.normal(size=labels.shape)
+    hidden = np.where(rng.random(labels.shape) < share, labels, np.nan)
+    hidden[0, 0] = labels[0, 0]
+    frame = table(list(zip(scores.tolist(), hidden.tolist(), strict=True)))
+    found = audit(frame, design=design)
+    written = strict(json.dumps(found.to_dict(), allow_nan=False))
+    for name, one in written["metrics"].items():
+        assert one["estimate"] is not None or one["reason"], name
+    bounds = written.get("bounds", {})
+    assert np.isfinite([end for ends in bounds.values() for end in ends]).all()
+    refused = found["value_oracle"].estimate is None and "labelled_cells" in written and np.isnan(hidden).any()
+    within = np.nanmin(hidden) >= 0 and np.nanmax(hidden) <= 1
+    assert ("value_oracle" in bounds) == (refused and within)
+    assert ("Worst case over the missing labels unknown" in found.to_text(full=True)) == (refused and not within)
+
+
+def test_few_complete_pools_leave_the_other_figures():
+    """Labels 1 to 5 of 40 % of the candidates: few pools are complete, and gain and the values of picks stand."""
+    rng = np.random.default_rng(1)
+    labels = rng.integers(1, 6, (100, 4)).astype(float)
+    hidden = np.where(rng.random((100, 4)) < 0.4, labels, np.nan)
+    scores = labels + rng.normal(size=(100, 4))
+    found = audit(table(list(zip(scores.tolist(), hidden.tolist(), strict=True))), design="cells")
+    assert found.to_dict()["bounds"] == {}
+    assert "labelled whole, and 8 are needed" in found["recovery"].reason
+    for name in ("gain", "value_judge", "within_r"):
+        assert found[name].low < found[name].estimate < found[name].high
 
 
 def test_gates_on_all_prompts_are_settled():

@@ -412,6 +412,8 @@ def no_worst_case(judge: result.JudgeFound) -> Iterator[Said]:
     """Yield that nothing bounds the values, where labels are missing and it does not."""
     if judge.bounds is not None and "value_random" not in judge.bounds and judge.labelled_cells is None:
         yield Said("caveat", f"{_WORST_CASE}, of values unknown: {_NO_VALUES}")
+    if judge.bounds == {} and judge.labelled_cells is not None:
+        yield Said("caveat", f"{_WORST_CASE} unknown: it needs the scale of the labels (--label-scale)")
 
 
 def _balance(rows: Sequence[result.Balance]) -> Table:
