@@ -23,7 +23,7 @@ from decimal import Decimal
 from functools import cache, wraps
 from inspect import Parameter, cleandoc, iscoroutinefunction, isfunction, signature
 from itertools import pairwise
-from math import isfinite
+from math import ceil, inf, isfinite, log10
 from numbers import Integral, Real
 from textwrap import indent
 from types import MappingProxyType, ModuleType
@@ -34,11 +34,13 @@ from bonwise.printable import quoted
 
 __all__ = [
     "NO_FLAG",
+    "TIE_DECIMALS",
     "Command",
     "Flag",
     "NoFlag",
     "Option",
     "comma_separated",
+    "compared_decimals",
     "completed",
     "field_texts",
     "judge_families",
@@ -323,6 +325,31 @@ def _numeric(taking: Callable[..., Any]) -> tuple[dict[str, bool], list[str]]:
     kinds = {name: set(re.findall(r"\w+", text)) for name, text in written.items() if "Callable" not in text}
     whole = {name: "int" in words for name, words in kinds.items() if words & {"int", "float", "MaxCost"}}
     return whole, [parameter.name for parameter in parameters if parameter.kind == parameter.POSITIONAL_OR_KEYWORD]
+
+
+TIE_DECIMALS = 9
+"""Decimals by which numbers from 0 to 1 are compared, so that 0.1 + 0.2 ties 0.3."""
+
+_DIGITS, _MOST_DECIMALS = 15, 300
+
+
+def compared_decimals(spread: float, largest: float) -> int:
+    """Return to how many decimals numbers are rounded before they are compared: 9 significant digits of their spread.
+
+    Of the `largest` absolute number at most 15 digits count: what differs beyond them is rounding. A pool alone
+    does not show the spread of its column: its own spread counts, and at least its largest number, up to 1.
+
+    Examples
+    --------
+    >>> compared_decimals(1.0, 1.0), compared_decimals(4e-12, 5e-12), compared_decimals(100.0, 1e9)
+    (9, 20, 6)
+    """
+    if not 0 < largest < inf:
+        return TIE_DECIMALS
+    digits = _DIGITS - ceil(log10(largest))
+    if 0 < spread < inf:
+        digits = min(digits, TIE_DECIMALS - ceil(log10(spread)))
+    return min(digits, _MOST_DECIMALS)
 
 
 def plain_numbers(name: str, value: Any, *, whole: bool = False) -> Any:

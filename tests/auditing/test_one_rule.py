@@ -10,6 +10,8 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import binom
 
 import bonwise as bw
@@ -234,3 +236,112 @@ def test_intervals_cover_where_the_best_lose_their_score(law, prompts, which, ta
     # With few tables, what chance allows once in 10,000 figures.
     least = 0.93 - 2 * np.sqrt(0.93 * 0.07 / count) if tables else binom.ppf(1e-4, count, 0.93) / count
     assert min(held.values()) >= least * count, (count, held)
+
+
+OF_LABELS = {"value_random", "value_judge", "value_oracle"}
+"""Metrics that move with the labels."""
+
+
+def in_units(name, value, column, factor, shift):
+    """Take a figure of a table whose scores or labels were changed back to the units before."""
+    if value is None:
+        return None
+    if column == "oracle_label" and name in OF_LABELS:
+        return (value - shift) / factor
+    if column == "oracle_label" and name in {"gain", "level_bias"}:
+        return value / factor
+    if name == "attenuation":
+        return value * factor if column == "oracle_label" else value / factor
+    return value
+
+
+def rated(seed, prompts=40, each=4):
+    """Return a table of scores in steps of a tenth and labels from 1 to 5; some of both are equal."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(1, 6, (prompts, each)).astype(float)
+    scores = np.round(labels + 1.5 * rng.normal(size=labels.shape), 1)
+    ids = np.repeat([f"p{x}" for x in range(prompts)], each)
+    names = np.tile([f"c{i}" for i in range(each)], prompts)
+    columns = {"prompt_id": ids, "candidate": names, "judge_score": scores.ravel(), "oracle_label": labels.ravel()}
+    return pd.DataFrame(columns)
+
+
+DESIGNS = {
+    "complete": lambda frame, _lost: (frame, {}),
+    "by prompt": lambda frame, lost: (
+        frame.assign(oracle_label=frame["oracle_label"].where(~np.repeat(lost[::4] < 0.4, 4))),
+        {"design": "uniform"},
+    ),
+    "by candidate": lambda frame, lost: (
+        frame.assign(oracle_label=frame["oracle_label"].where(lost > 0.2)),
+        {"design": "cells"},
+    ),
+    "unscored": lambda frame, lost: (frame.assign(judge_score=frame["judge_score"].where(lost > 0.1)), {}),
+}
+
+
+@given(
+    column=st.sampled_from(["judge_score", "oracle_label"]),
+    power=st.sampled_from([-20, -12, -8, 3, 12, 20]),
+    factor=st.floats(1, 9),
+    shift=st.sampled_from([0.0, 1.0, -300.0]),
+    design=st.sampled_from(sorted(DESIGNS)),
+    seed=st.integers(0, 1000),
+)
+@settings(max_examples=25)
+def test_figures_do_not_depend_on_the_unit(column, power, factor, shift, design, seed):
+    """Scores or labels times a factor plus a shift have the same ties, figures and intervals, in the new unit."""
+    factor *= 10.0**power
+    shift *= factor
+    lost = np.random.default_rng(seed).random(160)
+    frame, options = DESIGNS[design](rated(seed), lost)
+    before = bw.audit(frame, **options)
+    after = bw.audit(frame.assign(**{column: factor * frame[column] + shift}), **options)
+    assert {one.data.scores_tied for one in (before, after)} == {None}
+    assert {one.data.labels_tied for one in (before, after)} == {None}
+    for name, metric in before.metrics.items():
+        for end in ("estimate", "low", "high"):
+            found = in_units(name, getattr(after[name], end), column, factor, shift)
+            known = getattr(metric, end)
+            assert found == (known if known is None else pytest.approx(known, rel=1e-6, abs=1e-7)), (
+                name,
+                end,
+                after[name].reason,
+            )
+
+
+def test_tiny_scores_are_scores():
+    """Products of probabilities, from 1e-21 to 1e-13, order candidates as their logarithms do."""
+    frame = rated(7, prompts=100)
+    logarithms = frame["judge_score"] - 21
+    tiny, plain = (bw.audit(frame.assign(judge_score=scores)) for scores in (10.0**logarithms, logarithms))
+    assert tiny["tie_rate"].estimate == pytest.approx(plain["tie_rate"].estimate, abs=0.02)
+    assert tiny["top1_accuracy"].estimate == pytest.approx(plain["top1_accuracy"].estimate, abs=1e-9)
+
+
+def test_values_that_tie_by_rounding_are_counted():
+    """Scores of ten decades tie where they differ by less than 9 digits of the spread, and the output says so."""
+    frame = rated(3)
+    frame.loc[:3, "judge_score"] = [1e-12, 2e-12, 0.5, 1.0]
+    found = bw.audit(frame)
+    assert found.data.scores_tied == 1
+    assert "1 score differ" in str(found)
+    assert "scores_tied" not in bw.audit(rated(3)).to_dict()["data"]
+
+
+@pytest.mark.parametrize("power", [-20, -12, 12, 20])
+def test_picks_and_routes_do_not_depend_on_the_unit(power):
+    """`select` takes the same candidates and `route` the same prompts, whatever the unit of the scores."""
+    frame = rated(11, prompts=120)
+    unit = 10.0**power
+    for _, pool in frame.head(80).groupby("prompt_id"):
+        picks = []
+        for factor in (1.0, unit):
+            of = dict(zip(pool["candidate"], pool["judge_score"] * factor, strict=True))
+            picks.append(bw.select("q", list(of), judge=bw.FunctionJudge(lambda _, text, of=of: of[text])))
+        assert picks[0].best == picks[1].best
+        assert picks[0].tied == picks[1].tied
+    routes = [bw.route(frame.assign(judge_score=frame["judge_score"] * factor)) for factor in (1.0, unit)]
+    one, other = (route.signals["margin"] for route in routes)
+    assert any(at.lift for at in one.shares)
+    assert [at.lift for at in one.shares] == pytest.approx([at.lift for at in other.shares], rel=1e-6)

@@ -173,7 +173,7 @@ def test_what_a_strategy_knows_of_the_best_goes_before_the_draws():
         ("margin", [], "nothing was scored"),
         ("margin", [Unscored("empty answer")] * 3, "nothing was scored"),
         ("margin", [Score(0.5), Unscored("empty answer")], "only one candidate was scored"),
-        ("margin", [Score(1e305), Score(-1e308)], "the feature margin is unknown"),
+        ("margin", [Score(1e308), Score(-1e308)], "the feature margin is unknown"),
         ("interval_width", [Score(0.5), Score(0.7)], "no score came with an interval"),
         ("interval_width", [Score(0.5, low=0.1), Score(0.7)], "no score came with an interval"),
         ("draw_sd", [Score(0.5), Score(0.7)], "no score came with repeated draws"),

@@ -23,7 +23,7 @@ from bonwise.errors import JudgeError, UsageError
 from bonwise.routing.control import Route
 from bonwise.selection.entrants import ranked, seeded_order
 from bonwise.selection.pools import as_candidates
-from bonwise.table.verdicts import rounded
+from bonwise.table.verdicts import pool_decimals, rounded
 from selection.services import asking, by_worth
 
 LONG, SHORT = "a long answer", "short"
@@ -400,15 +400,16 @@ def test_a_plain_loop_ranks_the_same(field):
     """Taking the best that is left, one after the other, gives the same ranking, ties and level ones."""
     scores, order, second = field
     found = ranked(scores, order, second)
+    own, others = pool_decimals(scores), pool_decimals(second or ())
 
     def ahead(a, b):
-        if rounded(scores[a]) != rounded(scores[b]):
-            return rounded(scores[a]) > rounded(scores[b])
+        if rounded(scores[a], own) != rounded(scores[b], own):
+            return rounded(scores[a], own) > rounded(scores[b], own)
         if second is not None and second[a] != second[b]:
             if second[a] is None or second[b] is None:
                 return second[b] is None
-            if rounded(second[a]) != rounded(second[b]):
-                return rounded(second[a]) > rounded(second[b])
+            if rounded(second[a], others) != rounded(second[b], others):
+                return rounded(second[a], others) > rounded(second[b], others)
         return list(order).index(a) < list(order).index(b)
 
     left, expected = [at for at, one in enumerate(scores) if one is not None], []
@@ -417,7 +418,7 @@ def test_a_plain_loop_ranks_the_same(field):
         expected.append(best)
         left.remove(best)
     assert list(found.order) == expected
-    tied = [at for at in sorted(expected) if rounded(scores[at]) == rounded(scores[expected[0]])]
+    tied = [at for at in sorted(expected) if rounded(scores[at], own) == rounded(scores[expected[0]], own)]
     assert list(found.tied) == (tied if len(tied) > 1 else [])
     assert set(found.level) <= set(found.tied)
     if second is None:

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.errors import UsageError
+from bonwise.flags import TIE_DECIMALS
 from bonwise.printable import writable
 from bonwise.stats import sums
 from bonwise.table.verdict_words import parse_verdict_map, side_of
-from bonwise.table.verdicts import LONGEST_RAW, TIE_DECIMALS, Preference, Score, Unscored, kept, preferred, rounded
+from bonwise.table.verdicts import LONGEST_RAW, Preference, Score, Unscored, kept, pool_decimals, preferred, rounded
 
 NO_NUMBERS = [math.nan, math.inf, -math.inf, True, "1", 1j, [1.0], np.float64("nan"), np.bool_(True), 10**400]
 
@@ -209,9 +210,24 @@ def test_a_map_of_verdicts():
             parse_verdict_map(text)
 
 
-def test_decimals_are_those_of_the_audit():
-    """What ties when a winner is picked ties in an audit too."""
-    assert TIE_DECIMALS == sums.TIE_DECIMALS
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6), st.integers(-30, 30))
+def test_a_pool_is_compared_by_the_same_decimals_everywhere(values, power):
+    """A pool that is picked from, and the same one in a table, are compared by the same decimals in any unit."""
+    scores = [value * 10.0**power for value in values]
+    decimals = pool_decimals(scores)
+    assert sums.pool_decimals(np.array(scores), np.array([len(scores)])).tolist() == [decimals]
+    compared = sums.rounded_each(np.array(scores), np.full(len(scores), decimals))
+    assert [rounded(score, decimals) for score in scores] == pytest.approx(compared.tolist(), rel=1e-14)
+
+
+@pytest.mark.parametrize("power", [-20, -12, 0, 9, 20])
+def test_scores_of_any_unit_tie_alike(power):
+    """What rounding alone tells apart is a tie, and a difference that is none of rounding is not one."""
+    unit = 10.0**power
+    scores = [(0.1 + 0.2) * unit, 0.3 * unit, 0.3000001 * unit, 0.1 * unit]
+    first, second, third, last = (rounded(score, pool_decimals(scores)) for score in scores)
+    assert first == second < third
+    assert last < first
 
 
 @given(st.floats(-1e6, 1e6), st.integers(0, 5))

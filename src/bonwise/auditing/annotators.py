@@ -17,7 +17,7 @@ from bonwise.estimates import EstimateRecord
 from bonwise.results import given as stated
 from bonwise.stats import catalog, estimand, estimation, jackknife
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
+from bonwise.stats.sums import Floats, compared, prompt_sums
 from bonwise.table import annotators, cells, checks, score_table
 from bonwise.table.panel import Panel
 
@@ -83,7 +83,7 @@ def krippendorff_alpha(
     if not n:
         return estimand.Estimate.undefined("no candidate has two labels", 0)
     own = (prompts if clusters is None else clusters)[several]
-    pairable_labels = _sorted_by_cluster(np.round(labels[several], TIE_DECIMALS), units[several], own)
+    pairable_labels = _sorted_by_cluster(compared(labels[several]), units[several], own)
     if len(pairable_labels.distinct) < 2:
         return estimand.Estimate.undefined("undefined: all labels are the same", n)
     value, left_out = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}[level](pairable_labels)
@@ -329,8 +329,8 @@ def annotators_of(
         rule, sums = _rule(pools, panel, settings), prompt_sums(pools.own, pools.others, pools.sizes)
         whole = estimation.estimate(catalog.ESTIMANDS, sums, rule)
         one = result_labels.AgainstOthers(**_counts(pools), **_figures(whole, pools))
-        compared = {judge.judge: _judge(judge, table, found, settings) for judge in judges}
-        beside = {"one_annotator": one, "judges": {name: told for name, told in compared.items() if told} or None}
+        by_judge = {judge.judge: _judge(judge, table, found, settings) for judge in judges}
+        beside = {"one_annotator": one, "judges": {name: told for name, told in by_judge.items() if told} or None}
         each = [_alone(found, given, pools, (sums, rule), at) for at in _busiest(given)]
     several = np.bincount(given.cells, minlength=1)
     return result_labels.Annotators(

@@ -205,7 +205,7 @@ class _KnownCandidates:
 def _differ(values: sums.Floats, panel: Panel) -> _Mask:
     """Mark the prompts whose candidates have different values."""
     starts = np.cumsum(panel.sizes) - panel.sizes
-    values = np.round(values, sums.TIE_DECIMALS)
+    values = sums.compared(values)
     found: _Mask = np.maximum.reduceat(values, starts) > np.minimum.reduceat(values, starts)
     return found
 
@@ -317,5 +317,5 @@ def _costs(sample: _KnownCandidates, found: Any, settings: Settings) -> Iterator
             continue
         exact = partial(laws.Exact, float(value), units, (float(value) - reach, float(value) + reach))
         everything = (-np.inf, np.inf)
-        scatter = jackknife.Scatter(float(se), float(df))
+        scatter = jackknife.Scatter(float(se), float(df), size=reach if np.isfinite(reach) else 1.0)
         yield estimation.from_jackknife(float(value), scatter, n, everything, settings.confidence, exact=exact)

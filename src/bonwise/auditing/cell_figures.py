@@ -11,8 +11,8 @@ import numpy as np
 from bonwise.auditing import cell_gains, cell_intervals, cell_maxima, cell_table, result_labels
 from bonwise.auditing.cell_models import FREQUENT, LEAST_RATE, SizeGroup, label_rates, modelled, prompt_folds
 from bonwise.stats import catalog, estimation, jackknife, level_bias
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
+from bonwise.stats.estimand import Estimand, Estimate
+from bonwise.stats.sums import Floats, compared, prompt_sums
 
 __all__ = ["FEW_COMPLETE", "LEAST_ESS", "cell_counts", "cell_figures", "cell_level_bias", "notes", "refusals"]
 
@@ -36,17 +36,14 @@ def cell_level_bias(
         )
     w = np.ones(len(names)) if rates is None else 1 / rates[some]
     labels = table.labels[some]
-    residuals = (
-        level_bias.calibrated(np.round(table.scores[some], TIE_DECIMALS), labels, w, folds[table.owners[some]])
-        - labels
-    )
+    residuals = level_bias.calibrated(compared(table.scores[some]), labels, w, folds[table.owners[some]]) - labels
     found = [_mean(residuals[names == c], w[names == c], units[names == c]) for c in recurring.tolist()]
     if any(one is None for one in found):
         return Estimate.undefined("undefined: a candidate that recurs has labels on fewer than two prompts", pools)
     biases, errors, df = np.array([one for one in found if one is not None]).T
     worst = int(np.abs(biases).argmax())
     size = float(abs(biases[worst]))
-    if errors.max() <= 1e-12:
+    if errors.max() <= 1e-12 * float(np.abs(labels).max()):
         return Estimate(size, None, None, 0.0, pools, None, reason="no interval: all prompts are off by the same")
     law = level_bias.LargestOf(biases, errors, df)
     return estimation.under(law, confidence, estimate=size, se=float(errors[worst]), n=pools)
@@ -348,11 +345,18 @@ class _CellWork:
                     cell_intervals.limits_of(e, self.rule),
                     bounded=average and not e.contrast,
                     alike=average,
+                    size=self._size(e),
                 )
             weighed = self.rates is not None and e.name in _OF_BEST_LABELS and one.estimate is not None
             found[e.name] = replace(one, method="cells", ess=self.ess if weighed else None)
         level = cell_level_bias(self.table, self.rates, self.folds, self.rule.confidence)
         return {**found, "level_bias": level.with_method("cells")}
+
+    def _size(self, e: Estimand) -> float:
+        """Return the size of a metric, of which a part is rounding: that of the labels, or of shares."""
+        if e.name == "attenuation":
+            return float(np.ptp(self.table.filled) / np.ptp(self.table.labels[self.table.labelled]))
+        return 1.0 if e.limits is not None else self.rule.label_width
 
     def _recovery(self, intervals: cell_intervals.ContributedIntervals, n: int) -> Estimate:
         above, below = self.contributions["gain"], self.contributions["oracle_gain"]

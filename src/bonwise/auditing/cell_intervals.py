@@ -256,7 +256,14 @@ class ContributedIntervals:
     rule: estimation.IntervalRule
 
     def mean(
-        self, contributions: Floats, n: int, limits: tuple[float, float], *, bounded: bool = False, alike: bool = True
+        self,
+        contributions: Floats,
+        n: int,
+        limits: tuple[float, float],
+        *,
+        bounded: bool = False,
+        alike: bool = True,
+        size: float = 1.0,
     ) -> Estimate:
         """Return the mean of contributions, cut to `limits`; where all are equal a bound is given only if `alike`."""
         value, confidence = float(contributions.mean()), self.rule.confidence
@@ -267,7 +274,7 @@ class ContributedIntervals:
             return Estimate(shown, None, None, None, n, None, reason=f"no interval: {reason}")
         finite = bool(np.isfinite(limits).all())
         at_end = bounded and finite and not limits[0] < value < limits[1]
-        if se <= _SAME * max(1.0, abs(value)) or at_end:
+        if se <= _SAME * max(size, abs(value)) or at_end:
             if not alike:
                 reason = "no interval: leaving out any prompt changes nothing"
                 return Estimate(shown, None, None, None, n, None, reason=reason)

@@ -46,11 +46,12 @@ def pattern_features(one: ModelledBlock, some: Ints, seen: Bools, group: SizeGro
     mean = P.mean(axis=1)
     most = P.max(axis=1)
     largest = np.where(seen, O, -np.inf).max(axis=1)
-    at_largest = seen & (O >= largest[:, None] - 1e-12) & A
+    rounding = 1e-12 * float(np.abs(one.O).max(initial=0.0))
+    at_largest = seen & (O >= largest[:, None] - rounding) & A
     x1 = most - mean
     x3 = np.where(known, largest - O.sum(axis=1) / np.maximum(count, 1), 0.0)
     u = 1 - count / K
-    hit = (A & (most[:, None] - 1e-12 <= P)).sum(axis=1) / a
+    hit = (A & (most[:, None] - rounding <= P)).sum(axis=1) / a
     return np.stack(
         (
             x1,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.auditing.result_labels import LabelledShare
-from bonwise.stats.sums import TIE_DECIMALS, Floats, by_rank, filled_scores
+from bonwise.stats.sums import Floats, by_rank, compared, filled_scores
 
 __all__ = [
     "CONTRADICTS",
@@ -121,7 +121,7 @@ class CellTable:
     @cached_property
     def ranks(self) -> Floats:
         """What picks are made by; finite, so that it can be subtracted."""
-        ranks = np.round(by_rank(self.scores) if self.ranked is None else self.ranked, TIE_DECIMALS)
+        ranks = compared(by_rank(self.scores) if self.ranked is None else self.ranked)
         known = ranks[np.isfinite(ranks)]
         return np.where(np.isfinite(ranks), ranks, known.min() - 1 if known.size else 0.0)
 
@@ -156,7 +156,7 @@ class CellTable:
     def blocks(self) -> tuple[PoolBlock, ...]:
         """The prompts by number of candidates, the smallest first."""
         starts = np.cumsum(self.sizes) - self.sizes
-        scores, labels = np.round(self.filled, TIE_DECIMALS), np.round(self.labels, TIE_DECIMALS)
+        scores, labels = compared(self.filled), compared(self.labels)
         found = []
         for size in np.unique(self.sizes).tolist():
             prompts = np.flatnonzero(self.sizes == size)
@@ -248,7 +248,7 @@ def _tops(table: CellTable) -> LabelledShare | None:
 
 
 def _terciles(table: CellTable) -> tuple[LabelledShare, ...]:
-    scores = np.round(table.scores, TIE_DECIMALS)
+    scores = compared(table.scores)
     if not table.scored.any():
         return ()
     lower, upper = np.quantile(scores[table.scored], (1 / 3, 2 / 3), method="inverted_cdf")

@@ -156,11 +156,12 @@ class _Means:
         """Estimate a combination of the means."""
         limits, n = self.limits(contrast=contrast), int(self.draw.labelled.sum())
         law = label_interval.student(self.found, toward, limits)
-        vary = np.abs(self.found.pulls @ toward).max() > 1e-12 * max(1.0, abs(law.estimate)) / len(self.draw.sizes)
+        size = max(self.rule.label_width, abs(law.estimate))
+        vary = np.abs(self.found.pulls @ toward).max() > 1e-12 * size / len(self.draw.sizes)
         value = float(np.clip(law.estimate, *limits))
         made = estimation.from_jackknife(
             value,
-            jackknife.Scatter(law.se if vary else 0.0, law.df),
+            jackknife.Scatter(law.se if vary else 0.0, law.df, size=self.rule.label_width),
             n,
             limits,
             self.rule.confidence,
@@ -222,7 +223,8 @@ def _alone(values: Floats, limits: tuple[float, float], rule: estimation.Interva
     n, value = len(values), float(values.mean())
     scatter = jackknife.Scatter(np.nan, np.nan)
     if n > 1:
-        scatter = jackknife.Scatter(float(values.std(ddof=1) / np.sqrt(n)), jackknife.kurtosis_df(values))
+        se = float(values.std(ddof=1) / np.sqrt(n))
+        scatter = jackknife.Scatter(se, jackknife.kurtosis_df(values), size=rule.label_width)
     estimate = estimation.from_jackknife(
         value, scatter, n, limits, rule.confidence, exact=lambda: laws.Exact(value, n, limits)
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bonwise.stats import catalog, jackknife, top_of_scores
 from bonwise.stats.clusters import cluster_codes, cluster_sums
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats, compared
 
 __all__ = [
     "FOLDS",
@@ -104,7 +104,7 @@ def label_terms(labels: Floats) -> LabelTerms:
     >>> found.kind, found.values.shape, found.values[-1].tolist()
     ('pieces', (11, 5), [1.0, 0.8, 0.6, 0.4, 0.2])
     """
-    labels = np.round(labels, TIE_DECIMALS)
+    labels = compared(labels)
     levels = np.unique(labels)
     if len(levels) <= MOST_LEVELS:
         return LabelTerms("levels", (labels[:, None] == levels[1:]).astype(np.float64))
@@ -305,7 +305,7 @@ def mean_in_ties(scores: Floats, attribute: Floats, sizes: _Ints) -> Floats:
     >>> mean_in_ties(np.array([0.5, 0.5, 0.9, 0.5]), np.array([1.0, 3.0, 7.0, 9.0]), np.array([3, 1])).tolist()
     [2.0, 2.0, 7.0, 9.0]
     """
-    scores = np.round(scores, TIE_DECIMALS)
+    scores = compared(scores)
     owner = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((scores, owner))
     new = np.diff(scores[order], prepend=np.nan) != 0
@@ -320,7 +320,7 @@ class _ValuedPicks:
     """The picks of one judge, and what they are worth."""
 
     def __init__(self, scores: Floats, labels: Floats, sizes: _Ints) -> None:
-        self.scores, self.labels, self.sizes = np.round(scores, TIE_DECIMALS), labels, sizes
+        self.scores, self.labels, self.sizes = compared(scores), labels, sizes
         self.starts = np.cumsum(sizes) - sizes
         self.top = top_of_scores.at_top(self.scores, sizes)
         self.worth = self._worth(self.top)

@@ -15,7 +15,7 @@ from bonwise.auditing import candidate_attributes, judge_record, result_exhibits
 from bonwise.estimates import EstimateRecord
 from bonwise.results import given
 from bonwise.stats import catalog, estimand, estimation, support, top_of_scores
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats, compared, tie_decimals
 from bonwise.table import numbers, roles, score_table
 from bonwise.table.panel import Panel
 from bonwise.table.words import Words
@@ -197,7 +197,7 @@ _SORTED_FROM = 2_000  # candidates: from here on, sorting costs less than lookin
 
 
 def differences(values: Floats, sizes: _Ints) -> result_exhibits.DifferencesOf | None:
-    """Count differences within prompts in both directions, exact ties (nine decimals) apart; None without a prompt.
+    """Count differences within prompts in both directions, ties apart; None without a prompt.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def differences(values: Floats, sizes: _Ints) -> result_exhibits.DifferencesOf |
     """
     if not len(sizes):
         return None
-    values = np.round(values, TIE_DECIMALS)
+    values = compared(values)
     starts = np.cumsum(sizes) - sizes
     reach = float((np.maximum.reduceat(values, starts) - np.minimum.reduceat(values, starts)).max())
     width = _nice(reach / _BINS_A_SIDE) if reach > 0 else 1 / _BINS_A_SIDE
@@ -220,12 +220,12 @@ def differences(values: Floats, sizes: _Ints) -> result_exhibits.DifferencesOf |
     both = np.concatenate([counts[:0:-1], [2 * counts[0]], counts[1:]])
     edges = (np.arange(-side, side + 2) - 0.5) * width
     return result_exhibits.DifferencesOf(
-        edges=np.round(edges, 12).tolist(),
+        edges=np.round(edges, tie_decimals(edges) + 3).tolist(),
         counts=both.tolist(),
         ties=int(ties),
         pairs=int((sizes * (sizes - 1) // 2).sum()),
         # 0.9 - 0.5 is not quite 0.4.
-        largest=round(reach, TIE_DECIMALS),
+        largest=round(reach, tie_decimals(values)),
     )
 
 

@@ -17,7 +17,7 @@ from bonwise.auditing.suspected import Outstanding, Suspected
 from bonwise.auditing.verdict import Verdict
 from bonwise.estimates import estimate_records
 from bonwise.results import given
-from bonwise.stats import catalog, clusters, estimand, estimation, no_gain, support
+from bonwise.stats import catalog, clusters, estimand, estimation, no_gain, sums, support
 from bonwise.stats.level_bias import level_bias
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.table import facts, scales, score_table
@@ -295,6 +295,8 @@ def _data(
             candidates_min=None if same else int(sizes.min()),
             candidates_max=None if same else int(sizes.max()),
             **(_ranges(panel) if picked is None else {}),
+            scores_tied=None if picked is not None else sums.tied_by_rounding(panel.scores, sizes) or None,
+            labels_tied=sums.tied_by_rounding(panel.labels, sizes) or None,
             clusters=prompt_clusters(panel),
             unscored=unscored,
         ),

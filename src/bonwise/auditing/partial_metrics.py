@@ -202,9 +202,8 @@ def _metric(
     value = min(max(value, limits[0]), limits[1])
     if few := clusters.too_few_clusters(None if problem.clusters is None else problem.clusters[sample.labelled]):
         return Estimate(value, None, None, None, labels, None, reason=f"no interval: {few}")
-    made = estimation.from_jackknife(
-        value, jackknife.Scatter(se, df), labels, limits, rule.confidence, exact=None, law=law
-    )
+    scatter = jackknife.Scatter(se, df, size=1.0 if e.limits is not None else rule.label_width)
+    made = estimation.from_jackknife(value, scatter, labels, limits, rule.confidence, exact=None, law=law)
     return _alike(made, alone, sample) if made.low is None and labels > 1 else made
 
 

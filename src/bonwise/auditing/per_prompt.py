@@ -40,7 +40,7 @@ def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
 def _rows(panel: Panel, *, logged: bool) -> pd.DataFrame:
     starts = np.cumsum(panel.sizes) - panel.sizes
     tops = top_of_scores.top_of_scores(panel.scores, panel.sizes, panel.ranked)
-    labels = np.round(panel.labels, sums.TIE_DECIMALS)
+    labels = sums.compared(panel.labels)
     picked = top_of_scores.at_top(panel.ranked, panel.sizes)
     best = np.maximum.reduceat(labels, starts)
     value = np.add.reduceat(np.where(picked, labels, 0.0), starts) / tops.tied

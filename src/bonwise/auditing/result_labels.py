@@ -224,6 +224,10 @@ class AuditData(Record):
     """Lowest and highest score and label, where the two look like different scales and none is declared."""
     label_range: Ends | None = None
     """Lowest and highest score and label, where the two look like different scales and none is declared."""
+    scores_tied: Count | None = None
+    """Scores, and labels, that tie with one of their prompt because 9 digits of the spread of all are compared."""
+    labels_tied: Count | None = None
+    """Scores, and labels, that tie with one of their prompt because 9 digits of the spread of all are compared."""
     clusters: PromptClusters | None = None
     """Where the table names clusters of prompts."""
     unscored: UnscoredCandidates | None = None

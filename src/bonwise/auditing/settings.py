@@ -19,10 +19,16 @@ from bonwise.table import checks, panel
 __all__ = ["IntervalKind", "Settings", "label_range"]
 
 
+_LEAST_OF_UNIT = 1e-6
+
+
 def label_range(labels: sums.Floats) -> tuple[float, float]:
-    """Return [0, 1] where all labels lie in it; otherwise their scale is unknown unless it is declared."""
+    """Return [0, 1] where all labels lie in it; otherwise their scale is unknown unless it is declared.
+
+    Labels that all lie below a millionth are on no scale from 0 to 1.
+    """
     known = labels[~np.isnan(labels)]
-    unit = not known.size or (known.min() >= 0 and known.max() <= 1)
+    unit = not known.size or (known.min() >= 0 and known.max() <= 1 and not 0 < known.max() < _LEAST_OF_UNIT)
     return (0.0, 1.0) if unit else (-np.inf, np.inf)
 
 

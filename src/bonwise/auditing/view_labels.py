@@ -312,6 +312,7 @@ def data(judge: result.JudgeFound, anchor: str, name: str = "", reference: str |
     if judge.data.unscored is not None:
         blocks.append(Said("caveat", _unscored(judge.data.unscored)))
     blocks += _two_scales(judge.data, reference)
+    blocks += _tied(judge.data)
     blocks += _dropped(judge.data.dropped)
     blocks += _clusters(judge.data)
     if judge.sampling is not None:
@@ -337,6 +338,17 @@ def _unscored(lost: result_labels.UnscoredCandidates) -> str:
         f"{numbers.counted(lost.candidates, 'candidate')} without a score in "
         f"{numbers.counted(lost.prompts, 'prompt')}{none}{why}"
     )
+
+
+def _tied(found: result_labels.AuditData) -> Iterator[Said]:
+    """Say how many values tie because they differ by too little."""
+    for what, count in (("score", found.scores_tied), ("label", found.labels_tied)):
+        if count:
+            yield Said(
+                "caveat",
+                f"{numbers.counted(count, what)} differ from another one of the prompt by less than is compared, 9 "
+                f"digits of the spread of all {what}s, and tie with it; logarithms would tell them apart.",
+            )
 
 
 def _clusters(found: result_labels.AuditData) -> Iterator[Said]:

@@ -356,10 +356,8 @@ def _gain(parts: WholeAndPairParts, rule: estimation.IntervalRule, n: int) -> es
     value, se = float(parts.gain.mean()), float(np.sqrt(_covariance(added)[0, 0]))
     df = jackknife.kurtosis_df(added[0])
     value = min(max(value, limits[0]), limits[1])
-    law = laws.Student(value, se, df, limits)
-    return estimation.from_jackknife(
-        value, jackknife.Scatter(se, df), n, limits, rule.confidence, exact=None, law=law
-    )
+    law, scatter = laws.Student(value, se, df, limits), jackknife.Scatter(se, df, size=rule.label_width)
+    return estimation.from_jackknife(value, scatter, n, limits, rule.confidence, exact=None, law=law)
 
 
 def _recovery(parts: WholeAndPairParts, rule: estimation.IntervalRule, n: int) -> estimand.Estimate:

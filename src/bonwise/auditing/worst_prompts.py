@@ -49,7 +49,8 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
     """
     table = per_prompt(judges)
     # What rounding leaves of 0 is no loss.
-    lost = table[table["gain_lost"].round(sums.TIE_DECIMALS) > 0]
+    decimals = sums.tie_decimals(table[["value_pick", "value_best"]].to_numpy(dtype=float))
+    lost = table[table["gain_lost"].round(decimals) > 0]
     unknown = int(table["gain_lost"].isna().sum())
     shown = lost.head(MOST_ROWS)
     spoken = {} if words is None else words.of(list(dict.fromkeys(shown["prompt_id"])))

@@ -20,7 +20,7 @@ from bonwise.report.numbers import number, percent
 from bonwise.stats import estimand, top_of_scores
 from bonwise.stats.correlation import correlation
 from bonwise.stats.partial import label_allocation, label_features, outcome_model
-from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
+from bonwise.stats.sums import Floats, prompt_sums, tie_decimals
 from bonwise.table import checks, facts, opening, panel, reading_options
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ class ShareOfLabels:
 def _sizes(pools: LabelledPools) -> dict[str, Floats | None]:
     """Return what each design but ``uniform`` takes the spread of a prompt's outcome to be in proportion to."""
     found = {
-        "margin": recovery_variance.falling_with_rank(np.round(pools.tops.margin, TIE_DECIMALS)),
+        "margin": recovery_variance.falling_with_rank(np.round(pools.tops.margin, tie_decimals(pools.scores))),
         "neyman": None,
         "stratified": label_allocation.pick_factor(pools.tops.tied, pools.sizes),
         "rule": label_allocation.size_measure(pools.scores, pools.sizes),

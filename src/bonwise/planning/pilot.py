@@ -15,7 +15,7 @@ from bonwise.planning.sizing import Sizing, times
 from bonwise.printable import listed, quoted
 from bonwise.stats import no_gain, pilot_effect, support, top_of_scores
 from bonwise.stats.clusters import intraclass_correlation, typical_size, upper_correlation
-from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
+from bonwise.stats.sums import Floats, Sums, tie_decimals
 from bonwise.table import opening, score_table
 from bonwise.table.panel import LabelsInPart, Panel, lay_out
 
@@ -395,9 +395,10 @@ def _against(first: Panel, second: Panel) -> tuple[Floats, Floats, Floats]:
     )
     same: Floats = both / (of_first * of_second)
     wins, losses = np.zeros(len(starts)), np.zeros(len(starts))
+    decimals = tie_decimals(first.labels)
     for x, (start, size) in enumerate(zip(starts.tolist(), first.sizes.tolist(), strict=True)):
         cells = slice(start, start + size)
         labels = first.labels[cells]
-        ahead = np.sign(np.round(labels[mine[cells]][:, None] - labels[other[cells]][None, :], TIE_DECIMALS))
+        ahead = np.sign(np.round(labels[mine[cells]][:, None] - labels[other[cells]][None, :], decimals))
         wins[x], losses[x] = np.mean(ahead > 0), np.mean(ahead < 0)
     return 1 - same, wins, losses

@@ -8,11 +8,12 @@ from typing import Literal
 import numpy as np
 
 from bonwise.estimates import EstimateRecord
+from bonwise.flags import TIE_DECIMALS
 from bonwise.results import given
 from bonwise.routing import gain_model, result
 from bonwise.stats.correlation import correlation, from_influence
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats
 
 __all__ = ["confidence_calibrated", "decompose", "gain_grid", "mean_in", "voi_calibrated"]
 

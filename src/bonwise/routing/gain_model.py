@@ -9,7 +9,7 @@ import numpy as np
 from bonwise.estimates import EstimateRecord
 from bonwise.routing.result_router import FitReport, GainModel
 from bonwise.stats import correlation, estimand
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats, compared
 
 __all__ = ["bins_of", "cross_fitted", "cross_fitted_means", "fit_gain"]
 
@@ -126,7 +126,7 @@ def bins_of(values: Floats, weights: Floats, bins: int = QUINTILES) -> np.typing
     >>> bins_of(np.array([0., 0., 0., 1., 2.]), np.ones(5)).tolist()
     [1, 1, 1, 3, 4]
     """
-    distinct, at = np.unique(np.round(values, TIE_DECIMALS), return_inverse=True)
+    distinct, at = np.unique(compared(values), return_inverse=True)
     masses = np.bincount(at, weights=weights, minlength=len(distinct))
     middles = (np.cumsum(masses) - masses / 2) / masses.sum()
     places: np.typing.NDArray[np.int64] = np.minimum((middles * bins).astype(np.int64), bins - 1)[at]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.flags import TIE_DECIMALS
+from bonwise.stats.sums import Floats, pool_decimals, rounded_each
 from bonwise.stats.top_of_scores import top_of_scores
 
 __all__ = ["ScoredPools", "disagreement", "pool_features"]
@@ -76,8 +77,8 @@ def pool_features(
     `scores` is (cells,), grouped by prompt, `sizes` (prompts,), `widths` (cells,) in units of the score, `draws`
     (cells, k), the first score among them; NaN where there is none. A prompt with fewer than two scored candidates
     has no features (NaN). These, each (prompts,), are ``top`` (highest score), ``level`` (mean), ``spread`` (standard
-    deviation over the candidates, ddof 0), ``margin`` (top minus second, after rounding to 9 decimals; 0 where tied),
-    ``tied`` (candidates that share the top); with `widths` also ``width`` (their mean); with `draws` also
+    deviation over the candidates, ddof 0), ``margin`` (top minus second, rounded as `pool_decimals` says; 0 where
+    tied), ``tied`` (candidates that share the top); with `widths` also ``width`` (their mean); with `draws` also
     ``draw_sd_mean`` and ``draw_sd_max`` (standard deviation of a candidate's draws, ddof 1), ``resampled_margin`` and
     ``resampled_spread`` (of the means of the draws) and ``p_best`` (probability that the candidate with the highest
     mean is the best, from draws that scatter normally, alike for all candidates of the prompt).
@@ -92,7 +93,7 @@ def pool_features(
     pools = ScoredPools.of(~np.isnan(scores), sizes)
     found = _tops(pools, scores)
     if widths is not None:
-        found["width"] = np.round(pools.mean(np.asarray(widths, dtype=float)), TIE_DECIMALS)
+        found["width"] = rounded_each(pools.mean(np.asarray(widths, dtype=float)), pool_decimals(scores, sizes))
     if draws is not None:
         found.update(_draw_features(pools, np.asarray(draws, dtype=float), sizes))
     return found
@@ -100,9 +101,11 @@ def pool_features(
 
 def _tops(pools: ScoredPools, by_cell: Floats) -> dict[str, Floats]:
     names = ("level", "spread", "top", "margin", "tied")
-    found = top_of_scores(by_cell[pools.cells], pools.sizes) if len(pools.sizes) else (np.zeros(0),) * 5
+    decimals = pool_decimals(by_cell[pools.cells], pools.sizes)
+    scores = rounded_each(by_cell[pools.cells], np.repeat(decimals, pools.sizes))
+    found = top_of_scores(scores, pools.sizes) if len(pools.sizes) else (np.zeros(0),) * 5
     # Rounded once more: sums over other blocks of cells differ in the last bit, and equal margins must tie.
-    return {name: pools.back(np.round(values, TIE_DECIMALS)) for name, values in zip(names, found, strict=True)}
+    return {name: pools.back(rounded_each(values, decimals)) for name, values in zip(names, found, strict=True)}
 
 
 def _draw_features(pools: ScoredPools, draws: Floats, sizes: _Ints) -> dict[str, Floats]:
@@ -114,10 +117,10 @@ def _draw_features(pools: ScoredPools, draws: Floats, sizes: _Ints) -> dict[str,
     variance = np.divide(squares.sum(axis=1), counts - 1, out=blank.copy(), where=counts > 1)
     deviation = np.sqrt(variance)
     resampled = ScoredPools.of(pools.cells & (counts > 0), sizes)
-    tops = _tops(resampled, means)
+    tops, decimals = _tops(resampled, means), pool_decimals(means, sizes)
     return {
-        "draw_sd_mean": np.round(pools.mean(deviation), TIE_DECIMALS),
-        "draw_sd_max": np.round(pools.largest(deviation), TIE_DECIMALS),
+        "draw_sd_mean": rounded_each(pools.mean(deviation), decimals),
+        "draw_sd_max": rounded_each(pools.largest(deviation), decimals),
         "resampled_margin": tops["margin"],
         "resampled_spread": tops["spread"],
         "p_best": _p_best(resampled, means, counts, resampled.mean(variance)),
@@ -130,7 +133,8 @@ def _p_best(pools: ScoredPools, means: Floats, counts: _Ints, variance: Floats) 
     from bonwise.stats.beliefs import best_of_normals  # noqa: PLC0415
 
     found = np.full(len(pools.sizes), np.nan)
-    values = np.round(means[pools.cells], TIE_DECIMALS)
+    scores = means[pools.cells]
+    values = rounded_each(scores, np.repeat(pool_decimals(scores, pools.sizes), pools.sizes))
     errors = np.sqrt(np.repeat(variance[pools.prompts], pools.sizes) / counts[pools.cells])
     starts = np.cumsum(pools.sizes) - pools.sizes
     for size in np.unique(pools.sizes):
@@ -169,7 +173,8 @@ def disagreement(scores: Floats, sizes: _Ints, others: Sequence[Floats]) -> Floa
 
 def _picks(scores: Floats, sizes: _Ints) -> Floats:
     """Return the probability of each cell to be picked, NaN throughout a prompt with fewer than two scores."""
-    scores, sizes = np.round(np.asarray(scores, dtype=float), TIE_DECIMALS), np.asarray(sizes, dtype=np.int64)
+    scores, sizes = np.asarray(scores, dtype=float), np.asarray(sizes, dtype=np.int64)
+    scores = rounded_each(scores, np.repeat(pool_decimals(scores, sizes), sizes))
     pools = ScoredPools.of(~np.isnan(scores), sizes)
     best = np.repeat(pools.largest(scores), sizes)
     top = pools.cells & (scores == best)

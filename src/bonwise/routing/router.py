@@ -21,10 +21,9 @@ from bonwise.judges.protocol import Judge
 from bonwise.report.numbers import counted, percent
 from bonwise.routing.control import Decision, FirstPass, Route, ShareControl
 from bonwise.routing.saved import SavedRouter
-from bonwise.routing.signals import SIGNALS, Signal, live_signal
-from bonwise.stats.sums import TIE_DECIMALS
+from bonwise.routing.signals import SIGNALS, Signal, compared_signals, live_signal
 from bonwise.table.cell_scores import First
-from bonwise.table.verdicts import Score, Verdict
+from bonwise.table.verdicts import Score, Verdict, pool_decimals, rounded
 
 __all__ = ["OnMissing", "Router", "RouterReport", "contenders"]
 
@@ -161,7 +160,7 @@ class Router:
             share = DEFAULT_SHARE if saved is None else saved.share
         if share == 0:
             raise UsageError("share is 0", hint="leave the router out, or give a part above 0 such as 0.25")
-        earlier = () if saved is None else np.round(saved.calibration, TIE_DECIMALS).tolist()
+        earlier = () if saved is None else compared_signals(np.asarray(saved.calibration, dtype=float)).tolist()
         self._control = ShareControl(share, seed, earlier, window, cap=cap)
         self._steering = {"seed": seed, "window": window, "cap": cap}
         self._reasons: Counter[str] = Counter()
@@ -332,10 +331,11 @@ def contenders(verdicts: Sequence[Verdict]) -> tuple[int, ...]:
     scored = {at: verdict for at, verdict in enumerate(verdicts) if isinstance(verdict, Score)}
     if len(scored) < 2:
         return ()
-    values = {at: _rounded(one.value) for at, one in scored.items()}
+    decimals = pool_decimals(one.value for one in scored.values())
+    values = {at: rounded(one.value, decimals) for at, one in scored.items()}
     best = max(values.values())
-    floor = min(_rounded(_end(one.low, one)) for at, one in scored.items() if values[at] == best)
-    found = {at for at, one in scored.items() if _rounded(_end(one.high, one)) >= floor}
+    floor = min(rounded(_end(one.low, one), decimals) for at, one in scored.items() if values[at] == best)
+    found = {at for at, one in scored.items() if rounded(_end(one.high, one), decimals) >= floor}
     if len(found) < 2:
         runner_up = max(value for at, value in values.items() if at not in found)
         found |= {at for at, value in values.items() if value == runner_up}
@@ -393,9 +393,3 @@ def _reason(decision: Decision, why: str) -> str:
 
 def _end(end: float | None, score: Score) -> float:
     return score.value if end is None else end
-
-
-def _rounded(value: float) -> float:
-    # The audit's rounding; from 1e15 on doubles have no decimals to round.
-    scale = 10.0**TIE_DECIMALS
-    return value if abs(value) > 1e15 else round(value * scale) / scale

@@ -34,7 +34,7 @@ from bonwise.table import cell_scores, scales, writing
 __all__ = ["SavedRouter", "thinned"]
 
 _ROUNDED = 1e-8
-"""By how much a threshold may leave the values, which are rounded to nine decimals."""
+"""By how much of itself a threshold may leave the values, which are rounded."""
 
 
 class SavedRouter(Document):
@@ -101,7 +101,7 @@ class SavedRouter(Document):
     def _check_threshold(self) -> SavedRouter:
         # A list of full length may be quantiles, without the ends.
         whole = len(self.calibration) < MOST_CALIBRATION
-        slack = _ROUNDED * max(1.0, abs(self.threshold))
+        slack = _ROUNDED * abs(self.threshold)
         if whole and not self.calibration[0] - slack <= self.threshold <= self.calibration[-1] + slack:
             raise ValueError("has a threshold beyond the values of its calibration")
         return self

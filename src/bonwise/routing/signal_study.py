@@ -13,7 +13,15 @@ from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import count, counted
 from bonwise.results import given
 from bonwise.routing import gain_decomposition, gain_model, judged_prompts, result, result_router, saved
-from bonwise.routing.signals import DRAW_FEATURES, FALLBACK, LEAST_LABELS, SIGNALS, Signal, fit_signal
+from bonwise.routing.signals import (
+    DRAW_FEATURES,
+    FALLBACK,
+    LEAST_LABELS,
+    SIGNALS,
+    Signal,
+    compared_signals,
+    fit_signal,
+)
 from bonwise.stats import routing, sums
 from bonwise.stats.correlation import correlation
 from bonwise.table.facts import DroppedPrompt
@@ -77,7 +85,7 @@ def study_signal(
         values = gain_model.cross_fitted(taken, prompts.gain, prompts.weights, seed=seed, one_level=True)
     else:
         values = signal.value(features)
-    values = np.round(values, sums.TIE_DECIMALS)  # as in production, where equal widths must tie
+    values = compared_signals(values)  # as in production, where equal widths must tie
     sent, values = prompts.sent_first(values)[prompts.labelled], values[prompts.labelled]
     without = [one for one in DRAW_FEATURES if one in features and one in signal.also and one not in looks_at]
     figures = tuple(routing.routed_share(sent, outcomes, share, confidence=confidence) for share in shares)
@@ -220,7 +228,7 @@ class StudiedJudge:
             recommended.signal,
             recommended.share,
             recommended.threshold,
-            saved.thinned(np.round(fitted.value(prompts.features), sums.TIE_DECIMALS), prompts.population),
+            saved.thinned(compared_signals(fitted.value(prompts.features)), prompts.population),
             fitted.model,
             judge=prompts.panel.judge,
             scale=self.scale,

@@ -12,7 +12,7 @@ import numpy as np
 from bonwise.errors import UsageError
 from bonwise.routing import gain_model, pool_features, result_router
 from bonwise.routing.control import FirstPass
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats, pool_decimals, rounded_each
 from bonwise.table.cell_scores import First
 from bonwise.table.verdicts import Score, Verdict
 
@@ -25,6 +25,7 @@ __all__ = [
     "SIGNALS",
     "FittedSignal",
     "Signal",
+    "compared_signals",
     "find_signal",
     "fit_signal",
     "live_features",
@@ -235,13 +236,18 @@ def live_features(first_pass: FirstPass, needs: Sequence[str], first: First = "s
     return found
 
 
+def compared_signals(values: Floats) -> Floats:
+    """Return signals as they are compared; each is rounded by itself, so that a pool gives what a table does."""
+    return rounded_each(values, pool_decimals(values, np.ones(len(values), dtype=np.int64)))
+
+
 def live_signal(
     first_pass: FirstPass,
     needs: Sequence[str],
     value: Callable[[Mapping[str, Floats]], Floats],
     first: First = "score",
 ) -> tuple[float | None, str]:
-    """Return the signal of one pool, rounded to 9 decimals so that equal widths tie, or None and why.
+    """Return the signal of one pool, rounded so that equal widths tie, or None and why.
 
     Examples
     --------
@@ -256,7 +262,7 @@ def live_signal(
         for name in needs:
             if not math.isfinite(features[name][0]):
                 return None, _ABSENT.get(name, f"the feature {name} is unknown")
-        found = float(np.round(value(features)[0], TIE_DECIMALS))
+        found = float(compared_signals(value(features))[0])
     return (found, "") if math.isfinite(found) else (None, "the signal is not finite")
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from bonwise.results import Count, NonNegative, Number, Positive, Record
-from bonwise.table.verdicts import TIE_DECIMALS
+from bonwise.stats.sums import compared
 
 __all__ = ["DRAWS", "FeatureKind", "FeatureRecord", "FeatureScaling", "JudgeStack", "StackFeature"]
 
@@ -126,7 +126,7 @@ def _scale(column: _Floats, sizes: _Ints) -> float:
     """Return the root mean square difference of pairs that differ, divided by the square root of 2."""
     known = ~np.isnan(column)
     owner = np.repeat(np.arange(len(sizes)), sizes)[known]
-    values = np.round(column[known], TIE_DECIMALS)
+    values = compared(column[known])
     counts = np.bincount(owner, minlength=len(sizes)).astype(np.float64)
     middle = np.divide(
         np.bincount(owner, weights=values, minlength=len(sizes)), counts, out=np.zeros(len(sizes)), where=counts > 0

@@ -19,7 +19,7 @@ from bonwise.results import given
 from bonwise.stacks import fitted_stack, out_of_fold, result, stack_table
 from bonwise.stacks.procedure import FOLDS, Deal, Paths, StackPools, Trained
 from bonwise.stats import estimand, estimation, ordinal_ratings
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats, compared
 from bonwise.table import cell_scores, facts, reading_options
 from bonwise.table.panel import lay_out
 
@@ -127,7 +127,7 @@ def calibrated(quality: Floats, labels: Floats, sizes: _Ints) -> ChanceCalibrati
 
 def _shares(labels: Floats, sizes: _Ints) -> Floats:
     starts = np.cumsum(sizes) - sizes
-    rounded = np.round(labels, TIE_DECIMALS)
+    rounded = compared(labels)
     best = rounded == np.repeat(np.maximum.reduceat(rounded, starts), sizes)
     found: Floats = best / np.repeat(np.add.reduceat(best, starts, dtype=np.float64), sizes)
     return found
@@ -168,7 +168,7 @@ def mean_of_z_scores(pools: StackPools, _: Deal) -> Floats:
 def majority_of_picks(pools: StackPools, _: Deal) -> Floats:
     """Return the share of judges that pick each candidate; a judge with several at the top votes for each in part."""
     starts = np.cumsum(pools.sizes) - pools.sizes
-    known = np.where(np.isnan(pools.judges), -np.inf, np.round(pools.judges, TIE_DECIMALS))
+    known = np.where(np.isnan(pools.judges), -np.inf, compared(pools.judges))
     top = known == np.repeat(np.maximum.reduceat(known, starts, axis=0), pools.sizes, axis=0)
     votes = top / np.repeat(np.add.reduceat(top, starts, axis=0, dtype=np.float64), pools.sizes, axis=0)
     found: Floats = votes.mean(axis=1)
@@ -200,7 +200,7 @@ def _over_all_cells(judges: Floats) -> Floats:
 
 
 def _classes(labels: Floats) -> npt.NDArray[np.int64]:
-    values, codes = np.unique(np.round(labels, TIE_DECIMALS), return_inverse=True)
+    values, codes = np.unique(compared(labels), return_inverse=True)
     if len(values) <= _MOST_CLASSES:
         return codes.reshape(-1).astype(np.int64)
     ends = np.unique(np.quantile(labels, np.arange(1, _CLASSES) / _CLASSES))

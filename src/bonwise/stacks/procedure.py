@@ -10,7 +10,7 @@ import numpy.typing as npt
 from bonwise.progress import counting
 from bonwise.stacks.ridge_path import LabelledPairs, RidgePath, labelled_pairs, ridge_path
 from bonwise.stats.clusters import cluster_codes
-from bonwise.stats.sums import TIE_DECIMALS, Floats, by_rank, prompt_sums
+from bonwise.stats.sums import Floats, by_rank, compared, prompt_sums, tie_decimals
 
 __all__ = [
     "FOLDS",
@@ -85,7 +85,7 @@ def pick_gains(scores: Floats, labels: Floats, sizes: _Ints, first: npt.NDArray[
     >>> pick_gains(np.array([[.9, 1.], [.4, 1.]]), np.array([1., 0.]), np.array([2])).tolist()
     [[0.5, 0.0]]
     """
-    known = by_rank(np.round(scores, TIE_DECIMALS), sizes, first)
+    known = by_rank(compared(scores), sizes, first)
     if len(sizes) and (sizes == sizes[0]).all():
         return _of_one_size(known.reshape(len(sizes), int(sizes[0]), -1), labels.reshape(len(sizes), -1))
     starts = np.cumsum(sizes) - sizes
@@ -105,7 +105,7 @@ def _of_one_size(scores: Floats, labels: Floats) -> Floats:
 
 def best_by_gain(gains: Floats) -> Floats:
     """Return the share that each column of each set has in being the best: 1, or equal shares where several are."""
-    best = gains >= gains.max(axis=1, keepdims=True) - 10.0**-TIE_DECIMALS
+    best = gains >= gains.max(axis=1, keepdims=True) - 10.0 ** -tie_decimals(gains)
     found: Floats = best / best.sum(axis=1, keepdims=True)
     return found
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats, compared
 
 __all__ = ["MOST_PAIRS", "RIDGES", "LabelledPairs", "RidgePath", "labelled_pairs", "logit", "ridge_path"]
 
@@ -72,7 +72,7 @@ def labelled_pairs(
     if weights is not None:
         share = share * weights[first] * weights[second]
         share *= np.maximum(sizes - 1, 0).sum() / share.sum()
-    rounded = np.round(labels, TIE_DECIMALS)
+    rounded = compared(labels)
     better = (1 + np.sign(rounded[first] - rounded[second])) / 2
     return LabelledPairs(features[first] - features[second], better, share, np.concatenate(owners)[order])
 

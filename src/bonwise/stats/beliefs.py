@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
+from bonwise.flags import TIE_DECIMALS
 from bonwise.stats.draw_prior import DrawPrior, class_of
-from bonwise.stats.sums import Floats
+from bonwise.stats.sums import Floats, pool_decimals, rounded_each
 
 __all__ = ["Beliefs", "BestOfNormals", "Posterior", "best_of_normals"]
 
@@ -18,8 +19,6 @@ _Marks = npt.NDArray[np.bool_]
 
 _LOOKAHEAD = (1, 2, 4)
 """Calls of one candidate that are weighed at once: a single one often cannot change the pick of heaped scores."""
-
-_DECIMALS = 9
 
 _TINY = 1e-300  # a weight where nobody is in the running
 
@@ -108,7 +107,7 @@ class Beliefs:
         max over j != b of s f(-(m_b - m_j) / s), s^2 = v_b + v_j, f(z) = z Phi(z) + phi(z); 0 without a rival.
         """
         mean, variance, _ = self.posterior()
-        best = self._ahead(mean)
+        best = self._ahead(mean, _row_decimals(mean))
         d = mean[self._rows, best][:, None] - mean
         s = np.sqrt(variance + variance[self._rows, best][:, None])
         loss = s * _gain(np.where(self.running, -d / s, -np.inf))
@@ -129,7 +128,8 @@ class Beliefs:
             s = variance / np.sqrt(variance + s2 / r)
             value = np.maximum(value, np.where(self.running, s * _gain(-distance / s) / r, 0.0))
         # In units of its own scale, so that rounding and not the last bit says what is equal.
-        found = self._ahead(np.where(self.open(), value / np.sqrt(self._tau2), np.nan))
+        worth = np.where(self.open(), value / np.sqrt(self._tau2), np.nan)
+        found = self._ahead(worth, np.array(TIE_DECIMALS))
         return np.where(self.open().any(axis=1), found, -1)
 
     def hear(self, candidate: _Ints, score: Floats) -> None:
@@ -147,11 +147,12 @@ class Beliefs:
 
     def top(self) -> _Marks:
         """Mark the candidates that share the highest posterior mean, shape (n, K)."""
-        return _highest(self.posterior().mean)
+        mean = self.posterior().mean
+        return _highest(mean, _row_decimals(mean))
 
-    def _ahead(self, values: Floats) -> _Ints:
+    def _ahead(self, values: Floats, decimals: _Ints) -> _Ints:
         """Return the position of each row's highest value, the lower rank among equals."""
-        ranks = np.where(_highest(values), self._rank, values.shape[1])
+        ranks = np.where(_highest(values, decimals), self._rank, values.shape[1])
         found: _Ints = ranks.argmin(axis=1)
         return found
 
@@ -170,10 +171,15 @@ def _gain(z: Floats) -> Floats:
     return found
 
 
-def _highest(values: Floats) -> _Marks:
-    filled = np.round(np.where(np.isnan(values), -np.inf, values), _DECIMALS)
+def _highest(values: Floats, decimals: _Ints) -> _Marks:
+    filled = rounded_each(np.where(np.isnan(values), -np.inf, values), decimals)
     found: _Marks = (filled == filled.max(axis=1, keepdims=True)) & ~np.isnan(values)
     return found
+
+
+def _row_decimals(values: Floats) -> _Ints:
+    """Return the decimals by which each row, the scores of one pool, is compared, shape (n, 1)."""
+    return pool_decimals(values.ravel(), np.full(len(values), values.shape[1]))[:, None]
 
 
 # Beyond 7 standard errors a normal density holds less than 1e-11.
@@ -244,7 +250,8 @@ def _integrated(mean: Floats, se: Floats) -> tuple[Floats, Floats]:
     below, density = _normals(x, centred, spread, certain)
     others = _product_of_others(below)
     probability = (weight[:, None] * density * others).sum(axis=2)
-    probability += _certain_share(centred, certain, floor) * others[:, :, 0]
+    decimals = _row_decimals(np.where(out, np.nan, mean))
+    probability += _certain_share(centred, certain, floor, decimals) * others[:, :, 0]
     probability /= probability.sum(axis=1, keepdims=True)
     highest = floor + (weight * (1 - below.prod(axis=1))).sum(axis=1)
     return probability, np.maximum(highest, 0.0)
@@ -293,9 +300,9 @@ def _product_of_others(below: Floats) -> Floats:
     return before * behind
 
 
-def _certain_share(centred: Floats, certain: np.ndarray, floor: Floats) -> Floats:
+def _certain_share(centred: Floats, certain: np.ndarray, floor: Floats, decimals: _Ints) -> Floats:
     """Return each candidate's share of the event that no uncertain value exceeds the highest certain one."""
-    highest = certain & (np.round(centred, _DECIMALS) >= np.round(floor, _DECIMALS)[:, None])
+    highest = certain & (rounded_each(centred, decimals) >= rounded_each(floor[:, None], decimals))
     count: Floats = np.maximum(highest.sum(axis=1, keepdims=True), 1)
     share: Floats = highest / count
     return share

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from bonwise.flags import TIE_DECIMALS
 from bonwise.stats import estimand, estimation, jackknife, laws
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats
 
 __all__ = [
     "BinError",

@@ -85,7 +85,7 @@ def _few(carried: int) -> str:
 
 def _off_the_mode(values: sums.Floats) -> int:
     """Return how many values differ from the most common one; of distinct values, all but one."""
-    _, counts = np.unique(np.round(values, sums.TIE_DECIMALS), return_counts=True)
+    _, counts = np.unique(sums.compared(values), return_counts=True)
     return len(values) - int(counts.max())
 
 

@@ -76,7 +76,7 @@ def _blas() -> ThreadpoolController:
 
 
 _FEW = 64
-_SAME_MEAN = 1e-8  # mean labels that differ by less differ by rounding: labels are rounded to 9 decimals
+_SAME_MEAN = 1e-8  # mean labels that differ by less differ by rounding: labels are compared by 9 digits
 _SAME = 1e-12  # a standard error below this share of the values is rounding, not variation
 
 
@@ -209,7 +209,15 @@ class JudgeSums:
     def same_pools(self) -> bool:
         """Whether every prompt has the same mean label although labels differ within prompts."""
         sums = self.of_prompts[0]
-        return bool(np.ptp(sums.R) <= _SAME_MEAN * max(1.0, abs(sums.R[0])) and sums.apart_O.any())
+        rounding = max(_SAME_MEAN * self.rule.label_width, float(np.spacing(abs(sums.R[0]) * 16)))
+        return bool(np.ptp(sums.R) <= rounding and sums.apart_O.any())
+
+    def size(self, e: Estimand) -> float:
+        """Return the size of a metric, of which a part is rounding: that of the labels, or of shares."""
+        if e.name == "attenuation":
+            squares = self.of_units[0]
+            return float(catalog.ratio(np.sqrt(squares.eSS.sum()), np.sqrt(squares.eOO.sum()), 0.0))
+        return 1.0 if e.limits is not None else self.rule.label_width
 
     @cached_property
     def of_prompts(self) -> list[Sums]:
@@ -337,7 +345,8 @@ def one_estimate(
         law = EffectiveShare(value, se, df, limits)
     average = e.average_over is not None or e.parts is not None
     exact = (lambda: sample.exact(e, value)) if average else None
-    return from_jackknife(value, jackknife.Scatter(se, df), n, limits, confidence, exact=exact, law=law)
+    scatter = jackknife.Scatter(se, df, size=sample.size(e))
+    return from_jackknife(value, scatter, n, limits, confidence, exact=exact, law=law)
 
 
 def from_jackknife(
@@ -360,7 +369,7 @@ def from_jackknife(
         return _without_interval(value, n, "it rests on a single prompt")
     if not np.isfinite(se):
         return _without_interval(value, n, "the metric loses its meaning when some prompt is left out")
-    if se <= _SAME * max(1.0, abs(value)):
+    if se <= _SAME * max(scatter.size, abs(value)):
         if exact is None:
             return _without_interval(value, n, "leaving out any prompt changes nothing")
         return under(exact(), confidence, estimate=value, se=0.0, n=n)

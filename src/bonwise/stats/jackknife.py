@@ -65,11 +65,15 @@ class Jackknife(NamedTuple):
 
 
 class Scatter(NamedTuple):
-    """How one estimate varies; ``se`` is NaN where a unit is indispensable, ``most`` is df were tails not heavy."""
+    """How one estimate varies; ``se`` is NaN where a unit is indispensable, ``most`` is df were tails not heavy.
+
+    What is far below ``size``, that of a share or of the labels, is rounding.
+    """
 
     se: float
     df: float
     most: float = np.inf
+    size: float = 1.0
 
     @classmethod
     def without(cls, left_out: Floats) -> Scatter:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bonwise.stats import estimand, estimation, laws
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats, compared
 
 __all__ = [
     "LargestOf",
@@ -88,7 +88,7 @@ def largest_bias(
     size, n = float(abs(biases[worst])), int(counts[worst])
     if few := too_few_clusters(clusters):
         return estimand.Estimate(size, None, None, None, n, None, reason=f"no interval: {few}")
-    if errors.max() <= 1e-12:
+    if errors.max() <= 1e-12 * float(np.abs(labels).max()):
         # Every prompt is off by the same: at most a share of prompts can be off by more, up to the labels' span.
         span = float(labels.max() - labels.min())
         alike = laws.Exact(size, int(units.min()), (0.0, max(span, size)))
@@ -222,7 +222,7 @@ def level_bias(  # noqa: PLR0913 - all but the cells are named
         needed = f"{2 * FOLDS} {'prompts' if clusters is None else 'clusters'}"
         return estimand.Estimate.undefined(f"undefined: {FOLDS} folds need {needed}", n)
     owner = np.repeat((np.random.default_rng(seed).permutation(count) % FOLDS)[units], sizes)
-    residuals = calibrated(np.round(scores, TIE_DECIMALS), labels, w, owner) - labels
+    residuals = calibrated(compared(scores), labels, w, owner) - labels
     return largest_bias(residuals, labels, sizes, names, confidence=confidence, weights=w, clusters=clusters)
 
 

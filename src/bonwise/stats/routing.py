@@ -12,7 +12,7 @@ from scipy import special
 
 from bonwise.stats import correlation, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats, compared
 
 __all__ = [
     "SHARES",
@@ -30,6 +30,7 @@ __all__ = [
 
 _WINDOW = 0.02  # part of the prompts, on each side of the threshold, whose mean gain stands for the gain there
 _LEAST_WINDOW = 25  # prompts on each side, where there are as many
+_SAME = 1e-12  # a part of the values that is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,7 @@ def routing_bound(
     found = [_from_spread(one, outcomes, share) for one in (predicted, *others)]
     found += [_from_lift(one, outcomes, share) for one in (predicted, *signals)]
     size, moves = max(found, key=lambda one: one[0])
-    if size <= 1e-12:
+    if size <= _SAME * float(np.abs(outcomes.gain).max(initial=0.0)):
         unknown = Estimate.undefined("no prediction goes with the gain", n)
         return unknown, unknown
     bound = correlation.from_influence(size, moves, confidence=confidence, limits=(0.0, np.inf))
@@ -176,7 +177,7 @@ def routed_part(signal: Floats, share: float, weights: Floats) -> Floats:
 
 def _ranked(signal: Floats) -> Floats:
     """Return the signal with equal values exactly equal, and the lowest one where there is none."""
-    return np.where(np.isnan(signal), -np.inf, np.round(signal, TIE_DECIMALS))
+    return np.where(np.isnan(signal), -np.inf, compared(signal))
 
 
 def _edge(values: Floats, share: float, weights: Floats) -> tuple[float, float]:
@@ -212,7 +213,7 @@ def _from_spread(predicted: Floats, outcomes: Outcomes, share: float) -> tuple[f
     h = predicted - np.average(predicted, weights=w)
     g = outcomes.gain - np.average(outcomes.gain, weights=w)
     spread = float(np.sqrt(np.average(h**2, weights=w)))
-    if spread <= 1e-12:
+    if spread <= _SAME * float(np.abs(predicted).max(initial=0.0)):
         return 0.0, np.zeros(len(w))
     together = float(np.average(h * g, weights=w))
     sd = together / spread
@@ -253,7 +254,7 @@ def _captured(mine: Floats, best: Floats, share: float, confidence: float) -> Es
         return Estimate.undefined("it rests on a single prompt", n)
     top, bottom = float(mine.mean()), float(best.mean())
     covariance = np.cov(mine, best, ddof=1) / n
-    if bottom <= 1e-12:
+    if bottom <= _SAME * float(np.abs(best).max()):
         return Estimate.undefined("no order is better than another: all gains are equal", n)
     part = top / bottom
     df = jackknife.kurtosis_df(mine - part * best)
@@ -269,8 +270,6 @@ def _captured(mine: Floats, best: Floats, share: float, confidence: float) -> Es
 
 SHARES = tuple(step / 20 for step in range(21))
 """Shares at which recovery is told: none of the prompts, all of them, and steps of 5 % between."""
-
-_SAME = 1e-12
 
 
 class RoutedRecovery(NamedTuple):
@@ -310,7 +309,7 @@ def routed_recovery(
     above = w * (outcomes.value + sent - random)
     below = w * (outcomes.value + outcomes.gain - random)
     a, b = float(above.mean()), float(below.mean())
-    if n < 2 or b <= _SAME:
+    if n < 2 or b <= _SAME * float(np.abs(below).max()):
         return Estimate.undefined("undefined: needs two prompts where labels differ", n)
     (caa, cab), (_, cbb) = (np.cov(above, below, ddof=1) / n).tolist()
     law = laws.Fieller(a, b, caa, cab, cbb, jackknife.kurtosis_df(above - a / b * below), (-np.inf, 1.0))

@@ -8,16 +8,23 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.flags import TIE_DECIMALS, compared_decimals
+
 __all__ = [
     "Floats",
     "PairCounts",
     "Sums",
     "by_rank",
+    "compared",
     "filled_scores",
     "pair_counts",
+    "pool_decimals",
     "prompt_sums",
+    "rounded_each",
     "single_pairs",
     "sorted_pairs",
+    "tie_decimals",
+    "tied_by_rounding",
 ]
 
 _Floats = npt.NDArray[np.float64]
@@ -124,8 +131,64 @@ def _falling(ranks: _Ints) -> _Ints:
 
 Floats = npt.NDArray[np.float64]
 
-TIE_DECIMALS = 9
-"""Values are rounded to this many decimals before any tie test, so that 0.1 + 0.2 ties 0.3."""
+
+def tie_decimals(column: Floats) -> int:
+    """Return the decimals by which values of a column are compared; NaN and infinities do not count."""
+    known = column[np.isfinite(column)]
+    if not known.size:
+        return TIE_DECIMALS
+    low, high = float(known.min()), float(known.max())
+    return compared_decimals(high - low, max(abs(low), abs(high)))
+
+
+def compared(values: Floats) -> Floats:
+    """Return the values of a column, or of several, as they are compared: beyond 9 digits of the spread all tie.
+
+    Examples
+    --------
+    >>> compared(np.array([0.1 + 0.2, 0.3])).tolist(), compared(np.array([2e-20, 9e-20])).tolist()
+    ([0.3, 0.3], [2e-20, 9e-20])
+    """
+    if values.ndim > 1:
+        return np.stack([compared(column) for column in values.T], axis=1)
+    return np.round(values, tie_decimals(values))
+
+
+def tied_by_rounding(values: Floats, sizes: _Ints) -> int:
+    """Count the cells that tie with another of their prompt only as `compared`, rounding errors of doubles apart.
+
+    Examples
+    --------
+    >>> tied_by_rounding(np.array([1.0, 3e-12, 2e-12, 0.1 + 0.2, 0.3]), np.array([3, 2]))
+    1
+    """
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((values, owner))
+    own, rounded, owner = values[order], compared(values)[order], owner[order]
+    same = (owner[1:] == owner[:-1]) & (rounded[1:] == rounded[:-1])
+    apart = own[1:] - own[:-1] > _ROUNDING * float(np.nanmax(np.abs(values), initial=0.0))
+    return int(np.count_nonzero(same & apart))
+
+
+def pool_decimals(values: Floats, sizes: _Ints) -> _Ints:
+    """Return the decimals by which each pool alone is compared, as `bonwise.table.verdicts.pool_decimals` has it."""
+    if not len(sizes):
+        return np.zeros(0, dtype=np.int64)
+    starts = np.cumsum(sizes) - sizes
+    lows, highs = np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts)
+    largest = np.maximum(np.abs(lows), np.abs(highs))
+    spreads = np.maximum(highs - lows, np.minimum(largest, 1.0))
+    return np.array([compared_decimals(*one) for one in zip(spreads.tolist(), largest.tolist(), strict=True)])
+
+
+def rounded_each(values: Floats, decimals: _Ints) -> Floats:
+    """Return each value rounded to its own decimals."""
+    scale = 10.0**decimals
+    rounded: Floats = np.rint(values * scale) / scale
+    return rounded
+
+
+_ROUNDING = 1e-14
 
 _BLOCK_CELLS = 1 << 18  # cells worked on at a time: what fits the cache, and bounds the memory
 
@@ -184,8 +247,8 @@ def prompt_sums(scores: Floats, labels: Floats, sizes: _Ints, ranked: Floats | N
     >>> float(sums.J[0]), float(sums.pairs[0]), float(sums.apart_S[0])
     (0.5, 3.0, 2.0)
     """
-    scores, labels = np.round(scores, TIE_DECIMALS), np.round(labels, TIE_DECIMALS)
-    ranked = by_rank(scores) if ranked is None else np.round(ranked, TIE_DECIMALS)
+    scores, labels = compared(scores), compared(labels)
+    ranked = by_rank(scores) if ranked is None else compared(ranked)
     out = np.empty((len(Sums._fields), len(sizes)))
     middle = _middle(scores), _middle(labels)
     for prompts, cells, size in _blocks(sizes):
@@ -220,7 +283,9 @@ def by_rank(scores: Floats, sizes: _Ints | None = None, first: npt.NDArray[np.bo
     ranked = np.where(lost, -np.inf, scores)
     if first is not None and sizes is not None:
         none = np.repeat(np.logical_and.reduceat(lost, np.cumsum(sizes) - sizes, axis=0), sizes, axis=0)
-        ranked[none & (first if scores.ndim == 1 else first[:, None])] = 0.0
+        # Some score of the column, so that it adds nothing to its spread.
+        level = 0.0 if lost.all() else float(scores[~lost].min())
+        ranked[none & (first if scores.ndim == 1 else first[:, None])] = level
     return ranked
 
 

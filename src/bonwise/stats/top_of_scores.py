@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.stats.sums import TIE_DECIMALS, Floats, by_rank
+from bonwise.stats.sums import Floats, by_rank, compared
 
 __all__ = ["TopOfScores", "at_top", "top_of_scores"]
 
@@ -22,7 +22,7 @@ class TopOfScores(NamedTuple):
 
 
 def at_top(scores: Floats, sizes: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.bool_]:
-    """Return which cells hold the highest score of their prompt, ties after rounding to `TIE_DECIMALS`; NaN is below.
+    """Return which cells hold the highest score of their prompt, ties as `compared` has them; NaN is below.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def at_top(scores: Floats, sizes: np.typing.NDArray[np.int64]) -> np.typing.NDAr
     """
     if not len(scores):
         return np.zeros(0, dtype=bool)
-    ranked = by_rank(np.round(scores, TIE_DECIMALS))
+    ranked = by_rank(compared(scores))
     top = np.maximum.reduceat(ranked, np.cumsum(sizes) - sizes)
     highest: np.typing.NDArray[np.bool_] = ranked == np.repeat(top, sizes)
     return highest
@@ -46,7 +46,7 @@ def top_of_scores(scores: Floats, sizes: np.typing.NDArray[np.int64], ranked: Fl
     >>> float(tops.margin[0]), int(tops.tied[0])
     (0.0, 2)
     """
-    scores = np.round(scores, TIE_DECIMALS)
+    scores = compared(scores)
     starts = np.cumsum(sizes) - sizes
     highest = at_top(scores if ranked is None else ranked, sizes)
     tied = np.add.reduceat(highest.astype(float), starts)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bonwise.stats import estimand, estimation, jackknife, laws, level_bias
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums, prompt_sums
+from bonwise.stats.sums import Floats, Sums, compared, prompt_sums, tie_decimals
 
 __all__ = ["FEWEST_SCORED", "unscored_cost"]
 
@@ -55,7 +55,7 @@ def unscored_cost(
     room = t.M - t.R
     if not room.sum() > 1e-12 * float(np.abs(t.M).sum() + np.abs(t.R).sum()):
         return estimand.Estimate.undefined("undefined: needs a prompt where labels differ", n)
-    pools = _LostPools(np.round(scores, TIE_DECIMALS), np.round(labels, TIE_DECIMALS), sizes, t.J, seed)
+    pools = _LostPools(compared(scores), labels, sizes, t.J, seed)
     everything = np.ones(n, dtype=bool)
     cost = float(pools.gained(everything).sum() / room.sum())
     if few := too_few_clusters(clusters):
@@ -123,7 +123,7 @@ class _LostPools:
         S, O, factor = self.level
         known = ~self.lost & prompts[self.owners] & (factor > 0)
         gaps, values = (factor * (own - mean) for own, mean in ((self.labels, O), (self.scores, S)))
-        distinct, codes = np.unique(np.round(gaps, TIE_DECIMALS), return_inverse=True)
+        distinct, codes = np.unique(np.round(gaps, tie_decimals(self.labels)), return_inverse=True)
         weights = np.bincount(codes[known], minlength=len(distinct)).astype(np.float64)
         sums = np.bincount(codes[known], weights=values[known], minlength=len(distinct)).astype(np.float64)
         fitted = level_bias.isotonic(distinct, weights, sums)[codes]
@@ -151,7 +151,9 @@ class _LostPools:
             return np.full(drawn.shape, scale[0])
         after = np.searchsorted(scale, drawn).clip(1, len(scale) - 1)
         below, above = scale[after - 1], scale[after]
-        nearest: Floats = np.where(drawn - below < above - drawn, below, above)
+        # In the middle of two the higher one is taken, whatever the rounding of each score to its decimals says.
+        beyond = np.round(2 * drawn - below - above, tie_decimals(self.scores) - 2)
+        nearest: Floats = np.where(beyond < 0, below, above)
         return nearest
 
     def _worth(self, cells: _Ints, drawn: Floats, row: _Ints) -> Floats:

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.stats.sums import by_rank, prompt_sums
-from bonwise.table import cells, verdicts
+from bonwise.stats.sums import by_rank, compared, prompt_sums
+from bonwise.table import cells
 from bonwise.table.checks import Shape
 
 if TYPE_CHECKING:
@@ -417,7 +417,7 @@ def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) ->
     if not prompts or sizes.max() < EASY_FEWEST:
         return ()
     starts = np.cumsum(sizes) - sizes
-    exact = np.round(values, verdicts.TIE_DECIMALS)
+    exact = compared(values)
     lowest = exact == np.repeat(np.minimum.reduceat(exact, starts), sizes)
     tied = np.add.reduceat(lowest.astype(np.int64), starts)
     alone = _count(panel, lowest & np.repeat(tied == 1, sizes)) / prompts
@@ -472,7 +472,7 @@ def outstanding_groups(panel: Panel) -> tuple[OutstandingGroup, ...]:
     whole = panel.keep(panel.labelled_cells == panel.sizes)
     if not len(whole.sizes) or whole.sizes.max() <= OUTSTANDING_OTHERS:
         return ()
-    labels = np.round(whole.labels, verdicts.TIE_DECIMALS)
+    labels = compared(whole.labels)
     found = [*_at_the_top(whole, labels, "best"), *_at_the_top(whole, -labels, "lowest")]
     return tuple(sorted(found, key=lambda group: (group.chance - group.held, len(group.names))))
 

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from bonwise.errors import UsageError
-from bonwise.flags import plain_numbers
+from bonwise.flags import TIE_DECIMALS, compared_decimals, plain_numbers
 from bonwise.printable import quoted
 
 __all__ = [
     "LONGEST_RAW",
-    "TIE_DECIMALS",
     "Preference",
     "Score",
     "Unscored",
     "Verdict",
     "kept",
     "plain_number",
+    "pool_decimals",
     "preferred",
     "rounded",
 ]
 
-TIE_DECIMALS = 9
-"""Scores are rounded to this many decimals before they are compared, as in the audit."""
-
-_NO_DECIMALS = 1e15  # from here on doubles have none to round
+_NO_DECIMALS = 1e24  # from here on doubles have no digits left to round
 
 
-def rounded(score: float) -> float:
-    """Return a score as it is compared.
+def rounded(score: float, decimals: int = TIE_DECIMALS) -> float:
+    """Return a score as it is compared, among others by their `pool_decimals`.
 
     Examples
     --------
@@ -38,8 +36,23 @@ def rounded(score: float) -> float:
     True
     """
     # The audit's rounding (numpy's), to the last bit: Python's own differs half way between decimals.
-    scale = 10.0**TIE_DECIMALS
-    return score if abs(score) > _NO_DECIMALS else round(score * scale) / scale
+    scale = 10.0**decimals
+    return score if abs(score) * scale > _NO_DECIMALS else round(score * scale) / scale
+
+
+def pool_decimals(scores: Iterable[float | None]) -> int:
+    """Return the decimals by which the scores of one pool are compared, see `bonwise.flags.compared_decimals`.
+
+    Examples
+    --------
+    >>> pool_decimals([0.2, 0.9, None]), pool_decimals([2e-20, 9e-20]), pool_decimals([])
+    (9, 28, 9)
+    """
+    known = [score for score in scores if score is not None]
+    if not known:
+        return TIE_DECIMALS
+    largest = max(map(abs, known))
+    return compared_decimals(max(max(known) - min(known), min(largest, 1.0)), largest)
 
 
 def preferred(earned: float) -> int:

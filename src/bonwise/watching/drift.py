@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.flags import TIE_DECIMALS
+from bonwise.stats.sums import Floats
 
 __all__ = [
     "PART",

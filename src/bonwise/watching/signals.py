@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bonwise.auditing.logged_picks import logged_panels, logged_table
-from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
+from bonwise.stats.sums import Floats, Sums
 from bonwise.table.picks import Pick, Picks
 from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.verdicts import pool_decimals, rounded
 from bonwise.watching.pick_log import DividedLog, WatchedLine
 from bonwise.watching.result import SignalUnit
 
@@ -102,7 +103,8 @@ def _scored(line: WatchedLine) -> list[float] | str:
         return "the line holds no scores"
     if line.decided_by in _NOT_JUDGED or len(line.ids) < 2:
         return "nothing to judge"
-    scores = [round(float(score), TIE_DECIMALS) for score in line.scores if score is not None]
+    decimals = pool_decimals(line.scores)
+    scores = [rounded(float(score), decimals) for score in line.scores if score is not None]
     return sorted(scores, reverse=True) if len(scores) > 1 else "fewer than two candidates were scored"
 
 

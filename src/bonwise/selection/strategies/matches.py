@@ -272,8 +272,8 @@ def _cycles(count: int) -> Iterator[tuple[int, int]]:
 class TieBreak:
     """Score every candidate once; where several share the top score, compare these with one another.
 
-    Scores are rounded to 9 decimals before they are compared. What the comparisons give is `Standing.second`: it
-    orders the candidates that share the top score and changes no score. Who has lost comparisons alone has a half.
+    Scores are compared as `pool_decimals` says. What the comparisons give is `Standing.second`: it orders the
+    candidates that share the top score and changes no score. Who has lost comparisons alone has a half.
 
     Parameters
     ----------

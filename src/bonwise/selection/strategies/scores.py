@@ -31,7 +31,7 @@ class Adaptive:
     Parameters
     ----------
     margin : float
-        In score units, at least 0; differences are rounded to 9 decimals before they are compared with it.
+        In score units, at least 0; differences are rounded before they are compared with it, as scores are.
     max_draws : int
         The most scores of one candidate, the first one included.
     repick : bool
@@ -109,7 +109,7 @@ class _AdaptiveContest:
         pair = self._pair()
         if len(pair) < 2:
             return (), "fewer than two candidates have a score"
-        if self._gap(*pair) >= verdicts.rounded(self._rule.margin):
+        if self._apart(*pair):
             return (), f"the two best differ by the margin of {self._rule.margin:g} or more"
         further = sum(map(self._draws.asked, range(self._entrants.count))) - self._entrants.count
         if further >= 2 * (self._rule.max_draws - 1):
@@ -124,10 +124,12 @@ class _AdaptiveContest:
         means = [None if first is None else draws.mean(one) for one, first in enumerate(firsts)]
         return entrants.ranked(means if self._rule.repick else firsts, self._entrants.order).order[:2]
 
-    def _gap(self, a: int, b: int) -> float:
-        first, second = self._draws.mean(a), self._draws.mean(b)
+    def _apart(self, a: int, b: int) -> bool:
+        first, second, margin = self._draws.mean(a), self._draws.mean(b), self._rule.margin
         # Whoever is in the running has a mean.
-        return 0.0 if first is None or second is None else verdicts.rounded(abs(first - second))
+        gap = 0.0 if first is None or second is None else abs(first - second)
+        decimals = verdicts.pool_decimals((first, second))
+        return verdicts.rounded(gap, decimals) >= verdicts.rounded(margin, decimals)
 
 
 @takes_numbers

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.flags import TIE_DECIMALS
+from bonwise.stats.sums import Floats
 from bonwise.stats.top_of_scores import top_of_scores
 
 __all__ = [

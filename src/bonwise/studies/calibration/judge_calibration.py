@@ -15,7 +15,7 @@ from bonwise.extras import TREES
 from bonwise.progress import counting
 from bonwise.report.numbers import Unit, estimate, interval
 from bonwise.stats import catalog, estimand, estimation, level_bias
-from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
+from bonwise.stats.sums import Floats, Sums, compared
 from bonwise.studies.calibration import maps, pick_changes, refits, result
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.panel import Panel
@@ -256,7 +256,7 @@ class RawScores:
     ) -> None:
         self.panel, self.settings, self.method = panel, settings, method
         self.rule: estimation.IntervalRule = settings.rule(panel.labels)
-        self.scores = np.round(panel.scores, TIE_DECIMALS)
+        self.scores = compared(panel.scores)
         self.rows = np.column_stack([self.scores, *covariates.values()])
         fold_of = folds_of_prompts(len(panel.sizes), folds, settings.seed)
         self.owner = np.repeat(fold_of, panel.sizes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bonwise.stats.level_bias import pool_adjacent_violators
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats, tie_decimals
 
 __all__ = ["IsotonicMap", "SplineIndex", "exchange_training_means", "isotonic_map", "spline_index"]
 
@@ -61,10 +61,12 @@ class SplineIndex:
     """Of each column, distinct and rising; fewer than three make the curve a line."""
     coefficients: Floats
     """The constant first, then those of each column's terms."""
+    decimals: int
+    """By which indices are compared, those of the labels."""
 
     def at(self, columns: Floats) -> Floats:
         """Return the index of each row, in label units, rounded so that equal rows tie to the last bit."""
-        return np.round(_terms(columns, self.knots) @ self.coefficients, TIE_DECIMALS)
+        return np.round(_terms(columns, self.knots) @ self.coefficients, self.decimals)
 
 
 def spline_index(columns: Floats, labels: Floats) -> SplineIndex:
@@ -79,7 +81,7 @@ def spline_index(columns: Floats, labels: Floats) -> SplineIndex:
     knots = tuple(np.unique(np.quantile(column, _KNOTS)) for column in columns.T)
     # A constant column, or one that repeats another, leaves several solutions: the shortest is taken.
     found = np.linalg.lstsq(_terms(columns, knots), labels, rcond=None)[0].astype(np.float64)
-    return SplineIndex(knots, found)
+    return SplineIndex(knots, found, tie_decimals(labels))
 
 
 def _terms(columns: Floats, knots: tuple[Floats, ...]) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats import estimand, estimation, jackknife, top_of_scores
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats, compared
 from bonwise.studies.calibration.result import PickCounts
 
 __all__ = ["one_tie_break", "pick_changes", "rising_groups", "tie_break_agreement", "tie_break_sums"]
@@ -93,7 +93,7 @@ def one_tie_break(sums: Floats, se: float, confidence: float, *, df: int | None 
 
 def tie_break_sums(raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints) -> Floats:
     """Count raw ties told apart where labels differ: those going the labels' way, and all; (2, prompts)."""
-    raw, calibrated, labels = (np.round(values, TIE_DECIMALS) for values in (raw, calibrated, labels))
+    raw, calibrated, labels = (compared(values) for values in (raw, calibrated, labels))
     owner = np.repeat(np.arange(len(sizes)), sizes)
     agree, pairs = np.zeros(len(sizes)), np.zeros(len(sizes))
     for apart in range(1, int(sizes.max())):

@@ -13,9 +13,10 @@ import pandas as pd
 from bonwise.auditing.comparison import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
+from bonwise.flags import TIE_DECIMALS
 from bonwise.results import given
 from bonwise.stats import catalog, estimand, estimation
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats, tie_decimals
 from bonwise.studies.label_strategy import judged_pairs, pair_shares, result
 from bonwise.studies.label_strategy.pairs import OF_PAIRS, Pairs, gap_groups, of_pairs, pair_scores, pair_sums
 from bonwise.table.panel import Panel
@@ -192,7 +193,7 @@ def _order(matched: MatchedVerdicts, confidence: float, method: str) -> result.O
 def _where_tied(matched: MatchedVerdicts, confidence: float, groups: int, method: str) -> result.WhereTied:
     """Say what verdicts decide on the pairs that scores tie and the oracle does not, and how well."""
     scores, pairs, gap = matched.panel.scores, matched.pairs, _gaps(matched)
-    tied = (np.round(scores[pairs.i] - scores[pairs.j], TIE_DECIMALS) == 0) & (gap != 0)
+    tied = (np.round(scores[pairs.i] - scores[pairs.j], tie_decimals(scores)) == 0) & (gap != 0)
     verdict = np.sign(np.round(matched.both - 0.5, TIE_DECIMALS))
     decided = tied & (verdict != 0)
     right = (verdict == np.sign(gap)).astype(np.float64)
@@ -237,7 +238,7 @@ def _gap_groups(gap: Floats, tied: np.ndarray, groups: int) -> Iterator[tuple[fl
 def _gaps(matched: MatchedVerdicts) -> Floats:
     """Return by how much the oracle puts the first candidate of each pair above the second."""
     labels, pairs = matched.panel.labels, matched.pairs
-    gaps: Floats = np.round(labels[pairs.i] - labels[pairs.j], TIE_DECIMALS)
+    gaps: Floats = np.round(labels[pairs.i] - labels[pairs.j], tie_decimals(labels))
     return gaps
 
 

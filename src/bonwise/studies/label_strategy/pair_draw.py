@@ -14,7 +14,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.release import release
 from bonwise.report.numbers import counted
-from bonwise.stats.sums import TIE_DECIMALS
+from bonwise.stats.sums import tie_decimals
 from bonwise.studies.label_strategy.judged_pairs import RECORD_HEADER
 from bonwise.studies.label_strategy.pairs import Pairs, draw_in_strata, every_pair, gap_strata
 from bonwise.studies.label_strategy.result import GapOf, PairDraw, PairDrawSettings, PairStratum
@@ -193,7 +193,8 @@ def _gaps(panel: Panel, pairs: Pairs) -> tuple[GapOf, np.ndarray]:
     """Return whose gap pairs have, and how large each is."""
     unlabelled = np.isnan(panel.labels).any()
     values = panel.scores if unlabelled else panel.labels
-    return "score" if unlabelled else "oracle", np.round(np.abs(values[pairs.i] - values[pairs.j]), TIE_DECIMALS)
+    gaps = np.abs(values[pairs.i] - values[pairs.j])
+    return "score" if unlabelled else "oracle", np.round(gaps, tie_decimals(values))
 
 
 def _record(panel: Panel, pairs: Pairs) -> pd.DataFrame:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.flags import TIE_DECIMALS
 from bonwise.stats import estimand, top_of_scores
-from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
+from bonwise.stats.sums import Floats, compared, prompt_sums, tie_decimals
 
 __all__ = [
     "OF_PAIRS",
@@ -182,7 +183,7 @@ def gap_strata(gaps: Floats, groups: int) -> tuple[_Ints, list[str]]:
     >>> strata.tolist(), names
     ([0, 1, 1, 0, 2], ['tie', '0.1 to 0.2', 'above 0.2 to 0.4'])
     """
-    gaps = np.round(gaps, TIE_DECIMALS)
+    gaps = compared(gaps)
     apart = gaps > 0
     strata, names = np.zeros(len(gaps), dtype=np.int64), [] if apart.all() else ["tie"]
     if apart.any():
@@ -245,7 +246,7 @@ def quantised(scores: Floats, bins: int, low: float, high: float) -> Floats:
         return np.full(len(scores), low)
     # Rounded first: 0.15 * 20 is a hair below 3.
     at = np.floor(np.round((scores - low) / (high - low) * bins, TIE_DECIMALS)).clip(0, bins - 1)
-    middles: Floats = np.round(low + (at + 0.5) * (high - low) / bins, TIE_DECIMALS)
+    middles: Floats = np.round(low + (at + 0.5) * (high - low) / bins, tie_decimals(np.array([low, high])))
     return middles
 
 
@@ -284,7 +285,7 @@ def tie_broken(scores: Floats, sizes: _Ints, pairs: Pairs, values: Floats) -> Fl
 
 def _in_gaps(scores: Floats) -> Floats:
     """Return scores in units of the smallest gap between two that do not tie, so that a step survives rounding."""
-    rounded = np.round(scores, TIE_DECIMALS)
+    rounded = compared(scores)
     gap = float(np.diff(np.unique(rounded)).min(initial=np.inf))
     found: Floats = rounded / gap if np.isfinite(gap) else rounded
     return found

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
+from bonwise.stats.sums import Floats, Sums, compared, tie_decimals
 from bonwise.studies.requirements.result import CurvePoint
 
 __all__ = [
@@ -133,7 +133,7 @@ class NoisyOracle:
     @classmethod
     def of(cls, labels: Floats, sizes: _Ints) -> NoisyOracle:
         """Lay out labels, grouped by prompt, without NaN; `sizes` is the candidates of each prompt, 2 or more."""
-        blocks = tuple(_blocks(np.round(labels, TIE_DECIMALS), sizes))
+        blocks = tuple(_blocks(compared(labels), sizes))
         gain, squares, widest = (np.empty(len(sizes)) for _ in range(3))
         for block in blocks:
             mean = block.gaps.mean(axis=1)
@@ -191,14 +191,14 @@ class NoisyOracle:
 
 
 def _blocks(labels: Floats, sizes: _Ints) -> Iterator[_Block]:
-    starts = np.cumsum(sizes) - sizes
+    starts, decimals = np.cumsum(sizes) - sizes, tie_decimals(labels)
     for size in np.unique(sizes).tolist():
         prompts = np.flatnonzero(sizes == size)
         step = max(1, _BLOCK_CELLS // size)
         for first in range(0, len(prompts), step):
             some = prompts[first : first + step]
             pools = np.sort(labels[starts[some][:, None] + np.arange(size)], axis=1)[:, ::-1]
-            gaps = np.round(pools[:, :1] - pools, TIE_DECIMALS)
+            gaps = np.round(pools[:, :1] - pools, decimals)
             distinct, at = np.unique(gaps[:, 1:].T, return_inverse=True)
             yield _Block(some, gaps, distinct, at.reshape(size - 1, len(some)))
 
@@ -211,7 +211,7 @@ def _by_distance(gaps: Floats) -> Iterator[Floats]:
 
 def _pair_gaps(blocks: tuple[_Block, ...]) -> tuple[Floats, Floats]:
     parts = [apart.ravel() for block in blocks for apart in _by_distance(block.gaps)]
-    gaps = np.concatenate(parts).round(TIE_DECIMALS)
+    gaps = compared(np.concatenate(parts))
     found, times = np.unique(gaps[gaps > 0], return_counts=True)
     counts: Floats = times.astype(np.float64)
     if len(found) <= _MOST_GAPS:

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from bonwise.flags import TIE_DECIMALS
 from bonwise.stats import catalog, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
+from bonwise.stats.sums import Floats, Sums, tie_decimals
 from bonwise.studies.requirements import noisy_oracle
 
 __all__ = [
@@ -142,9 +143,10 @@ def few_picks(sums: Sums, widest: Floats, se: float) -> Few | laws.Exact | None:
     """Return the law of a recovery that few picks decide, else None; `widest`, best less worst label, by prompt."""
     possible = float((sums.M - sums.R).sum())
     own = float((sums.J - sums.R).sum()) / possible
-    loss = np.round(sums.M - sums.J, TIE_DECIMALS)
+    decimals = tie_decimals(np.append(widest, 0.0))
+    loss = np.round(sums.M - sums.J, decimals)
     losses = bool(2 * loss.sum() <= widest.sum())
-    amounts = loss if losses else np.round(widest - loss, TIE_DECIMALS)
+    amounts = loss if losses else np.round(widest - loss, decimals)
     total, squares = float(amounts.sum()), float(amounts @ amounts)
     largest, n = float(widest.max()) / possible, len(loss)
     if se <= 10.0**-TIE_DECIMALS:
