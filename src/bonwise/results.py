@@ -39,19 +39,23 @@ __all__ = [
     "with_every",
 ]
 
-Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
+_WHOLE = 2**53
+"""Whole numbers up to here stay whole; beyond it a reader of JSON holds a double, and arrays hold no larger ones."""
+
+Number = Annotated[Annotated[int, Field(ge=-_WHOLE, le=_WHOLE)] | float, WithJsonSchema({"type": "number"})]
 """A finite number that JSON may hold as an integer: it is written as it was given."""
 
-Count = Annotated[int, Field(ge=0, le=2**53)]
+Count = Annotated[int, Field(ge=0, le=_WHOLE)]
 """How many; every reader of JSON holds so large a whole number exactly."""
 
 NonNegative = Annotated[
-    Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)], WithJsonSchema({"type": "number", "minimum": 0})
+    Annotated[int, Field(ge=0, le=_WHOLE)] | Annotated[float, Field(ge=0)],
+    WithJsonSchema({"type": "number", "minimum": 0}),
 ]
 """A finite number that is not negative."""
 
 Positive = Annotated[
-    Annotated[int, Field(gt=0)] | Annotated[float, Field(gt=0)],
+    Annotated[int, Field(gt=0, le=_WHOLE)] | Annotated[float, Field(gt=0)],
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
 """A finite number above 0."""

@@ -147,7 +147,7 @@ def test_counts_drops_and_warnings_stay(found):
     assert "120 prompts x 4 candidates, 480 rows; 60 prompts labelled, 0 in part" in partly
     assert "what it rests on" not in partly
     few = text(found["few"])
-    assert "Only 10 prompts are labelled completely" in " ".join(few.split())
+    assert "only 10 prompts are labelled completely, and a verdict needs 20" in " ".join(few.split())
 
 
 def test_warnings_of_several_judges_are_told_once():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources
@@ -134,7 +135,7 @@ class DrawModelDocument(Document):
         for name, held in (("call_sd", self.call_sd), ("candidate_sd", self.candidate_sd)):
             if held > span:
                 raise ValueError(f"has a {name} beyond the distance from low to high")
-        if max(self.prior.sigma2) > span**2:
+        if math.sqrt(max(self.prior.sigma2)) > span:  # the square of a distance may be beyond what a double holds
             raise ValueError("has a prior with a sigma2 beyond the squared distance from low to high")
         if not self.low <= self.prior.cuts[0] <= self.prior.cuts[1] <= self.high:
             raise ValueError("has a prior with cuts that are not between low and high")
