@@ -466,6 +466,31 @@ def test_what_could_not_be_shown_is_refused(name, tmp_path):
         bw.load(file)
 
 
+SHOWN = {
+    "a name of markup": ("factor_comparison", "golden/factor/comparison.json", ("model",), "[/]"),
+    "an end beyond whole numbers": (
+        *("confidence", "golden/confidence/statements.json", ("judges", "judge", "bins", 0, "observed", "high")),
+        10**30,
+    ),
+    "an end that no line has room for": (
+        *("audit", "golden/audit_drawn_labels/pairs.json", ("metrics", "hit_rate", "high"), 1e300),
+    ),
+    "a scale whose square is beyond doubles": ("draw_model", "kept/model.json", ("high",), 1e300),
+}
+"""What is odd and sound: a value at a place of a document."""
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_is_odd_and_sound_is_shown(name, tmp_path):
+    """It is loaded and shown in every form."""
+    word, sample, path, value = SHOWN[name]
+    document = copy.deepcopy(next(one for one in samples_of({word}) if one.name == sample).document)
+    at(document, path[:-1])[path[-1]] = value
+    shown_document = loaded(json.dumps(document), tmp_path)
+    assert shown_document is not None
+    looked_at(shown_document, tmp_path)
+
+
 LONG = {
     "tables": ("confidence", "golden/confidence/intervals.json", ("judges",), 1000),
     "rows": ("factor_leaderboard", "golden/factor/leaderboard.json", ("models",), 1000),

@@ -114,7 +114,8 @@ class FittedTable:
         return f"interval of {before[-1].strip()}" if known else header.strip()
 
     def _table(self, shown: Sequence[str], cap: int = 0) -> RichTable:
-        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title=self.title or None)
+        title = Text(self.title, "table.title") if self.title else None
+        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title=title)
         at = [position for position, header in enumerate(self.headers) if header in shown]
         for position in at:
             header = self.headers[position]
