@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bonwise.results import Count, NonNegative, Number, Record
 
@@ -42,7 +42,10 @@ class EstimateRecord(Record):
     @classmethod
     def of(cls, found: Estimate) -> EstimateRecord:
         """Return the record of an estimate; optional keys only where they say something."""
-        values = {key: getattr(found, key) for key in cls.model_fields}
+        worth = None if found.support is None else found.support.count
+        values: dict[str, Any] = {
+            key: worth if key == "effective_n" else getattr(found, key) for key in cls.model_fields
+        }
         if found.labelled_only is not None:
             values["labelled_only"] = cls.of(found.labelled_only)
         always = {key for key, field in cls.model_fields.items() if field.is_required()}

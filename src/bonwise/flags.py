@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from inspect import Parameter, cleandoc, iscoroutinefunction, isfunction, signature
 from itertools import pairwise
 from math import ceil, inf, isfinite, log10
@@ -333,6 +333,7 @@ TIE_DECIMALS = 9
 _DIGITS, _MOST_DECIMALS = 15, 300
 
 
+@lru_cache(maxsize=4096)  # an audit asks of a few columns again and again
 def compared_decimals(spread: float, largest: float) -> int:
     """Return to how many decimals numbers are rounded before they are compared: 9 significant digits of their spread.
 

@@ -42,20 +42,23 @@ __all__ = [
 _WHOLE = 2**53
 """Whole numbers up to here stay whole; beyond it a reader of JSON holds a double, and arrays hold no larger ones."""
 
-Number = Annotated[Annotated[int, Field(ge=-_WHOLE, le=_WHOLE)] | float, WithJsonSchema({"type": "number"})]
+_WholeNumber = Annotated[int, Field(ge=-_WHOLE, le=_WHOLE)]
+
+# What fits neither is refused as no finite number, which is what the first kind says.
+Number = Annotated[float | _WholeNumber, WithJsonSchema({"type": "number"})]
 """A finite number that JSON may hold as an integer: it is written as it was given."""
 
 Count = Annotated[int, Field(ge=0, le=_WHOLE)]
 """How many; every reader of JSON holds so large a whole number exactly."""
 
 NonNegative = Annotated[
-    Annotated[int, Field(ge=0, le=_WHOLE)] | Annotated[float, Field(ge=0)],
+    Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0, le=_WHOLE)],
     WithJsonSchema({"type": "number", "minimum": 0}),
 ]
 """A finite number that is not negative."""
 
 Positive = Annotated[
-    Annotated[int, Field(gt=0, le=_WHOLE)] | Annotated[float, Field(gt=0)],
+    Annotated[float, Field(gt=0)] | Annotated[int, Field(gt=0, le=_WHOLE)],
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
 """A finite number above 0."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -131,7 +132,9 @@ def _said(errors: list[ErrorDetails]) -> str:
         if one["type"] == "too_short" and one.get("ctx", {}).get("min_length") == 1:
             return "should not be empty"
         limits = {name: _limit(value) for name, value in one.get("ctx", {}).items()}
-        words = _SAYINGS.get(one["type"])
+        # A whole number that no double holds is no finite number, whatever limit it breaks as a whole one.
+        kind = "finite_number" if _is_beyond_doubles(one["input"]) else one["type"]
+        words = _SAYINGS.get(kind)
         said = printable(one["msg"], longest=200) if words is None else words.format(**limits)
         return said if one["type"] in _SAY_ALL else f"{said}, not {_value(one['input'])}"
     kinds = list(dict.fromkeys(_KINDS[error["type"]] for error in errors))
@@ -142,6 +145,10 @@ def _said(errors: list[ErrorDetails]) -> str:
 
 def _limit(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _is_beyond_doubles(value: object) -> bool:
+    return isinstance(value, int) and abs(value) > sys.float_info.max
 
 
 def _value(value: object) -> str:

@@ -410,6 +410,8 @@ def test_a_damaged_document_is_refused_or_shown(word, count, tmp_path, record_pr
     assert count == SOME or min(counted[True], counted[False]) >= count / 10
 
 
+UNKNOWN = {"estimate": None, "low": None, "high": None, "se": None, "n": 0, "interval": None, "method": "complete"}
+
 CONTRADICTING = {
     "no verdict": ("audit", "golden/audit/audit.json", ("verdict",), None, "verdict is missing"),
     "no metrics": ("audit", "golden/audit/audit.json", ("metrics",), None, "metrics is missing"),
@@ -442,6 +444,15 @@ CONTRADICTING = {
         *("stack", "golden/stack/printed.json.gz", ("metrics", "recovery"), ...),
         "metrics lacks recovery",
     ),
+    "what a judge outside the stack is worth": (
+        *(
+            "stack",
+            "golden/stack/printed.json.gz",
+            ("worth", "another"),
+            {"loss": UNKNOWN, "recovery": None, "calls": 0.0},
+        ),
+        "has a worth of a judge whose scores are not among model.features",
+    ),
     "a baseline without gain": (
         *("stack", "golden/stack/printed.json.gz", ("baselines", "mean of z-scores", "metrics", "gain"), ...),
         "metrics lacks gain",
@@ -466,6 +477,29 @@ def test_what_could_not_be_shown_is_refused(name, tmp_path):
         bw.load(file)
 
 
+def test_more_wanted_recoveries_than_fit_are_counted(tmp_path):
+    """Of four thousand a hundred are drawn, soon."""
+    name = "golden/study_requirements/study.json"
+    (document,) = (copy.deepcopy(sample.document) for sample in samples_of({"study"}) if sample.name == name)
+    judge = document["judges"]["judge"]
+    judge["targets"] = judge["targets"][:1] * 4000
+    study = loaded(json.dumps(document), tmp_path)
+    looked_at(study, tmp_path)
+    assert any("The first 100 of 4,000 wanted recoveries are drawn." in drawing.says for drawing in study.drawings)
+
+
+def test_more_baselines_than_a_drawing_has_rows_are_drawn(tmp_path):
+    """The page draws the first ones, each in its colour, and says how many there are."""
+    (document,) = (
+        sample.document for sample in samples_of({"stack"}) if sample.name == "golden/stack/printed.json.gz"
+    )
+    usual = next(iter(document["baselines"].values()))
+    document = {**document, "baselines": {f"baseline {number}": usual for number in range(200)}}
+    stack = loaded(json.dumps(document), tmp_path)
+    looked_at(stack, tmp_path)
+    assert any("rows are drawn" in drawing.says for drawing in stack.drawings)
+
+
 SHOWN = {
     "a name of markup": ("factor_comparison", "golden/factor/comparison.json", ("model",), "[/]"),
     "an end beyond whole numbers": (
@@ -474,6 +508,10 @@ SHOWN = {
     ),
     "an end that no line has room for": (
         *("audit", "golden/audit_drawn_labels/pairs.json", ("metrics", "hit_rate", "high"), 1e300),
+    ),
+    "an end that is told apart from one half": (
+        *("votes", "golden/preferences/half.json.gz", ("pairs", 1, "win_rate", "high")),
+        -1e300,
     ),
     "a scale whose square is beyond doubles": ("draw_model", "kept/model.json", ("high",), 1e300),
 }

@@ -136,7 +136,7 @@ KINDS = {
     "share": (Share, [0, 1, 0.0, 1.0, 0.5], [-0.1, 1.1, 2, -1]),
     "positive share": (PositiveShare, [1, 1.0, 0.1], [0, 0.0, 1.1, 2]),
     "confidence": (Confidence, [0.5, 0.999], [0.4, 1.0, 1]),
-    "number": (Number, [-3, 0.5, 10**200], [math.nan, math.inf, True, "1"]),
+    "number": (Number, [-3, 0.5, 2**53], [math.nan, math.inf, True, "1"]),
 }
 
 

@@ -297,7 +297,7 @@ def test_a_judge_that_was_not_asked_loses_the_prompt():
     ("unpicked", "ranked", "dropped"),
     [
         ("random", [-np.inf, -np.inf, 1.0, -np.inf], ()),
-        ("first", [-np.inf, 0.0, 1.0, -np.inf], ()),
+        ("first", [-np.inf, 1.0, 1.0, -np.inf], ()),
         ("drop", [1.0, -np.inf], (PromptLeftOut("p", "no score for any candidate"),)),
     ],
 )

@@ -12,7 +12,7 @@ from bonwise.errors import UsageError
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, against, counted, number, setting
 from bonwise.stats import estimand, no_gain
-from bonwise.stats.support import Decision, deals_disagree, decide, more_prompts, passes
+from bonwise.stats.support import GateDecision, deals_disagree, decide, more_prompts, passes
 
 __all__ = ["Gate", "Labelled", "carried", "check_gate", "open_gate", "passes", "whatever_is_missing"]
 
@@ -122,7 +122,7 @@ def carried(
 
 
 def _not_agreeing(
-    asked: _GateRequest, decided: Decision, found: estimand.Estimate, labelled: Labelled
+    asked: _GateRequest, decided: GateDecision, found: estimand.Estimate, labelled: Labelled
 ) -> tuple[str, float | None]:
     """Return why Student's t alone does not decide a gate at 0, and how many more prompts would."""
     above, z = decided.ends[0] > 0, None if found.no_gain is None else found.no_gain.z
@@ -137,7 +137,7 @@ def _not_agreeing(
     )
 
 
-def _bound(asked: _GateRequest, decided: Decision) -> str:
+def _bound(asked: _GateRequest, decided: GateDecision) -> str:
     """Name the bound on whose side of the gate the figure lies."""
     low, high = decided.ends
     side, bound = ("lower", low) if low > asked.value else ("upper", high)

@@ -439,7 +439,7 @@ def _decision_alone(metrics: _Metrics, thresholds: Thresholds) -> dict[Check, Ch
 def _above(found: Estimate, gate: float) -> CheckState:
     if found.estimate is None:
         return "undefined"
-    if found.low is None or found.high is None or open_ground(found, gate):
+    if found.low is None or found.high is None or (found.support is not None and open_ground(found, gate)):
         return "inconclusive"
     return "pass" if found.low > gate else "fail" if found.high < gate else "inconclusive"
 

@@ -54,8 +54,8 @@ def chance_of_enough(candidates: int) -> Callable[[int], float]:
 
     Examples
     --------
-    >>> [round(chance_of_enough(4)(prompts), 1) for prompts in (19, 25, 40)]
-    [0.0, 0.6, 1.0]
+    >>> [round(chance_of_enough(4)(prompts), 1) for prompts in (19, 22, 40)]
+    [0.0, 0.0, 1.0]
     """
     labels = np.random.default_rng(_SEED).standard_normal((min(candidates, _MOST_CANDIDATES), _SAMPLES, _LONGEST))
     room = labels.max(axis=0) - labels.mean(axis=0)

@@ -54,7 +54,7 @@ class CompleteGate:
     def _z(self, drawn: pilot_effect.Samples, total: Floats) -> Floats:
         """Return z' of dealt labels, minus infinity where they do not vary."""
         sizes, squares, of_units = (self.units[row][drawn] for row in (0, 2, 6))
-        sums = _Totals(sizes, total, squares.sum(axis=1), of_units.sum(axis=1))
+        sums = _SampleSums(sizes, total, squares.sum(axis=1), of_units.sum(axis=1))
         effect = sums.design_effect() if self.clustered else 1.0
         variance = self.units[4][drawn].sum(axis=1) * effect
         third = self.units[5][drawn].sum(axis=1) * effect**2
@@ -64,7 +64,7 @@ class CompleteGate:
         return found
 
 
-class _Totals(NamedTuple):
+class _SampleSums(NamedTuple):
     """Sums of samples, with which a design effect is told."""
 
     sizes: Floats
@@ -129,7 +129,7 @@ class GateWithFloors:
         if self.room is None:
             return support.enough(prompts, prompts)
         sizes, total, squares, of_units = (self.room[row][drawn] for row in (0, 2, 3, 4))
-        sums = _Totals(sizes, total.sum(axis=1), squares.sum(axis=1), of_units.sum(axis=1))
+        sums = _SampleSums(sizes, total.sum(axis=1), squares.sum(axis=1), of_units.sum(axis=1))
         effect = sums.design_effect() if isinstance(self.test, CompleteGate) and self.test.clustered else 1.0
         count = np.divide(sums.total**2, sums.squares, out=np.zeros_like(prompts), where=sums.squares > 0)
         return support.enough(prompts, count / effect)

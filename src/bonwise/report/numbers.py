@@ -201,7 +201,7 @@ def against(value: float, other: float, unit: Unit = "number", *, like: Bounded 
     """
     distance = abs(value - other) * _SCALES[unit]
     beside = None if like is None else _decimals_of(like, unit)
-    if distance == 0:
+    if distance == 0 or abs(value * _SCALES[unit]) >= _LONGEST:
         return _in_unit(_written(value, unit, beside), unit)
     decimals = max(_decimals(distance, 1), beside if beside is not None and beside <= _MOST_DECIMALS else 0)
     # However close the two are: one that fails a gate is not written as the gate.

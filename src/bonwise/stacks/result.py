@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from bonwise.auditing.result import ChoiceRecord
 from bonwise.errors import FileError
@@ -228,6 +228,12 @@ class StackFit(Document):
     settings: StackSettings
 
     frame_columns = ("who", "metric", "estimate", "low", "high", "se", "n")
+
+    @model_validator(mode="after")
+    def _check_worth(self) -> Self:
+        if self.worth.keys() - {one.judge for one in self.model.features if one.kind == "score"}:
+            raise ValueError("has a worth of a judge whose scores are not among model.features")
+        return self
 
     def __repr__(self) -> str:
         what = f"falls back to {self.fallback!r}" if self.fallback else f"{len(self.model.judges)} judges"

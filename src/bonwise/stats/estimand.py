@@ -63,11 +63,6 @@ class Estimate:
     support: Support | None = field(default=None, repr=False, compare=False)
     """What a figure of picks rests on; None of others."""
 
-    @property
-    def effective_n(self) -> float | None:
-        """The prompts that a figure of picks is worth, as `bonwise.stats.support` counts them."""
-        return None if self.support is None else self.support.count
-
     def bounds(self, confidence: float) -> tuple[float, float] | None:
         """Return the two-sided interval at another confidence, None where there is none."""
         return self.law.at(confidence) if self.law is not None else None

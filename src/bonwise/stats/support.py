@@ -17,7 +17,7 @@ __all__ = [
     "FEWEST",
     "FEWEST_ON_OPEN_SCALE",
     "ONE_SIDED",
-    "Decision",
+    "GateDecision",
     "Loss",
     "LossesSoFar",
     "Support",
@@ -232,7 +232,7 @@ def _draws(found: estimand.Estimate, ends: tuple[float, float]) -> float:
     return min(round(variance / found.se**2 + 1, _DECIMALS), float(found.n))
 
 
-class Decision(NamedTuple):
+class GateDecision(NamedTuple):
     """What a gate is, and which of its conditions kept it open."""
 
     state: Literal["met", "not met", "inconclusive"]
@@ -262,7 +262,7 @@ def deals_disagree(found: estimand.Estimate, value: float, ends: tuple[float, fl
     return (z if ends[0] > 0 else -z) <= no_gain.Z_NEEDED
 
 
-def decide(found: estimand.Estimate, value: float) -> Decision | None:
+def decide(found: estimand.Estimate, value: float) -> GateDecision | None:
     """Decide whether a figure lies above a value; None where it has no bounds.
 
     That `FEWEST` prompts have labels is checked by who counts them, see `enough`.
@@ -274,15 +274,15 @@ def decide(found: estimand.Estimate, value: float) -> Decision | None:
         return None
     ground = open_ground(found, value)
     if ground == "count":
-        return Decision("inconclusive", ends, ground)
+        return GateDecision("inconclusive", ends, ground)
     if ends[0] <= value <= ends[1]:
-        return Decision("inconclusive", ends, "interval")
+        return GateDecision("inconclusive", ends, "interval")
     above = ends[0] > value
     if deals_disagree(found, value, ends):
-        return Decision("inconclusive", ends, "dealt labels")
+        return GateDecision("inconclusive", ends, "dealt labels")
     if above and ground == "loss":
-        return Decision("inconclusive", ends, ground)
-    return Decision("met" if above else "not met", ends)
+        return GateDecision("inconclusive", ends, ground)
+    return GateDecision("met" if above else "not met", ends)
 
 
 def passes(found: estimand.Estimate | None, value: float) -> bool:

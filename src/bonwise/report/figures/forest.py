@@ -138,7 +138,7 @@ def _paint(axes: Axes, data: Forest) -> None:
     # A row is one unit high. Lines stop at the words: they would run through them.
     reach = 0.6 * _ABOVE / 72 / words.height
     stands = (reach, words.free)
-    for at, (row, role) in enumerate(zip(shown, data.roles or ["judge"] * len(shown), strict=True)):
+    for at, (row, role) in enumerate(zip(shown, (data.roles or ["judge"] * len(shown))[: len(shown)], strict=True)):
         words.paint(axes, at)
         if data.bars and row[1] is not None:
             start = 0.0 if zero is None else zero

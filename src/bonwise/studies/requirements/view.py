@@ -37,6 +37,10 @@ _LINES = (("within_r", "ink"), ("effective agreement", "other"))
 """Name and colour of each line."""
 
 
+_MOST_NEEDS = 100
+"""Wanted recoveries in a drawing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quality:
     """A point of the curve: what a judge of plain noise has that recovers so much."""
@@ -96,6 +100,8 @@ class NeededQuality:
 
 def needed_quality_figure(data: NeededQuality, key: str, title: str, says: str) -> list[Drawing[NeededQuality]]:
     """Draw the curve, intervals at wanted recoveries, and a diamond for the judge; empty without a curve."""
+    if len(data.needs) > _MOST_NEEDS:
+        says += f" The first {_MOST_NEEDS} of {numbers.count(len(data.needs))} wanted recoveries are drawn."
     return [Drawing(_paint, data, key, title, says)] if data.curve else []
 
 
@@ -112,7 +118,7 @@ def _paint(axes: Axes, data: NeededQuality) -> None:
         linestyle=(0, (6, 2)),
         label=agreement,
     )
-    for need in data.needs:
+    for need in data.needs[:_MOST_NEEDS]:
         _paint_need(axes, need.target, need.within_r, within, COLOURS[first])
         _paint_need(axes, need.target, need.agreement, agreement, COLOURS[second])
     left = lowest = 0.0
