@@ -146,6 +146,7 @@ def test_a_bound_has_the_decimals_of_its_interval():
     both = Ends(None, 0.1423, 0.4011)
     assert [against(end, 0.2, like=both) for end in (0.1423, 0.4011)] == ["0.14", "0.40"]
     assert against(0.2, 0.2, "share", like=both) == "20%"
+    assert (against(8e-14, 0.0), against(0.0079, 0.0)) == ("8e-14", "0.008")
 
 
 @given(found())

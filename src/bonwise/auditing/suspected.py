@@ -120,7 +120,7 @@ class Outstanding:
         """Return what is to be known of the group where it keeps nothing open."""
         suspected = of_outstanding(self.group, metric, 0.0, with_it=with_it, without_it=self.without.get(metric))
         fact = f"{suspected.fact[0].upper()}{suspected.fact[1:]}"
-        return f"{fact}: {suspected.figures}." if self.without else f"{fact}."
+        return f"{fact}: {suspected.figures}." if self.without and suspected.figures else f"{fact}."
 
 
 def of_outstanding(

@@ -204,6 +204,8 @@ def against(value: float, other: float, unit: Unit = "number", *, like: Bounded 
     if distance == 0 or abs(value * _SCALES[unit]) >= _LONGEST:
         return _in_unit(_written(value, unit, beside), unit)
     decimals = max(_decimals(distance, 1), beside if beside is not None and beside <= _MOST_DECIMALS else 0)
+    if other == 0 and decimals > _MOST_DECIMALS:  # its own size tells it from 0
+        return _in_unit(f"{value * _SCALES[unit]:.{_ALONE}g}", unit)
     # However close the two are: one that fails a gate is not written as the gate.
     return _in_unit(f"{value * _SCALES[unit]:,.{decimals}f}", unit)
 

@@ -83,7 +83,7 @@ def standardised(m1: Floats, m2: Floats, clusters: _Ints | None = None) -> Shift
     def of(t: Floats) -> Floats:
         mean, square = t[1] / t[0], t[2] / t[0]
         spread = square - mean**2
-        return catalog.ratio(mean, np.sqrt(np.where(spread > 1e-12 * square, spread, 0.0)))
+        return catalog.ratio(mean, np.sqrt(np.where(spread > 1e-12 * square, spread, 0.0)), np.sqrt(square))
 
     return shift(np.array([np.ones(len(m1)), m1, m2]), of, clusters)
 
@@ -96,9 +96,10 @@ def log_residual(y1: Floats, y2: Floats, clusters: _Ints | None = None) -> Shift
 
     def of(t: Floats) -> Floats:
         mean, best = t[1] / t[0], t[2] / t[0]
-        rho = catalog.ratio(mean, best)
+        size = t[5] / t[0]
+        rho = catalog.ratio(mean, best, np.sqrt(size))
         spread = (t[3] - 2 * rho * t[4] + rho**2 * t[5]) / t[0]
-        positive = catalog.ratio(spread, best**2)
+        positive = catalog.ratio(spread, best**2, size)
         return np.log(np.where(positive > 0, positive, np.nan))
 
     return shift(np.array([np.ones(len(y1)), y1, y2, y1 * y1, y1 * y2, y2 * y2]), of, clusters)
