@@ -89,7 +89,7 @@ def test_it_runs_in_a_pipeline():
 
 def test_a_pipeline_survives_yaml():
     """A pipeline is written and read again without any allowance for the module."""
-    ranker = JudgeRanker("pairwise:openai/m", top_k=2, deadline=3.0, on_failure="random", max_cost=1.0)
+    ranker = JudgeRanker("pairwise:openai/gpt-5-mini", top_k=2, deadline=3.0, on_failure="random", max_cost=1.0)
     again = Pipeline.loads(pipeline(ranker).dumps()).get_component("ranker")
     assert again.ranker.top_k == 2
     assert again.ranker.selector.to_dict() == ranker.ranker.selector.to_dict()
