@@ -382,7 +382,7 @@ def test_changes_of_file_of_a_pick_and_of_an_audit_are_counted(shared, tmp_path)
     changed = {"pick": [], "audit": []}
     types = []
     # On a busy machine answers come one by one that come together otherwise, and each wakes whoever waits for it.
-    for _ in range(3):
+    for _ in range(8):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         document = json.loads(file.read_text(encoding="utf-8"))

@@ -70,19 +70,13 @@ def ranked(
     >>> ranked([0.2, 0.9, None, 0.9], order=(3, 2, 1, 0), second=[None, 1.0, None, 0.0])
     Ranked(order=(1, 3, 0), tied=(1, 3), level=())
     """
-    decimals = verdicts.pool_decimals(scores)
-    first = {at: verdicts.rounded(score, decimals) for at, score in enumerate(scores) if score is not None}
-    decimals = verdicts.pool_decimals(second or ())
-    then = {at: _second(second, at, decimals) for at in first}
+    first = {at: score for at, score in enumerate(verdicts.compared(scores)) if score is not None}
+    seconds = verdicts.compared(second) if second else [None] * len(scores)
+    then = {at: (value is None, -(value or 0.0)) for at, value in enumerate(seconds) if at in first}
     found = sorted((at for at in order if at in first), key=lambda at: (-first[at], *then[at]))
     tied = tuple(sorted(at for at in found if first[at] == first[found[0]]))
     level = tuple(at for at in tied if then[at] == then[found[0]])
     return Ranked(tuple(found), *(one if len(one) > 1 else () for one in (tied, level)))
-
-
-def _second(second: Sequence[float | None] | None, at: int, decimals: int) -> tuple[bool, float]:
-    value = second[at] if second else None
-    return (value is None, 0.0 if value is None else -verdicts.rounded(value, decimals))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -17,6 +17,7 @@ __all__ = [
     "Score",
     "Unscored",
     "Verdict",
+    "compared",
     "kept",
     "plain_number",
     "pool_decimals",
@@ -53,6 +54,18 @@ def pool_decimals(scores: Iterable[float | None]) -> int:
         return TIE_DECIMALS
     largest = max(map(abs, known))
     return compared_decimals(max(max(known) - min(known), min(largest, 1.0)), largest)
+
+
+def compared(scores: Sequence[float | None]) -> list[float | None]:
+    """Return the scores of one pool as they are compared.
+
+    Examples
+    --------
+    >>> compared([0.1 + 0.2, None, 0.3])
+    [0.3, None, 0.3]
+    """
+    decimals = pool_decimals(scores)
+    return [None if score is None else rounded(score, decimals) for score in scores]
 
 
 def preferred(earned: float) -> int:
