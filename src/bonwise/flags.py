@@ -42,6 +42,7 @@ __all__ = [
     "comma_separated",
     "compared_decimals",
     "completed",
+    "decimals_of_pool",
     "field_texts",
     "judge_families",
     "numbers",
@@ -351,6 +352,13 @@ def compared_decimals(spread: float, largest: float) -> int:
     if 0 < spread < inf:
         digits = min(digits, TIE_DECIMALS - ceil(log10(spread)))
     return min(digits, _MOST_DECIMALS)
+
+
+@lru_cache(maxsize=4096)  # as above
+def decimals_of_pool(low: float, high: float) -> int:
+    """Return to how many decimals the numbers of one pool are rounded, from the lowest to the highest."""
+    largest = max(abs(low), abs(high))
+    return compared_decimals(max(high - low, min(largest, 1.0)), largest)
 
 
 def plain_numbers(name: str, value: Any, *, whole: bool = False) -> Any:

@@ -15,6 +15,7 @@ from bonwise.factors.engine import refuse_unfit
 from bonwise.factors.leaderboards import composites
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.ratings import RatingTable
+from bonwise.factors.view_answers import LIMITS
 from bonwise.testing import simulate_ratings
 from cli.commands import strict, typed
 from factors.acceptance import measured
@@ -203,6 +204,7 @@ def test_what_was_saved_says_what_it_is(fit, of_pairs, tmp_path):
     view.to_html(tmp_path / "fit.html")
     page = (tmp_path / "fit.html").read_text("utf-8")
     assert all(text in page for text in (said, "bonwise factor leaderboard FIT.json", *view.models))
+    assert all(limit in page for limit in LIMITS)
     assert said in view._repr_html_()
     assert view.to_frame().to_dict("list") == {"model": view.models, "human_ratings": view.human_ratings}
     assert "how people would compare 3 models" in str(of_pairs.view)

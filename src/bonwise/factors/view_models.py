@@ -60,7 +60,7 @@ def _blocks_of_draws(document: human_view.HumanView) -> Iterator[Block]:
         rows = [(printable(name, longest=_LONGEST) or "none", count(prompts)) for name, prompts in groups]
         yield Table.of((Column("category", "name"), Column("prompts")), rows, "Prompts by category")
     yield Part("Next", list(view_answers.next_steps(document)), "next", anchor="next")
-    yield limits("factor")
+    yield limits(view_answers.LIMITS)
 
 
 def describe_comparison(document: result_models.FactorComparison) -> Part:

@@ -22,7 +22,7 @@ from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.draws import kept_verdict
 from bonwise.selection.judge_runner import Call, JudgeRunner, Result
 from bonwise.selection.protocol import Contest, Draw, Entrants, Heard, Match, Question, Standing, Strategy
-from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, plain_number, pool_decimals, rounded
+from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, compared, plain_number
 
 __all__ = [
     "CheckedContest",
@@ -322,10 +322,10 @@ def with_stated_chances(standing: Standing, heard: Mapping[int, Verdict]) -> Sta
         return standing
     if any(score.p_best is None for score in scored):
         return standing
-    decimals = pool_decimals(score.value for score in scored)
-    top = max(rounded(score.value, decimals) for score in scored)
+    values = compared([score.value for score in scored])
+    top = max(value for value in values if value is not None)
     # Chance decides among those that share the top score.
-    regrets = [score.expected_regret for score in scored if rounded(score.value, decimals) == top]
+    regrets = [score.expected_regret for score, value in zip(scored, values, strict=True) if value == top]
     stated = [regret for regret in regrets if regret is not None]
     return replace(
         standing,
@@ -523,9 +523,8 @@ def _preference(match: Match, judgment: Judgment) -> Preference:
         return Preference(match.a, match.b, a, None)
     if isinstance(b, Unscored):
         return Preference(match.a, match.b, b, None)
-    decimals = pool_decimals((a.value, b.value))
-    ahead = rounded(a.value, decimals) - rounded(b.value, decimals)
-    return Preference(match.a, match.b, 0.5 if ahead == 0 else float(ahead > 0), None)
+    first, second = compared((a.value, b.value))
+    return Preference(match.a, match.b, 0.5 if first == second else float(a.value > b.value), None)
 
 
 def _owed(answer: Heard) -> Unscored | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bonwise.judges import asking, calling, protocol
 from bonwise.selection.protocol import Draw, Heard, Match, Question, Standing
-from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept, pool_decimals, rounded
+from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, compared, kept
 
 __all__ = ["OWED", "Draws", "Matches", "calls_of_a_draw", "is_owed", "kept_verdict", "mean_of"]
 
@@ -231,8 +231,8 @@ def _stated_ends(value: float, scored: Sequence[Score]) -> tuple[float | None, f
     if not ends or len(ends) < len(scored):
         return None, None
     mean = mean_of([one.value for one in scored]) or 0.0
-    decimals = pool_decimals((mean, value))
-    if rounded(mean, decimals) != rounded(value, decimals):
+    shown, chosen = compared((mean, value))
+    if shown != chosen:
         return None, None
     low, high = (mean_of(side) or 0.0 for side in zip(*ends, strict=True))
     return min(low, value), max(high, value)

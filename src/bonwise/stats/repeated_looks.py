@@ -178,8 +178,8 @@ def looks(first: int, running: RunningRatio) -> np.typing.NDArray[np.int64]:
     """
     numbers = np.arange(first, len(running.prompts) + 1, STEP, dtype=np.int64)
     seen = running.at(numbers)
-    told = (seen.count >= EARLIEST_LOOK) & (seen.telling >= TELLING)
-    found: np.typing.NDArray[np.int64] = numbers[told & enough(seen.prompts, seen.effective)]
+    tells = (seen.count >= EARLIEST_LOOK) & (seen.telling >= TELLING)
+    found: np.typing.NDArray[np.int64] = numbers[tells & enough(seen.prompts, seen.effective)]
     return found
 
 

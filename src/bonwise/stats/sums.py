@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.flags import TIE_DECIMALS, compared_decimals
+from bonwise.flags import TIE_DECIMALS, compared_decimals, decimals_of_pool
 
 __all__ = [
     "Floats",
@@ -176,9 +176,7 @@ def pool_decimals(values: Floats, sizes: _Ints) -> _Ints:
         return np.zeros(0, dtype=np.int64)
     starts = np.cumsum(sizes) - sizes
     lows, highs = np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts)
-    largest = np.maximum(np.abs(lows), np.abs(highs))
-    spreads = np.maximum(highs - lows, np.minimum(largest, 1.0))
-    return np.array([compared_decimals(*one) for one in zip(spreads.tolist(), largest.tolist(), strict=True)])
+    return np.array([decimals_of_pool(*ends) for ends in zip(lows.tolist(), highs.tolist(), strict=True)])
 
 
 def rounded_each(values: Floats, decimals: _Ints) -> Floats:

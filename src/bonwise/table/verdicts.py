@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from bonwise.errors import UsageError
-from bonwise.flags import TIE_DECIMALS, compared_decimals, plain_numbers
+from bonwise.flags import TIE_DECIMALS, decimals_of_pool, plain_numbers
 from bonwise.printable import quoted
 
 __all__ = [
@@ -42,7 +42,7 @@ def rounded(score: float, decimals: int = TIE_DECIMALS) -> float:
 
 
 def pool_decimals(scores: Iterable[float | None]) -> int:
-    """Return the decimals by which the scores of one pool are compared, see `bonwise.flags.compared_decimals`.
+    """Return the decimals by which the scores of one pool are compared, see `bonwise.flags.decimals_of_pool`.
 
     Examples
     --------
@@ -52,8 +52,7 @@ def pool_decimals(scores: Iterable[float | None]) -> int:
     known = [score for score in scores if score is not None]
     if not known:
         return TIE_DECIMALS
-    largest = max(map(abs, known))
-    return compared_decimals(max(max(known) - min(known), min(largest, 1.0)), largest)
+    return decimals_of_pool(min(known), max(known))
 
 
 def compared(scores: Sequence[float | None]) -> list[float | None]:
