@@ -6,6 +6,8 @@ import gc
 import os
 import socket
 import sys
+import time
+import zlib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,10 +34,38 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 OWN_ALONE = [("default", ""), ("error", r"bonwise(\.|$)")] if os.environ.get("BONWISE_WARNINGS") == "own" else []
 
 
+def pytest_addoption(parser):
+    """Let a run take a part of the tests, such as of the simulations, which take hours."""
+    parser.addoption("--part", metavar="K/N", help="of N parts of the tests the K-th, from 0; K may be any number")
+    parser.addoption("--minutes", type=float, metavar="M", help="begin no test after these minutes: it is skipped")
+
+
 def pytest_configure(config):
     """Add the filters of warnings to those of pyproject.toml."""
     for action, module in OWN_ALONE:
         config.addinivalue_line("filterwarnings", f"{action}:::{module}")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep the part that is asked for. A test stays in its part when others come or go."""
+    part = config.getoption("--part")
+    if part is None:
+        return
+    kept, parts = (int(number) for number in part.split("/"))
+    others = [item for item in items if zlib.crc32(item.nodeid.encode()) % parts != kept % parts]
+    config.hook.pytest_deselected(items=others)
+    left_out = set(others)
+    items[:] = [item for item in items if item not in left_out]
+
+
+BEGUN = time.monotonic()
+
+
+def pytest_runtest_setup(item):
+    """Skip what would begin too late."""
+    minutes = item.config.getoption("--minutes")
+    if minutes is not None and time.monotonic() - BEGUN > 60 * minutes:
+        pytest.skip(f"not begun: {minutes:g} minutes are over")
 
 
 @pytest.hookimpl(wrapper=True)

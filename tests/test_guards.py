@@ -1,9 +1,10 @@
-"""Two guards of the tests: none opens a socket to another machine, and a warning is an error."""
+"""Guards of the tests: none opens a socket to another machine, a warning is an error, parts of a run make the whole."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -44,12 +45,12 @@ def test_loopback_stays_open():
         assert client.recv(4) == b"here"
 
 
-def run_one(folder, source, **environment):
+def run_one(folder, source, *flags, **environment):
     """Run one test file under the conftest of this folder; return what pytest printed."""
     shutil.copy(CONFTEST, folder / "conftest.py")
     (folder / "test_it.py").write_text(source)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-p", "no:xdist", str(folder)],
+        [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-p", "no:xdist", *flags, str(folder)],
         capture_output=True,
         text=True,
         check=False,
@@ -107,3 +108,25 @@ def test_which_warnings_are_errors(tmp_path, setting, errors):
     }
     assert failed == errors, done.stdout + done.stderr
     assert f"{len(errors)} failed" in done.stdout
+
+
+MANY = """
+import pytest
+@pytest.mark.parametrize("number", range(40))
+def test_number(number):
+    print(f"ran {number};")
+"""
+
+
+def test_parts_of_a_run_make_the_whole(tmp_path):
+    """Each test is in one part, the number of the part turns over, and two runs of a part are the same."""
+    parts = [set(re.findall(r"ran (\d+);", run_one(tmp_path, MANY, "-s", "--part", f"{at}/3"))) for at in (0, 1, 2, 5)]
+    assert all(parts)
+    assert parts[3] == parts[2]
+    assert sorted(map(int, [number for part in parts[:3] for number in part])) == list(range(40))
+
+
+def test_what_would_begin_too_late_is_skipped(tmp_path):
+    """No time at all leaves nothing to run, and says so."""
+    assert "not begun: 0 minutes are over" in run_one(tmp_path, "def test_late(): pass\n", "--minutes", "0")
+    assert "1 passed" in run_one(tmp_path, "def test_in_time(): pass\n", "--minutes", "5")
