@@ -129,7 +129,8 @@ def halving(draws: Floats, calls: int, *, seed: int = 0) -> Picked:
             count[rows[:, 0], who] = np.minimum(count[rows[:, 0], who] + 1, stored)
         left -= share
         means = np.take_along_axis(sums, count[:, :, None], axis=2)[:, :, 0] / count
-        order = np.lexsort((np.take_along_axis(rank, alive, 1), -np.round(np.take_along_axis(means, alive, 1), DECIMALS)))
+        own, lot = np.take_along_axis(means, alive, axis=1), np.take_along_axis(rank, alive, axis=1)
+        order = np.lexsort((lot, -np.round(own, DECIMALS)))
         alive = np.take_along_axis(alive, order, axis=1)[:, : max(1, -(-alive.shape[1] // 2))]
     top = np.zeros((n, K), dtype=bool)
     top[rows[:, 0], alive[:, 0]] = True
@@ -163,7 +164,7 @@ def _played(draws: Floats, learnt: Exchangeable, allocate: Allocation, *, most: 
     return Replay(np.full(n, K), opportunity, top, np.zeros(opportunity.shape))
 
 
-def _owed(state: State, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _owed(state: State, _: np.random.Generator) -> npt.NDArray[np.int64]:
     rows = np.arange(len(state.best))
     d = state.mean[rows, state.best][:, None] - state.mean
     both = state.variance + state.variance[rows, state.best][:, None]

@@ -1,8 +1,8 @@
-"""Laws by which scores may scatter: what a judge's draws and the labels are like, for rules that ask for further draws.
+"""Laws by which scores may scatter, for rules that ask for further draws.
 
-Eight draws of each candidate. Of most laws a candidate is worth what its draws would average to: noise of labels is the
-same for every rule. In some laws draws and candidates are exchangeable, in others the scatter differs by prompt, by
-candidate or by level, and in others scores are coarse or the first draw is of another kind.
+Eight draws of each candidate. In most laws a candidate is worth what its draws would average to: noise of labels is
+the same for every rule. In some laws draws and candidates are exchangeable, in others the scatter differs by prompt,
+by candidate or by level, and in others scores are coarse or the first draw is of another kind.
 """
 
 from __future__ import annotations

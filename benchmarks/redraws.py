@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=8, help="orders in which ties are broken, averaged over")
     parser.add_argument("--pilots", type=int, default=0, help="pilots of fresh prompts, in place of stored draws")
     parser.add_argument("--prompts", type=int, default=200_000, help="fresh prompts that score them")
-    parser.add_argument("--laws", nargs="*", metavar="LAW", help=f"over laws of scatter: all, or some of {', '.join(LAWS)}")
+    parser.add_argument("--laws", nargs="*", metavar="LAW", help="over laws of scatter: all, or these")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--json", type=Path, help="write the figures here")
     settings = parser.parse_args()

@@ -171,7 +171,9 @@ class Pool:
         if len(mean) < 2:
             return None
         best = self.ahead(mean)
-        share = {j: self.tau2 / ((mean[best] - mean[j]) ** 2 + variance[best] + variance[j]) for j in mean if j != best}
+        share = {
+            j: self.tau2 / ((mean[best] - mean[j]) ** 2 + variance[best] + variance[j]) for j in mean if j != best
+        }
         share[best] = math.sqrt(sum(value * value for value in share.values()))
         total = sum(self.asked.values()) + 1
         owed = {i: share[i] / sum(share.values()) * total - self.asked[i] for i in mean if self.asked[i] < most}

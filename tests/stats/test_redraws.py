@@ -522,6 +522,31 @@ def test_gains_over_many_pilots(bench, preset):
             assert row["gain"] > -2 * row["se"]
 
 
+def test_laws_of_scatter(bench):
+    """Thinned: behind no rule where draws are exchangeable, and ahead where levels scatter differently."""
+    for law, least in (("gaussian", -0.002), ("scatter by level", 0.0)):
+        for row in bench.on_law(law, pilots=2, prompts=1500, seed=3)["rows"]:
+            assert row["ahead"] > least - 3 * row["se"], (law, row)
+
+
+@pytest.mark.slow
+def test_laws_of_scatter_in_full(bench):
+    """Over fourteen laws, five pilots each: behind by .002 and two errors at most, and ahead of each on the mean."""
+    rows = [row for law in bench.LAWS for row in bench.on_law(law, pilots=5, prompts=12_000, seed=2026)["rows"]]
+    assert len(rows) == 14 * 3 * 4
+    assert all(row["ahead"] >= -0.002 - 2 * row["se"] for row in rows)
+    for rival in bench.RIVALS:
+        assert np.mean([row["ahead"] for row in rows if row["rival"] == rival]) >= 0
+
+
+def test_halving_by_hand(bench):
+    """Four candidates, eight calls: one call each, two more for the better two; the better mean of three stays."""
+    draws = np.array([[[0.9, 0.1, 0.1], [0.8, 0.7, 0.7], [0.2, 1.0, 1.0], [0.1, 1.0, 1.0]]])
+    picked = bench.halving(draws, 8)
+    assert picked.calls.tolist() == [8.0]
+    assert picked.top.tolist() == [[False, True, False, False]]
+
+
 def test_the_contenders_by_hand(bench):
     """Two pools worked out by hand: the paper's pair is chosen once or anew, and uniform draws are averaged."""
     close = [[0.8, 0.4, 0.4], [0.8, 0.9, 0.9], [0.78, 0.9, 0.9]]

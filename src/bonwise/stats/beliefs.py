@@ -38,10 +38,10 @@ class Beliefs:
     d the mean first score and mu the shift of this prompt, itself learnt from the later draws. Then, over the later
     draws alone, m_i = p_i + B (ybar_i - p_i), v_i = B s2 / n_i and B = tau2 / (tau2 + s2 / n_i), where s2 = (sigma2
     (nu0 - 2) + SS) / (nu0 + nu - 2), SS the squared distances of the draws from their candidates' means and nu their
-    degrees of freedom. Where the prior counts the first score as a call like the later ones, ybar_i and n_i are of all
-    of them and p_i = sum w_j ybar_j / sum w_j with w_j = 1 / (tau2 + s2 / n_j). `first` is (n, K): NaN puts a candidate out of the running,
-    also where a pool is smaller than K. Of two equal candidates the one of lower `rank`, (n, K), goes ahead. `most`
-    counts the draws of one candidate, the first among them.
+    degrees of freedom. Where the prior counts the first score as a call like the later ones, ybar_i and n_i are of
+    all of them and p_i = sum w_j ybar_j / sum w_j with w_j = 1 / (tau2 + s2 / n_j). `first` is (n, K): NaN puts a
+    candidate out of the running, also where a pool is smaller than K. Of two equal candidates the one of lower
+    `rank`, (n, K), goes ahead. `most` counts the draws of one candidate, the first among them.
 
     Examples
     --------
@@ -116,9 +116,9 @@ class Beliefs:
     def best_draw(self) -> _Ints:
         """Return the open candidate that is owed most of the calls, shape (n,); -1 where none is open.
 
-        max over i of N w_i - n_i, with w_j in proportion to 1 / ((m_b - m_j)^2 + v_b + v_j) for the rivals of the best b
-        and to sqrt(sum_j w_j^2) for b, n_i the calls of i so far and N their sum plus 1 (optimal computing-budget
-        allocation).
+        max over i of N w_i - n_i, with w_j in proportion to 1 / ((m_b - m_j)^2 + v_b + v_j) for the rivals of the
+        best b and to sqrt(sum_j w_j^2) for b, n_i the calls of i so far and N their sum plus 1 (optimal computing-
+        budget allocation).
         """
         mean, variance, _ = self.posterior()
         best = self._ahead(mean, _row_decimals(mean))

@@ -246,8 +246,8 @@ def _learnt(y: Floats, whole: _Marks, *, first_counts: bool) -> DrawPrior:
 class _Scatter(NamedTuple):
     """How much the calls of each prompt scatter, and the means of its candidates."""
 
-    count: npt.NDArray[np.int64]
-    """Candidates."""
+    candidates: npt.NDArray[np.int64]
+    """How many there are."""
     calls: int
     """Of a candidate."""
     within: Floats
@@ -257,7 +257,7 @@ class _Scatter(NamedTuple):
 
     def rows(self, some: npt.NDArray[np.bool_]) -> _Scatter:
         """Return some of the prompts."""
-        return _Scatter(self.count[some], self.calls, self.within[some], self.between[some])
+        return _Scatter(self.candidates[some], self.calls, self.within[some], self.between[some])
 
 
 class _Spread(NamedTuple):
@@ -271,7 +271,7 @@ class _Spread(NamedTuple):
 def _spread(pilot: _Scatter, own: _Ints) -> _Spread:
     sigma2 = _by_class(pilot.within, own)
     tau2 = np.maximum(_by_class(pilot.between - pilot.within / pilot.calls, own), _FLOOR * sigma2)
-    nu0 = _freedom(pilot.within / sigma2[own], float((2 / (pilot.count * (pilot.calls - 1))).mean()))
+    nu0 = _freedom(pilot.within / sigma2[own], float((2 / (pilot.candidates * (pilot.calls - 1))).mean()))
     return _Spread(sigma2, tau2, nu0)
 
 
@@ -279,7 +279,8 @@ def _levels_foretell(pilot: _Scatter, own: _Ints) -> bool:
     """Tell whether prompts that are held out scatter more as their class foretells than as all prompts do.
 
     By ten folds and the log-likelihood. A prompt's calls are normal about its candidates' means, their variance s2 is
-    sigma2 (nu0 - 2) / chi2(nu0), and the means are normal with tau2 + s2 / k, where s2 is what its own calls leave it.
+    sigma2 (nu0 - 2) / chi2(nu0), and the means are normal with tau2 + s2 / k, where s2 is what its own calls leave
+    it.
     """
     fold = np.arange(len(own)) % _FOLDS
     gain = 0.0
@@ -297,13 +298,13 @@ def _likelihood(held: _Scatter, spread: _Spread, own: _Ints) -> float:
     """Return the log-likelihood of prompts, up to what no spread changes."""
     from scipy import special  # noqa: PLC0415 - a strategy that reads a model needs none of it
 
-    freedom = held.count * (held.calls - 1)
+    freedom = held.candidates * (held.calls - 1)
     guess = spread.sigma2[own] * (spread.nu0 - 2)
     whole = guess + freedom * held.within
     variance = spread.tau2[own] + whole / (spread.nu0 + freedom - 2) / held.calls
     shape = 2 * (special.gammaln((spread.nu0 + freedom) / 2) - special.gammaln(spread.nu0 / 2))
     of_calls = shape + spread.nu0 * np.log(guess) - (spread.nu0 + freedom) * np.log(whole)
-    of_means = (held.count - 1) * (np.log(variance) + held.between / variance)
+    of_means = (held.candidates - 1) * (np.log(variance) + held.between / variance)
     return float((of_calls - of_means).sum() / 2)
 
 

@@ -34,10 +34,10 @@ class ValueOfInformation:
     """Score every candidate once; then score again whoever promises most, while that is worth its price.
 
     After each answer every candidate's score is known with an error. The next call goes to the candidate that is owed
-    most of the calls by optimal computing-budget allocation: the best one, and rivals close to it. Nobody is asked any
-    more when what the present best is expected to lose to its strongest rival falls below the price of a call. The
-    candidate of highest posterior mean is kept. A score that could not be had counts as asked; a candidate whose first score could not be
-    had is out of the running. See ``docs/value_of_information.md``.
+    most of the calls by optimal computing-budget allocation: the best one, and rivals close to it. Nobody is asked
+    any more when what the present best is expected to lose to its strongest rival falls below the price of a call.
+    The candidate of highest posterior mean is kept. A score that could not be had counts as asked; a candidate whose
+    first score could not be had is out of the running. See ``docs/value_of_information.md``.
 
     Parameters
     ----------
