@@ -52,7 +52,7 @@ class Beliefs:
     [[0.733, 0.733, 0.533]]
     >>> beliefs.hear(beliefs.best_draw(), np.array([0.4]))
     >>> beliefs.posterior().mean.round(3).tolist()
-    [[0.482, 0.608, 0.408]]
+    [[0.467, 0.6, 0.4]]
     """
 
     def __init__(self, prior: DrawPrior, first: Floats, rank: _Ints, most: int) -> None:

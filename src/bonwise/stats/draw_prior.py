@@ -235,7 +235,7 @@ def _learnt(y: Floats, whole: _Marks, *, first_counts: bool) -> DrawPrior:
     left = calls.mean(axis=2) if first_counts else later - beta * first
     level = np.round(first.sum(axis=1) / count, _DECIMALS)
     cuts = _pair(np.round(np.quantile(level, _CUTS), _DECIMALS))
-    pilot = _Scatter(count, calls.shape[2], call_variance, _within(left, left, whole))
+    pilot = _PilotScatter(count, calls.shape[2], call_variance, _within(left, left, whole))
     own = class_of(level, cuts)
     if not _levels_foretell(pilot, own):
         own = np.ones_like(own)
@@ -243,7 +243,7 @@ def _learnt(y: Floats, whole: _Marks, *, first_counts: bool) -> DrawPrior:
     return DrawPrior(beta, cuts, _triple(spread.sigma2), _triple(spread.tau2), spread.nu0, first_counts)
 
 
-class _Scatter(NamedTuple):
+class _PilotScatter(NamedTuple):
     """How much the calls of each prompt scatter, and the means of its candidates."""
 
     candidates: npt.NDArray[np.int64]
@@ -255,12 +255,12 @@ class _Scatter(NamedTuple):
     between: Floats
     """Variance of the candidates' means."""
 
-    def rows(self, some: npt.NDArray[np.bool_]) -> _Scatter:
+    def rows(self, some: npt.NDArray[np.bool_]) -> _PilotScatter:
         """Return some of the prompts."""
-        return _Scatter(self.candidates[some], self.calls, self.within[some], self.between[some])
+        return _PilotScatter(self.candidates[some], self.calls, self.within[some], self.between[some])
 
 
-class _Spread(NamedTuple):
+class _ClassSpread(NamedTuple):
     """What three classes of prompts are taken to scatter by."""
 
     sigma2: Floats
@@ -268,14 +268,14 @@ class _Spread(NamedTuple):
     nu0: float
 
 
-def _spread(pilot: _Scatter, own: _Ints) -> _Spread:
+def _spread(pilot: _PilotScatter, own: _Ints) -> _ClassSpread:
     sigma2 = _by_class(pilot.within, own)
     tau2 = np.maximum(_by_class(pilot.between - pilot.within / pilot.calls, own), _FLOOR * sigma2)
     nu0 = _freedom(pilot.within / sigma2[own], float((2 / (pilot.candidates * (pilot.calls - 1))).mean()))
-    return _Spread(sigma2, tau2, nu0)
+    return _ClassSpread(sigma2, tau2, nu0)
 
 
-def _levels_foretell(pilot: _Scatter, own: _Ints) -> bool:
+def _levels_foretell(pilot: _PilotScatter, own: _Ints) -> bool:
     """Tell whether prompts that are held out scatter more as their class foretells than as all prompts do.
 
     By ten folds and the log-likelihood. A prompt's calls are normal about its candidates' means, their variance s2 is
@@ -294,7 +294,7 @@ def _levels_foretell(pilot: _Scatter, own: _Ints) -> bool:
     return gain > 0
 
 
-def _likelihood(held: _Scatter, spread: _Spread, own: _Ints) -> float:
+def _likelihood(held: _PilotScatter, spread: _ClassSpread, own: _Ints) -> float:
     """Return the log-likelihood of prompts, up to what no spread changes."""
     from scipy import special  # noqa: PLC0415 - a strategy that reads a model needs none of it
 
