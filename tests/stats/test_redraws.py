@@ -466,7 +466,7 @@ def test_averaging_the_first_call_in_gains_a_little(kind):
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
-LEAST = {"pilot": 0.010, "one_model": 0.006}
+LEAST = {"pilot": 0.005, "one_model": 0.006}
 """What is gained over OCBA-EB at 5 and 6 mean calls, in recovery."""
 
 
