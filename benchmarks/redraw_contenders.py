@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.special import ndtr
 
 from bonwise.stats.redraws import Replay, lengthened
 
-__all__ = ["Picked", "learn_ocba", "ocba", "paper", "uniform"]
+__all__ = ["Picked", "halving", "learn_ocba", "ocba", "paper", "top_two", "uniform"]
 
 Floats = npt.NDArray[np.float64]
 DECIMALS = 9
@@ -75,6 +76,23 @@ class Exchangeable(NamedTuple):
     freedom: float
 
 
+class State(NamedTuple):
+    """What is believed of each candidate, how many calls it has had, and whether it may have no more."""
+
+    mean: Floats
+    variance: Floats
+    call: Floats
+    best: npt.NDArray[np.int64]
+    count: Floats
+    full: npt.NDArray[np.bool_]
+
+
+Allocation = Callable[[State, np.random.Generator], npt.NDArray[np.int64]]
+
+_TRIES = 24
+"""Samples in which a challenger is looked for before the second highest mean is taken."""
+
+
 def learn_ocba(draws: Floats) -> Exchangeable:
     """Learn from pilot draws by moments."""
     _, K, k = draws.shape
@@ -87,6 +105,39 @@ def learn_ocba(draws: Floats) -> Exchangeable:
 
 def ocba(draws: Floats, learnt: Exchangeable, *, most: int = 8, seed: int = 0) -> Replay:
     """Play optimal computing-budget allocation with empirical-Bayes beliefs, stopped by opportunity cost."""
+    return _played(draws, learnt, _owed, most=most, seed=seed)
+
+
+def top_two(draws: Floats, learnt: Exchangeable, *, most: int = 8, seed: int = 0) -> Replay:
+    """Play top-two Thompson sampling with the same beliefs and the same stop."""
+    return _played(draws, learnt, _sampled, most=most, seed=seed)
+
+
+def halving(draws: Floats, calls: int, *, seed: int = 0) -> Picked:
+    """Play sequential halving: half of the candidates leave after each round, and each round has as many calls."""
+    n, K, stored = draws.shape
+    rank = np.random.default_rng(seed).random((n, K))
+    rounds = int(np.ceil(np.log2(K)))
+    rows, alive, count = np.arange(n)[:, None], np.tile(np.arange(K), (n, 1)), np.ones((n, K), dtype=int)
+    left = calls - K
+    sums = np.concatenate([np.zeros((n, K, 1)), draws.cumsum(axis=2)], axis=2)
+    for turn in range(rounds):
+        # What the first round asked of everyone counts as a part of it.
+        share = max(calls // rounds - K, 0) if turn == 0 else left // (rounds - turn)
+        for at in range(share):
+            who = alive[:, at % alive.shape[1]]
+            count[rows[:, 0], who] = np.minimum(count[rows[:, 0], who] + 1, stored)
+        left -= share
+        means = np.take_along_axis(sums, count[:, :, None], axis=2)[:, :, 0] / count
+        own, lot = np.take_along_axis(means, alive, axis=1), np.take_along_axis(rank, alive, axis=1)
+        order = np.lexsort((lot, -np.round(own, DECIMALS)))
+        alive = np.take_along_axis(alive, order, axis=1)[:, : max(1, -(-alive.shape[1] // 2))]
+    top = np.zeros((n, K), dtype=bool)
+    top[rows[:, 0], alive[:, 0]] = True
+    return Picked(count.sum(axis=1).astype(float), top)
+
+
+def _played(draws: Floats, learnt: Exchangeable, allocate: Allocation, *, most: int, seed: int) -> Replay:
     rng = np.random.default_rng(seed)
     stored = lengthened(draws, most, rng)
     n, K, _ = stored.shape
@@ -102,19 +153,42 @@ def ocba(draws: Floats, learnt: Exchangeable, *, most: int = 8, seed: int = 0) -
         z = -d / np.sqrt(both)
         loss = np.sqrt(both) * (z * ndtr(z) + np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi))
         loss[rows, best] = 0.0
-        share = s2[:, None] / (d * d + both)
-        share[rows, best] = 0.0
-        share[rows, best] = np.sqrt((share**2).sum(axis=1))
-        lack = share / share.sum(axis=1, keepdims=True) * (count.sum(axis=1, keepdims=True) + 1) - count
-        who = np.where(count < most, lack, -np.inf).argmax(axis=1)
         if step == steps:
             break
+        who = allocate(State(m, v, s2, best, count, count >= most), rng)
         opportunity[:, step] = loss.max(axis=1)
         heard = stored[rows, who, np.minimum(count[rows, who].astype(int), most - 1)]
         total[rows, who] += heard
         squares[rows, who] += heard**2
         count[rows, who] += 1
     return Replay(np.full(n, K), opportunity, top, np.zeros(opportunity.shape))
+
+
+def _owed(state: State, _: np.random.Generator) -> npt.NDArray[np.int64]:
+    rows = np.arange(len(state.best))
+    d = state.mean[rows, state.best][:, None] - state.mean
+    both = state.variance + state.variance[rows, state.best][:, None]
+    share = state.call[:, None] / (d * d + both)
+    share[rows, state.best] = 0.0
+    share[rows, state.best] = np.sqrt((share**2).sum(axis=1))
+    lack = share / share.sum(axis=1, keepdims=True) * (state.count.sum(axis=1, keepdims=True) + 1) - state.count
+    who: npt.NDArray[np.int64] = np.where(state.full, -np.inf, lack).argmax(axis=1)
+    return who
+
+
+def _sampled(state: State, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    n, K = state.mean.shape
+    rows = np.arange(n)
+    sd = np.sqrt(state.variance)
+    first = (state.mean + sd * rng.normal(size=(n, K))).argmax(axis=1)
+    rivals = (state.mean[:, None] + sd[:, None] * rng.normal(size=(n, _TRIES, K))).argmax(axis=2)
+    other = rivals[rows, (rivals != first[:, None]).argmax(axis=1)]
+    runner = np.where(np.arange(K) == first[:, None], -np.inf, state.mean).argmax(axis=1)
+    challenger = np.where(other == first, runner, other)
+    who = np.where(rng.random(n) < 0.5, first, challenger)
+    # Where the one drawn has all its calls, the open candidate of fewest calls has the next.
+    least = np.where(state.full, np.inf, state.count).argmin(axis=1)
+    return np.where(state.full[rows, who], least, who)
 
 
 def _posterior(total: Floats, squares: Floats, count: Floats, learnt: Exchangeable) -> tuple[Floats, Floats, Floats]:

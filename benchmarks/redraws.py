@@ -2,6 +2,7 @@
 
     python benchmarks/redraws.py                  # stored draws, with ../shared/data
     python benchmarks/redraws.py --pilots 12      # fresh simulated prompts, each pilot learnt from anew
+    python benchmarks/redraws.py --laws --pilots 5 --prompts 20000    # the same over laws of scatter, and more rules
 
 Value of information runs as it is shipped: what was learnt from the pilot says at which two prices a mean number of
 calls is spent, and it spends what it spends. The other rules are scored at the calls that it spent, exactly. Nothing
@@ -23,7 +24,8 @@ import numpy.typing as npt
 from bonwise.selection.learnt_draws import DrawModel
 from bonwise.stats.redraws import CallPrice, Replay, replay
 from bonwise.testing import simulate
-from redraw_contenders import Picked, learn_ocba, ocba, paper, uniform
+from redraw_contenders import Picked, halving, learn_ocba, ocba, paper, top_two, uniform
+from redraw_laws import LAWS, drawn
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,6 +33,9 @@ MEAN_CALLS = (5.0, 6.0, 7.5, 10.5, 15.0)
 FILES = {"pilot": "pilot_like_20000.parquet", "one_model": "one_model_20000.parquet"}
 PILOT, PILOT_DRAWS = 500, 5
 VOI, OCBA = "value of information", "OCBA-EB"
+PASSES = (1.25, 1.5, 2.0, 3.0)
+"""Mean calls over laws, in first passes."""
+RIVALS = (OCBA, "top-two Thompson", "sequential halving")
 
 
 class Labelled(NamedTuple):
@@ -146,6 +151,51 @@ def on_pilots(preset: str, pilots: int, prompts: int, seed: int) -> dict[str, An
     return {"preset": preset, "pilots": pilots, "prompts": prompts, "seed": seed, "rows": rows}
 
 
+def on_law(law: str, pilots: int, prompts: int, seed: int) -> dict[str, Any]:
+    """Play all rules on fresh prompts of a law, at the mean numbers of `PASSES`, after each of several pilots."""
+    data = Labelled(*drawn(law, prompts, seed))
+    candidates = data.draws.shape[1]
+    ahead = np.empty((len(RIVALS), len(PASSES), pilots, prompts))
+    for number in range(pilots):
+        pilot = drawn(law, PILOT, seed + 1 + number)[0][:, :, :PILOT_DRAWS]
+        learnt = learn_ocba(pilot)
+        voi = replay(data.draws, DrawModel.fit(pilot).prior, seed=number)
+        played = [rule(data.draws, learnt, seed=number) for rule in (ocba, top_two)]
+        for at, passes in enumerate(PASSES):
+            calls = round(passes * candidates)
+            rivals = [at_calls(one, calls, data) for one in played]
+            rivals.append(data.gains(halving(data.draws, calls, seed=number).top))
+            ahead[:, at, number] = at_calls(voi, calls, data) - np.array(rivals)
+    of_pilots = ahead.mean(axis=3)
+    se = np.sqrt(
+        of_pilots.var(axis=2, ddof=1) / pilots + ahead.mean(axis=2).var(axis=2, ddof=1) / prompts
+        if pilots > 1
+        else np.full(of_pilots.shape[:2], np.inf)
+    )
+    rows = [
+        {"passes": passes, "rival": rival, "ahead": float(of_pilots[which, at].mean()), "se": float(se[which, at])}
+        for which, rival in enumerate(RIVALS)
+        for at, passes in enumerate(PASSES)
+    ]
+    return {"law": law, "rows": rows}
+
+
+def laws_text(played: list[dict[str, Any]]) -> str:
+    """Render how far ahead value of information is over the laws, by rival."""
+    lines = []
+    for rival in RIVALS:
+        lines += ["", f"recovery ahead of {rival} (se), by mean calls in first passes", ""]
+        lines += [f"| law | {' | '.join(f'{passes:g}' for passes in PASSES)} |", "|---" * (1 + len(PASSES)) + "|"]
+        every = []
+        for law in played:
+            rows = [row for row in law["rows"] if row["rival"] == rival]
+            every += [row["ahead"] for row in rows]
+            cells = [f"{row['ahead']:+.4f} ({row['se']:.4f})" for row in rows]
+            lines.append(f"| {law['law']} | {' | '.join(cells)} |")
+        lines.append(f"\nmean over laws and calls: {np.mean(every):+.4f}")
+    return "\n".join(lines)
+
+
 def stored_text(preset: str, found: Mapping[str, Any]) -> str:
     """Render what was found on stored draws."""
     lines = [f"\n{preset}, stored draws", f"| asked | spent | {VOI} | {OCBA} | difference |", "|---|---|---|---|---|"]
@@ -182,9 +232,17 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=8, help="orders in which ties are broken, averaged over")
     parser.add_argument("--pilots", type=int, default=0, help="pilots of fresh prompts, in place of stored draws")
     parser.add_argument("--prompts", type=int, default=200_000, help="fresh prompts that score them")
+    parser.add_argument("--laws", nargs="*", metavar="LAW", help="over laws of scatter: all, or these")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--json", type=Path, help="write the figures here")
     settings = parser.parse_args()
+    if settings.laws is not None:
+        names = settings.laws or list(LAWS)
+        played = [on_law(law, settings.pilots or 5, settings.prompts, settings.seed) for law in names]
+        print(laws_text(played))
+        if settings.json:
+            settings.json.write_text(json.dumps(played, indent=2) + "\n", encoding="utf-8")
+        return
     missing = [] if settings.pilots else [name for name in FILES.values() if not (settings.data / name).is_file()]
     if missing:
         parser.error(f"{settings.data} holds no {' and no '.join(missing)}; name their folder with --data")

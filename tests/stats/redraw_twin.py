@@ -36,8 +36,8 @@ def learnt(pools, *, first_counts=False):
     vw = [statistics.fmean(statistics.variance(draws[start:]) for draws in pool) for pool in pools]
     first = [[draws[0] for draws in pool] for pool in pools]
     later = [[statistics.fmean(draws[1:]) for draws in pool] for pool in pools]
-    spread = statistics.fmean(within(y, y) for y in first)
-    beta = statistics.fmean(map(within, first, later)) / spread if spread > 0 else 0.0
+    of_first = statistics.fmean(within(y, y) for y in first)
+    beta = statistics.fmean(map(within, first, later)) / of_first if of_first > 0 else 0.0
     left = [[m - beta * y for m, y in zip(*pair, strict=True)] for pair in zip(later, first, strict=True)]
     if first_counts:
         left = [[statistics.fmean(draws) for draws in pool] for pool in pools]
@@ -46,17 +46,47 @@ def learnt(pools, *, first_counts=False):
     cuts = [quantile(levels, share) for share in (0.33, 0.67)]
     own = [class_of(level, cuts) for level in levels]
 
-    def of_class(values, c):
-        mine = [value for value, at in zip(values, own, strict=True) if at == c]
-        return (sum(mine) + 30 * statistics.fmean(values)) / (len(mine) + 30)
+    prompts = [
+        {"class": at, "vw": v, "rr": r, "between": within(y, y), "count": len(y), "calls": k - start}
+        for at, v, r, y in zip(own, vw, rr, left, strict=True)
+    ]
+    alike = [prompt | {"class": 1} for prompt in prompts]
+    return {"beta": beta, "cuts": cuts} | spread(prompts if foretold(prompts) > foretold(alike) else alike)
 
-    sigma2 = [of_class(vw, c) for c in range(3)]
-    tau2 = [max(of_class(rr, c), 0.02 * sigma2[c]) for c in range(3)]
-    relative = [v / sigma2[at] for v, at in zip(vw, own, strict=True)]
+
+def spread(prompts):
+    """Return what three classes of prompts scatter by."""
+
+    def of_class(name, c):
+        own = [prompt[name] for prompt in prompts if prompt["class"] == c]
+        return (sum(own) + 30 * statistics.fmean(prompt[name] for prompt in prompts)) / (len(own) + 30)
+
+    sigma2 = [of_class("vw", c) for c in range(3)]
+    tau2 = [max(of_class("rr", c), 0.02 * sigma2[c]) for c in range(3)]
+    relative = [prompt["vw"] / sigma2[prompt["class"]] for prompt in prompts]
     q = statistics.fmean(v * v for v in relative) / statistics.fmean(relative) ** 2
-    r = q / (1 + statistics.fmean(2 / (len(pool) * (k - start - 1)) for pool in pools))
+    r = q / (1 + statistics.fmean(2 / (prompt["count"] * (prompt["calls"] - 1)) for prompt in prompts))
     nu0 = max(4.2, (4 * r - 2) / (r - 1)) if r > 1.01 else 200.0
-    return {"beta": beta, "cuts": cuts, "sigma2": sigma2, "tau2": tau2, "nu0": nu0}
+    return {"sigma2": sigma2, "tau2": tau2, "nu0": nu0}
+
+
+def foretold(prompts):
+    """Log-likelihood of each tenth of the prompts under what the others teach."""
+    total = 0.0
+    for at in range(min(10, len(prompts))):
+        now = spread([prompt for number, prompt in enumerate(prompts) if number % 10 != at])
+        nu0 = now["nu0"]
+        for prompt in prompts[at::10]:
+            sigma2, tau2 = now["sigma2"][prompt["class"]], now["tau2"][prompt["class"]]
+            freedom = prompt["count"] * (prompt["calls"] - 1)
+            squares = freedom * prompt["vw"]
+            guess = sigma2 * (nu0 - 2)
+            total += math.lgamma((nu0 + freedom) / 2) - math.lgamma(nu0 / 2)
+            total += nu0 / 2 * math.log(guess) - (nu0 + freedom) / 2 * math.log(guess + squares)
+            s2 = (guess + squares) / (nu0 + freedom - 2)
+            variance = tau2 + s2 / prompt["calls"]
+            total -= (prompt["count"] - 1) / 2 * (math.log(variance) + prompt["between"] / variance)
+    return total
 
 
 def first_call_differences(pools):
@@ -92,7 +122,6 @@ class Pool:
         self.counts = prior.get("first_counts", False)
         self.later = {i: [y] if self.counts else [] for i, y in self.first.items()}
         self.asked = dict.fromkeys(self.first, 1)
-        self.squares, self.freedom = 0.0, 0
         level = statistics.fmean(self.first.values()) if self.first else 0.0
         at = class_of(level, prior["cuts"])
         self.level, self.sigma2, self.tau2 = level, prior["sigma2"][at], prior["tau2"][at]
@@ -100,7 +129,9 @@ class Pool:
     def posterior(self):
         """Return means, variances and the variance of a call."""
         nu0, beta, tau2 = self.prior["nu0"], self.prior["beta"], self.tau2
-        s2 = (self.sigma2 * (nu0 - 2) + self.squares) / (nu0 + self.freedom - 2)
+        squares = sum((y - statistics.fmean(ys)) ** 2 for ys in self.later.values() for y in ys)
+        freedom = sum(len(ys) - 1 for ys in self.later.values() if ys)
+        s2 = (self.sigma2 * (nu0 - 2) + squares) / (nu0 + freedom - 2)
         start = {i: 0.0 if self.counts else self.level + beta * (y - self.level) for i, y in self.first.items()}
         over, under = 0.0, 0.0 if self.counts else 1 / tau2
         for i, ys in self.later.items():
@@ -136,23 +167,22 @@ class Pool:
 
     def choice(self, most):
         """Return whom to ask; None where nobody can be."""
-        mean, variance, s2 = self.posterior()
-        values = {}
-        for i in mean:
-            others = [mean[j] for j in mean if j != i]
-            if others and self.asked[i] < most:
-                distance = abs(mean[i] - max(others))
-                steps = [(variance[i] / math.sqrt(variance[i] + s2 / r), r) for r in (1, 2, 4)]
-                values[i] = max(s * gain(-distance / s) / r for s, r in steps) / math.sqrt(self.tau2)
-        return self.ahead(values) if values else None
+        mean, variance, _ = self.posterior()
+        if len(mean) < 2:
+            return None
+        best = self.ahead(mean)
+        share = {
+            j: self.tau2 / ((mean[best] - mean[j]) ** 2 + variance[best] + variance[j]) for j in mean if j != best
+        }
+        share[best] = math.sqrt(sum(value * value for value in share.values()))
+        total = sum(self.asked.values()) + 1
+        owed = {i: share[i] / sum(share.values()) * total - self.asked[i] for i in mean if self.asked[i] < most}
+        return self.ahead(owed) if owed else None
 
     def hear(self, i, y):
         """Take a draw; NaN where it was not scored."""
         self.asked[i] += 1
         if not math.isnan(y):
-            mean, variance, s2 = self.posterior()
-            self.squares += (y - mean[i]) ** 2 * s2 / (variance[i] + s2)
-            self.freedom += 1
             self.later[i].append(y)
 
 

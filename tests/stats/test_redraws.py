@@ -69,8 +69,7 @@ def test_beliefs_by_hand_where_the_first_call_counts():
     assert beliefs.posterior().mean[0] == pytest.approx([0.7 + 0.1 * B, 0.7 - 0.1 * B])
     assert beliefs.posterior().variance[0] == pytest.approx([0.01 * B] * 2)
     beliefs.hear(np.array([0]), np.array([0.5]))
-    v, m = 0.01 * B, 0.7 + 0.1 * B
-    s2 = (0.04 + (0.5 - m) ** 2 * 0.01 / (v + 0.01)) / 5
+    s2 = (0.04 + 2 * 0.15**2) / 5  # .8 and .5 lie .15 from their mean
     w = 1 / (0.003 + s2 / 2), 1 / (0.003 + s2)
     mu = (w[0] * 0.65 + w[1] * 0.6) / sum(w)
     B = 0.003 * w[0], 0.003 * w[1]
@@ -87,8 +86,8 @@ def test_beliefs_by_hand():
     loss = math.sqrt(0.006) * (z * 0.5 * math.erfc(-z / math.sqrt(2)) + math.exp(-z * z / 2) / math.sqrt(2 * math.pi))
     assert beliefs.opportunity_cost()[0] == pytest.approx(loss)
     beliefs.hear(np.array([0]), np.array([0.5]))
-    # SS = .25^2 * .01 / .013, s2 = (.01 * 4 + SS) / 5, w = 1 / (.003 + s2), mu = -.25 w / (1 / .003 + w)
-    s2 = (0.04 + 0.0625 * 0.01 / 0.013) / 5
+    # The only draw of its candidate lies on its mean: s2 = .01, w = 1 / (.003 + s2), mu = -.25 w / (1 / .003 + w)
+    s2 = 0.01
     w = 1 / (0.003 + s2)
     p = 0.75 - 0.25 * w / (1 / 0.003 + w)
     B = 0.003 / (0.003 + s2)
@@ -183,7 +182,7 @@ def test_prices_buy_the_calls_asked_for(pilot):
 
 @pytest.mark.parametrize("preset", ["pilot", "one_model"])
 def test_fresh_pools_take_the_calls_asked_for(preset):
-    """What was learnt from 2,000 pools is spent on fresh ones to 1.5 % or a tenth of a call, on average over three.
+    """What was learnt from 2,000 pools is spent on fresh ones to 2.2 % or a tenth of a call, on average over three.
 
     One price read off between two learnt ones spends .4 too much at 7.5 calls, for opportunity costs heap.
     """
@@ -193,7 +192,7 @@ def test_fresh_pools_take_the_calls_asked_for(preset):
         model = DrawModel.fit(simulate(preset, n=2000, seed=seed, draws=5).draws)
         played_ = replay(fresh, model.prior)
         over += [(spent(played_, model.prices_for(calls)) - calls) / 3 for calls in asked]
-    assert (np.abs(over) <= np.maximum(0.12, 0.015 * np.array(asked))).all()
+    assert (np.abs(over) <= np.maximum(0.12, 0.022 * np.array(asked))).all()
 
 
 def test_a_heap_is_shared_by_lot():
@@ -467,7 +466,7 @@ def test_averaging_the_first_call_in_gains_a_little(kind):
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
-LEAST = {"pilot": 0.010, "one_model": 0.006}
+LEAST = {"pilot": 0.005, "one_model": 0.006}
 """What is gained over OCBA-EB at 5 and 6 mean calls, in recovery."""
 
 
@@ -521,6 +520,31 @@ def test_gains_over_many_pilots(bench, preset):
             assert row["gain"] >= LEAST[preset]
         else:
             assert row["gain"] > -2 * row["se"]
+
+
+def test_laws_of_scatter(bench):
+    """Thinned: behind no rule where draws are exchangeable, and ahead where levels scatter differently."""
+    for law, least in (("gaussian", -0.002), ("scatter by level", 0.0)):
+        for row in bench.on_law(law, pilots=2, prompts=1500, seed=3)["rows"]:
+            assert row["ahead"] > least - 3 * row["se"], (law, row)
+
+
+@pytest.mark.slow
+def test_laws_of_scatter_in_full(bench):
+    """Over fourteen laws, five pilots each: behind by .002 and two errors at most, and ahead of each on the mean."""
+    rows = [row for law in bench.LAWS for row in bench.on_law(law, pilots=5, prompts=12_000, seed=2026)["rows"]]
+    assert len(rows) == 14 * 3 * 4
+    assert all(row["ahead"] >= -0.002 - 2 * row["se"] for row in rows)
+    for rival in bench.RIVALS:
+        assert np.mean([row["ahead"] for row in rows if row["rival"] == rival]) >= 0
+
+
+def test_halving_by_hand(bench):
+    """Four candidates, eight calls: one call each, two more for the better two; the better mean of three stays."""
+    draws = np.array([[[0.9, 0.1, 0.1], [0.8, 0.7, 0.7], [0.2, 1.0, 1.0], [0.1, 1.0, 1.0]]])
+    picked = bench.halving(draws, 8)
+    assert picked.calls.tolist() == [8.0]
+    assert picked.top.tolist() == [[False, True, False, False]]
 
 
 def test_the_contenders_by_hand(bench):

@@ -17,10 +17,7 @@ __all__ = ["Beliefs", "BestOfNormals", "Posterior", "best_of_normals"]
 _Ints = npt.NDArray[np.int64]
 _Marks = npt.NDArray[np.bool_]
 
-_LOOKAHEAD = (1, 2, 4)
-"""Calls of one candidate that are weighed at once: a single one often cannot change the pick of heaped scores."""
-
-_TINY = 1e-300  # a weight where nobody is in the running
+_TINY = 1e-300  # a weight, or a sum of shares, where nobody is in the running
 
 
 class Posterior(NamedTuple):
@@ -40,11 +37,11 @@ class Beliefs:
     Where the prior keeps the first score apart, a candidate's belief starts there: p_i = d + mu + beta (d_i - d) with
     d the mean first score and mu the shift of this prompt, itself learnt from the later draws. Then, over the later
     draws alone, m_i = p_i + B (ybar_i - p_i), v_i = B s2 / n_i and B = tau2 / (tau2 + s2 / n_i), where s2 = (sigma2
-    (nu0 - 2) + SS) / (nu0 + nu - 2); each later draw y adds (y - m_i)^2 s2 / (v_i + s2) to SS and 1 to nu. Where the
-    prior counts the first score as a call like the later ones, ybar_i and n_i are of all of them and p_i = sum w_j
-    ybar_j / sum w_j with w_j = 1 / (tau2 + s2 / n_j). `first` is (n, K): NaN puts a candidate out of the running,
-    also where a pool is smaller than K. Of two equal candidates the one of lower `rank`, (n, K), goes ahead. `most`
-    counts the draws of one candidate, the first among them.
+    (nu0 - 2) + SS) / (nu0 + nu - 2), SS the squared distances of the draws from their candidates' means and nu their
+    degrees of freedom. Where the prior counts the first score as a call like the later ones, ybar_i and n_i are of
+    all of them and p_i = sum w_j ybar_j / sum w_j with w_j = 1 / (tau2 + s2 / n_j). `first` is (n, K): NaN puts a
+    candidate out of the running, also where a pool is smaller than K. Of two equal candidates the one of lower
+    `rank`, (n, K), goes ahead. `most` counts the draws of one candidate, the first among them.
 
     Examples
     --------
@@ -55,7 +52,7 @@ class Beliefs:
     [[0.733, 0.733, 0.533]]
     >>> beliefs.hear(beliefs.best_draw(), np.array([0.4]))
     >>> beliefs.posterior().mean.round(3).tolist()
-    [[0.482, 0.608, 0.408]]
+    [[0.467, 0.6, 0.4]]
     """
 
     def __init__(self, prior: DrawPrior, first: Floats, rank: _Ints, most: int) -> None:
@@ -117,31 +114,36 @@ class Beliefs:
         return found
 
     def best_draw(self) -> _Ints:
-        """Return the open candidate whose next calls promise most a call, shape (n,); -1 where none is open.
+        """Return the open candidate that is owed most of the calls, shape (n,); -1 where none is open.
 
-        max over r = 1, 2, 4 of s_r f(-|m_i - m_o| / s_r) / r, s_r = v_i / sqrt(v_i + s2 / r), o the best other.
+        max over i of N w_i - n_i, with w_j in proportion to 1 / ((m_b - m_j)^2 + v_b + v_j) for the rivals of the
+        best b and to sqrt(sum_j w_j^2) for b, n_i the calls of i so far and N their sum plus 1 (optimal computing-
+        budget allocation).
         """
-        mean, variance, s2 = self.posterior()
-        distance = np.abs(mean - self._best_other(mean))
-        value = np.zeros_like(mean)
-        for r in _LOOKAHEAD:
-            s = variance / np.sqrt(variance + s2 / r)
-            value = np.maximum(value, np.where(self.running, s * _gain(-distance / s) / r, 0.0))
-        # In units of its own scale, so that rounding and not the last bit says what is equal.
-        worth = np.where(self.open(), value / np.sqrt(self._tau2), np.nan)
-        found = self._ahead(worth, np.array(TIE_DECIMALS))
+        mean, variance, _ = self.posterior()
+        best = self._ahead(mean, _row_decimals(mean))
+        # In units of tau2, so that squares of shares stay within what doubles hold.
+        distance = (mean[self._rows, best][:, None] - mean) ** 2 / self._tau2
+        both = (variance + variance[self._rows, best][:, None]) / self._tau2
+        share = np.where(self.running, 1 / (distance + both), 0.0)
+        share[self._rows, best] = 0.0
+        share[self._rows, best] = np.sqrt((share**2).sum(axis=1))
+        calls = np.where(self.running, self.asked, 0)
+        total = calls.sum(axis=1, keepdims=True) + 1
+        owed = share / np.maximum(share.sum(axis=1, keepdims=True), _TINY) * total - calls
+        found = self._ahead(np.where(self.open(), owed, np.nan), np.array(TIE_DECIMALS))
         return np.where(self.open().any(axis=1), found, -1)
 
     def hear(self, candidate: _Ints, score: Floats) -> None:
         """Take one more draw in each pool: of no candidate where it is -1; NaN where it was asked but not scored."""
-        mean, variance, s2 = self.posterior()
         self._now = None
         self.asked[self._rows[candidate >= 0], candidate[candidate >= 0]] += 1
         some = np.flatnonzero((candidate >= 0) & ~np.isnan(score))
         who, y = candidate[some], score[some]
-        surprise = (y - mean[some, who]) ** 2
-        self._squares[some, 0] += surprise * s2[some, 0] / (variance[some, who] + s2[some, 0])
-        self._freedom[some] += 1
+        # What a draw adds to the squares about its candidate's own mean; the first one that is heard adds nothing.
+        n = self._heard[some, who]
+        self._squares[some, 0] += (n * y - self._sum[some, who]) ** 2 / np.maximum(n * (n + 1), 1)
+        self._freedom[some, 0] += n > 0
         self._heard[some, who] += 1
         self._sum[some, who] += y
 
@@ -154,13 +156,6 @@ class Beliefs:
         """Return the position of each row's highest value, the lower rank among equals."""
         ranks = np.where(_highest(values, decimals), self._rank, values.shape[1])
         found: _Ints = ranks.argmin(axis=1)
-        return found
-
-    def _best_other(self, mean: Floats) -> Floats:
-        filled = np.where(self.running, mean, -np.inf)
-        ordered = np.sort(filled, axis=1)
-        alone = filled.argmax(axis=1)[:, None] == np.arange(mean.shape[1])
-        found: Floats = np.where(alone, ordered[:, -2:-1], ordered[:, -1:])
         return found
 
 

@@ -122,6 +122,8 @@ _CUTS = (0.33, 0.67)
 _WEIGHT = 30
 """Prompts of all levels whose mean is mixed into each level's own, so that small pilots do not scatter."""
 
+_FOLDS = 10
+
 _FLOOR = 0.02
 """Least variance between candidates, as a share of the variance between calls."""
 
@@ -159,7 +161,8 @@ def learn_prior(draws: Floats, *, first_counts: bool | None = None) -> DrawPrior
     With y_i0 the first and y_i1 ... y_i(k-1) the later draws of a candidate, L_i the mean of the later ones and cov_w
     a covariance over the candidates of one prompt: vw = mean_i var(y_i1 ... y_i(k-1)), beta = mean cov_w(y_0, L) /
     mean cov_w(y_0, y_0), and rr = cov_w(L - beta y_0, L - beta y_0) - vw / (k - 1). In a class of n_c prompts sigma2
-    = (sum vw + 30 mean vw) / (n_c + 30), tau2 = max((sum rr + 30 mean rr) / (n_c + 30), 0.02 sigma2). Where the first
+    = (sum vw + 30 mean vw) / (n_c + 30), tau2 = max((sum rr + 30 mean rr) / (n_c + 30), 0.02 sigma2); all prompts are
+    one class where classes do not foretell better how prompts scatter that are held out. Where the first
     call counts as one like the later ones, vw and L_i are of all k calls and rr = cov_w(L, L) - vw / k; where
     `first_counts` is None, `first_call_test` decides. `draws` is as there. Fewer than 3 draws, no prompt left, and
     draws that never differ raise ValueError.
@@ -230,14 +233,79 @@ def _learnt(y: Floats, whole: _Marks, *, first_counts: bool) -> DrawPrior:
     spread = _within(first, first, whole).mean()
     beta = float(_within(first, later, whole).mean() / spread) if spread > 0 else 0.0
     left = calls.mean(axis=2) if first_counts else later - beta * first
-    residual = _within(left, left, whole) - call_variance / calls.shape[2]
     level = np.round(first.sum(axis=1) / count, _DECIMALS)
     cuts = _pair(np.round(np.quantile(level, _CUTS), _DECIMALS))
+    pilot = _PilotScatter(count, calls.shape[2], call_variance, _within(left, left, whole))
     own = class_of(level, cuts)
-    sigma2 = _by_class(call_variance, own)
-    tau2 = np.maximum(_by_class(residual, own), _FLOOR * sigma2)
-    nu0 = _freedom(call_variance / sigma2[own], float((2 / (count * (calls.shape[2] - 1))).mean()))
-    return DrawPrior(beta, cuts, _triple(sigma2), _triple(tau2), nu0, first_counts)
+    if not _levels_foretell(pilot, own):
+        own = np.ones_like(own)
+    spread = _spread(pilot, own)
+    return DrawPrior(beta, cuts, _triple(spread.sigma2), _triple(spread.tau2), spread.nu0, first_counts)
+
+
+class _PilotScatter(NamedTuple):
+    """How much the calls of each prompt scatter, and the means of its candidates."""
+
+    candidates: npt.NDArray[np.int64]
+    """How many there are."""
+    calls: int
+    """Of a candidate."""
+    within: Floats
+    """Variance of a call, the mean over the candidates."""
+    between: Floats
+    """Variance of the candidates' means."""
+
+    def rows(self, some: npt.NDArray[np.bool_]) -> _PilotScatter:
+        """Return some of the prompts."""
+        return _PilotScatter(self.candidates[some], self.calls, self.within[some], self.between[some])
+
+
+class _ClassSpread(NamedTuple):
+    """What three classes of prompts are taken to scatter by."""
+
+    sigma2: Floats
+    tau2: Floats
+    nu0: float
+
+
+def _spread(pilot: _PilotScatter, own: _Ints) -> _ClassSpread:
+    sigma2 = _by_class(pilot.within, own)
+    tau2 = np.maximum(_by_class(pilot.between - pilot.within / pilot.calls, own), _FLOOR * sigma2)
+    nu0 = _freedom(pilot.within / sigma2[own], float((2 / (pilot.candidates * (pilot.calls - 1))).mean()))
+    return _ClassSpread(sigma2, tau2, nu0)
+
+
+def _levels_foretell(pilot: _PilotScatter, own: _Ints) -> bool:
+    """Tell whether prompts that are held out scatter more as their class foretells than as all prompts do.
+
+    By ten folds and the log-likelihood. A prompt's calls are normal about its candidates' means, their variance s2 is
+    sigma2 (nu0 - 2) / chi2(nu0), and the means are normal with tau2 + s2 / k, where s2 is what its own calls leave
+    it.
+    """
+    fold = np.arange(len(own)) % _FOLDS
+    gain = 0.0
+    for at in range(min(_FOLDS, len(own))):
+        rest = fold != at
+        if not pilot.within[rest].any():  # nothing scatters, also where no prompt is left
+            return False
+        held, learnt = pilot.rows(~rest), pilot.rows(rest)
+        classes, alike = _spread(learnt, own[rest]), _spread(learnt, np.ones_like(own[rest]))
+        gain += _likelihood(held, classes, own[~rest]) - _likelihood(held, alike, own[~rest])
+    return gain > 0
+
+
+def _likelihood(held: _PilotScatter, spread: _ClassSpread, own: _Ints) -> float:
+    """Return the log-likelihood of prompts, up to what no spread changes."""
+    from scipy import special  # noqa: PLC0415 - a strategy that reads a model needs none of it
+
+    freedom = held.candidates * (held.calls - 1)
+    guess = spread.sigma2[own] * (spread.nu0 - 2)
+    whole = guess + freedom * held.within
+    variance = spread.tau2[own] + whole / (spread.nu0 + freedom - 2) / held.calls
+    shape = 2 * (special.gammaln((spread.nu0 + freedom) / 2) - special.gammaln(spread.nu0 / 2))
+    of_calls = shape + spread.nu0 * np.log(guess) - (spread.nu0 + freedom) * np.log(whole)
+    of_means = (held.candidates - 1) * (np.log(variance) + held.between / variance)
+    return float((of_calls - of_means).sum() / 2)
 
 
 def _within(a: Floats, b: Floats, whole: _Marks) -> Floats:

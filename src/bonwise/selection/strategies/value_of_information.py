@@ -33,11 +33,11 @@ _NO_PILOT = "nothing was learnt of this judge: learn from a pilot (bonwise learn
 class ValueOfInformation:
     """Score every candidate once; then score again whoever promises most, while that is worth its price.
 
-    After each answer every candidate's score is known with an error. The next call goes to the candidate for which
-    one, two or four more calls are expected to improve the pick most, a call. It is not asked any more when what the
-    present best is expected to lose to its strongest rival falls below the price of a call. The candidate of highest
-    posterior mean is kept. A score that could not be had counts as asked; a candidate whose first score could not be
-    had is out of the running. See ``docs/value_of_information.md``.
+    After each answer every candidate's score is known with an error. The next call goes to the candidate that is owed
+    most of the calls by optimal computing-budget allocation: the best one, and rivals close to it. Nobody is asked
+    any more when what the present best is expected to lose to its strongest rival falls below the price of a call.
+    The candidate of highest posterior mean is kept. A score that could not be had counts as asked; a candidate whose
+    first score could not be had is out of the running. See ``docs/value_of_information.md``.
 
     Parameters
     ----------
