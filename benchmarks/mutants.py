@@ -211,8 +211,10 @@ def summary(keys: Sequence[str], learnt: dict[str, str | None]) -> int:
     equivalent = json.loads(EQUIVALENT.read_text("utf-8")) if EQUIVALENT.exists() else {}
     counted = [key for key in keys if key not in equivalent]
     missed = [key for key in counted if learnt[key] is None]
-    share = (len(counted) - len(missed)) / max(len(counted), 1)
-    print(f"{len(counted) - len(missed)} of {len(counted)} noticed ({share:.3f}); {len(keys) - len(counted)} equivalent")
+    seen = len(counted) - len(missed)
+    print(
+        f"{seen} of {len(counted)} noticed ({seen / max(len(counted), 1):.3f}); {len(keys) - len(counted)} equivalent"
+    )
     print(*missed, sep="\n")
     return 1 if missed else 0
 

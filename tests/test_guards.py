@@ -1,4 +1,4 @@
-"""Guards of the tests: none opens a socket to another machine, a warning is an error, parts of a run make the whole."""
+"""Guards of the tests: no socket to another machine, warnings are errors, parts of a run make the whole."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ def run_one(folder, source, *flags, **environment):
     """Run one test file under the conftest of this folder; return what pytest printed."""
     shutil.copy(CONFTEST, folder / "conftest.py")
     (folder / "test_it.py").write_text(source)
+    usual = ["-q", "-rs", "-p", "no:cacheprovider", "-p", "no:xdist"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-p", "no:xdist", *flags, str(folder)],
+        [sys.executable, "-m", "pytest", *usual, *flags, str(folder)],
         capture_output=True,
         text=True,
         check=False,
@@ -120,7 +121,8 @@ def test_number(number):
 
 def test_parts_of_a_run_make_the_whole(tmp_path):
     """Each test is in one part, the number of the part turns over, and two runs of a part are the same."""
-    parts = [set(re.findall(r"ran (\d+);", run_one(tmp_path, MANY, "-s", "--part", f"{at}/3"))) for at in (0, 1, 2, 5)]
+    runs = [run_one(tmp_path, MANY, "-s", "--part", f"{at}/3") for at in (0, 1, 2, 5)]
+    parts = [set(re.findall(r"ran (\d+);", run)) for run in runs]
     assert all(parts)
     assert parts[3] == parts[2]
     assert sorted(map(int, [number for part in parts[:3] for number in part])) == list(range(40))
