@@ -211,13 +211,6 @@ def best_of_normals(mean: Floats, se: Floats) -> BestOfNormals:
     units, of independent normal values; `se` 0 is certain, and certain values that tie at the top share their
     probability. NaN in either takes a candidate out; in a row without any the regret is NaN and every probability 0.
     A negative `se` raises ValueError.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found = best_of_normals(np.array([[1.0, 1.0, 0.0]]), np.array([[1.0, 1.0, 0.0]]))
-    >>> found.probability.round(4).tolist(), found.regret.round(4).tolist()
-    ([[0.4874, 0.4874, 0.0252]], [0.5714])
     """
     mean, se = np.asarray(mean, dtype=np.float64), np.asarray(se, dtype=np.float64)
     if mean.shape != se.shape or mean.ndim != 2:

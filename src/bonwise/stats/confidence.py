@@ -126,13 +126,7 @@ class Calibration:
 
 
 def mean_bin_error(stated: Floats, observed: Floats) -> Floats:
-    """Average the absolute errors of bins, empty ones (NaN) left out; the last axis runs over the bins.
-
-    Examples
-    --------
-    >>> round(float(mean_bin_error(np.array([.17, .29, .43, .69, .88]), np.array([.12, .41, .53, .46, .76]))), 3)
-    0.124
-    """
+    """Average the absolute errors of bins, empty ones (NaN) left out; the last axis runs over the bins."""
     errors = np.abs(stated - observed)
     known = ~np.isnan(errors)
     return _over(np.where(known, errors, 0.0).sum(axis=-1), known.sum(axis=-1).astype(np.float64))
@@ -141,10 +135,7 @@ def mean_bin_error(stated: Floats, observed: Floats) -> Floats:
 def calibration(
     stated: Floats, won: Floats, prompt: _Ints, *, bins: int = 5, confidence: float = 0.95
 ) -> Calibration:
-    """Compare stated probabilities, binned at equal width, with outcomes.
-
-    Arrays are (statements,); `won` is 1, 0, or 0.5 for a tie; `prompt` is the unit of the intervals.
-    """
+    """Compare stated probabilities, binned at equal width, with `won` (0, 1, tie 1/2), clustered by `prompt`."""
     # Rounded first, for 1 - 0.8 belongs where 0.2 does.
     at = np.minimum((np.round(stated, TIE_DECIMALS) * bins).astype(np.int64), bins - 1)
     sums = _grouped((np.ones(len(stated)), stated, won), at, prompt, bins)
@@ -191,10 +182,7 @@ def clustered_mean(values: Floats, prompt: _Ints, confidence: float, *, share: b
 def means_by_group(
     values: Floats, group: _Ints, prompt: _Ints, groups: int, confidence: float, *, share: bool = False
 ) -> list[estimand.Estimate]:
-    """Estimate the mean of values in [0, 1] in each group, clustered by prompt.
-
-    With `share` the values are 0 and 1, bar a few halves, and the interval is made on log-odds.
-    """
+    """Estimate means of values in [0, 1] by group, clustered by prompt; with `share` (0s and 1s) on log-odds."""
     sums = _grouped((np.ones(len(values)), values), group, prompt, groups)
     totals = sums.sum(axis=2)
     left = totals[:, :, None] - sums

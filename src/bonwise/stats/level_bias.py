@@ -69,13 +69,6 @@ def largest_bias(
     ``max_c |mean (f(S_c) - O_c)|``; the interval holds f fixed, its unit is the prompt, or a code of `clusters`,
     (prompts,). Residuals (score less label), labels and weights (mean 1, equal in a prompt) are (cells,), grouped by
     prompt, no NaN. `names` says which candidate a cell is, at most one cell of a name a prompt.
-
-    Examples
-    --------
-    >>> scores, labels = np.array([.5, .9, .7, .9]), np.array([.5, .5, .5, .7])
-    >>> found = largest_bias(scores - labels, labels, np.array([2, 2]), np.array([0, 1, 0, 1]), confidence=0.95)
-    >>> round(found.estimate, 3), found.n
-    (0.3, 2)
     """
     w = np.ones(len(residuals)) if weights is None else weights
     counts, recurring = np.bincount(names), recurring_names(names, len(sizes))

@@ -55,12 +55,6 @@ class CutoffLayout:
     """The cutoffs of all raters in one vector; rater r has categories 0 to C_r - 1 and C_r - 1 cutoffs.
 
     ``P(Y <= c) = sigma(a_{c+1} - eta)``; a symmetric rater's mirror each other about 0, as swapped sides do.
-
-    Examples
-    --------
-    >>> layout = CutoffLayout((3, 3), (False, True))
-    >>> layout.cutoffs(np.zeros(3)).round(3).tolist()
-    [0.0, 0.693, -0.693, 0.693]
     """
 
     sizes: tuple[int, ...]
@@ -191,12 +185,6 @@ def ordinal_terms(eta: Floats, upper: Floats, lower: Floats) -> OrdinalTerms:
     With ``a = upper - eta`` and ``b = lower - eta`` the probability ``sigma(a) - sigma(b)`` is ``sigma(a) sigma(-b)
     (1 - exp(b - a))``, no difference of near numbers. `eta` is the effective advantage of equation 3.1; `upper` and
     `lower` are the cutoffs of the category seen, infinite at the ends. All are (ratings,).
-
-    Examples
-    --------
-    >>> found = ordinal_terms(np.array([0.0]), np.array([1.0]), np.array([-np.inf]))
-    >>> round(float(np.exp(found.log_probability[0])), 4), round(float(found.by_eta[0]), 4)
-    (0.7311, -0.2689)
     """
     a, b = upper - eta, lower - eta
     apart = np.log(-np.expm1(lower - upper))
@@ -314,13 +302,6 @@ def fit_ordinal(
     The maximum of ``sum w log p - ridge |b|^2 / 2``, which is concave, by Newton's method. Where a category has no
     rating, half a rating at ``x = 0`` is added to each: cutoffs would coincide or be infinite. `x` is (ratings,
     columns), `y` from 0, `ridge` one number or one a column; with `symmetric` cutoffs mirror each other about 0.
-
-    Examples
-    --------
-    >>> x, y = np.array([[-1.0], [0.0], [1.0], [0.5]]), np.array([0, 1, 1, 0])
-    >>> found = fit_ordinal(x, y, 2, ridge=1.0)
-    >>> found.coefficients.round(3).tolist(), found.cutoffs.round(3).tolist()
-    ([0.488], [0.063])
     """
     ratings = np.ones(len(y)) if weights is None else weights
     counts = np.bincount(y, ratings, categories)

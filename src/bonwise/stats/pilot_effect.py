@@ -55,12 +55,6 @@ def shift(rows: Floats, of: Callable[[Floats], Floats], clusters: _Ints | None =
     """Estimate a function of totals over prompts, leaving out one cluster, or without clusters one prompt, at a time.
 
     `rows` is (sums, prompts); `of` takes totals (sums, ...) to a figure of shape (...), NaN where undefined.
-
-    Examples
-    --------
-    >>> found = shift(np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]), lambda t: t[1] / t[0])
-    >>> found.estimate, round(found.se, 4)
-    (2.0, 0.5774)
     """
     rows = cluster_sums(rows, clusters)
     units = rows.shape[1]
@@ -71,14 +65,7 @@ def shift(rows: Floats, of: Callable[[Floats], Floats], clusters: _Ints | None =
 
 
 def standardised(m1: Floats, m2: Floats, clusters: _Ints | None = None) -> Shift:
-    """Estimate the mean of a contrast over its standard deviation, that within prompts included.
-
-    Examples
-    --------
-    >>> d = np.array([1.0, 2.0, 3.0])
-    >>> round(standardised(d, d * d).estimate, 3)
-    2.449
-    """
+    """Estimate the mean of a contrast over its standard deviation, that within prompts included."""
 
     def of(t: Floats) -> Floats:
         mean, square = t[1] / t[0], t[2] / t[0]
@@ -89,10 +76,7 @@ def standardised(m1: Floats, m2: Floats, clusters: _Ints | None = None) -> Shift
 
 
 def log_residual(y1: Floats, y2: Floats, clusters: _Ints | None = None) -> Shift:
-    """Estimate the logarithm of ``Var(y1 - rho y2) / mean(y2)^2`` with ``rho = mean(y1) / mean(y2)``.
-
-    Divided by the prompts of a study, its exponential is the squared standard error of the recovery.
-    """
+    """Estimate the log of ``Var(y1 - rho y2) / mean(y2)^2``, rho the ratio of means: recovery's se^2 times n."""
 
     def of(t: Floats) -> Floats:
         mean, best = t[1] / t[0], t[2] / t[0]
@@ -116,13 +100,7 @@ def within_z(squares_score: Floats, squares_label: Floats, products: Floats, clu
 
 
 def wilson(wins: float, n: float, confidence: float) -> tuple[float, float]:
-    """Return Wilson's two-sided interval of a share.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in wilson(28, 50, 0.95)]
-    [0.423, 0.688]
-    """
+    """Return Wilson's two-sided interval of a share."""
     z = float(special.ndtri(0.5 + confidence / 2))
     share, lean = wins / n, z * z / n
     middle = (share + lean / 2) / (1 + lean)
@@ -170,10 +148,7 @@ class Redrawn(NamedTuple):
         return sum(map(_samples, self.sizes))
 
     def power(self, units: float) -> float:
-        """Return the power with so many units, linear between the sizes drawn.
-
-        Below them it is a share of that of the smallest; above them the rest of the way to 1 shrinks as 1 / units.
-        """
+        """Return the power, linear between the sizes drawn, in proportion below, towards 1 as 1 / units above."""
         last = self.sizes[-1]
         if units > last:
             return 1 - (1 - self.powers[-1]) * last / units
@@ -205,13 +180,6 @@ def redraw(
 
     `units` counts the pilot's prompts or clusters, `power` is the share of samples to pass, `start` what the normal
     formula asks for, up to `MOST_UNITS`; 400 to 2,000 samples of each of seven sizes from .35 to 1.6 times as many.
-
-    Examples
-    --------
-    >>> values = np.array([1.0, 2.0, -1.0, 1.5, 0.5, -0.5])
-    >>> found = redraw(lambda drawn, _: values[drawn].mean(axis=1) > 0, len(values), 20, 0.9, seed=0)
-    >>> 5 <= found.units <= 20, found.samples
-    (True, 14000)
     """
     rng = np.random.default_rng(seed)
     sizes = sorted({max(_FEWEST, round(part * start)) for part in _POINTS})

@@ -37,11 +37,6 @@ def mixture_variance(target: float, confidence: float) -> float:
     """Return k2, the mixture's variance for which the sequence is narrowest after `target` prompts.
 
     ``k2 = (-2 ln alpha + ln(1 - 2 ln alpha)) / target`` with ``alpha = 1 - confidence``.
-
-    Examples
-    --------
-    >>> round(mixture_variance(400, 0.95), 5)
-    0.01984
     """
     doubled = -2 * np.log1p(-confidence)
     return float((doubled + np.log1p(doubled)) / target)
@@ -51,11 +46,6 @@ def squared_critical(count: Floats, target: float, confidence: float) -> Floats:
     """Return what is in the place of z^2 after `count` prompts: ``(m k2 + 1)/(m k2) ln((m k2 + 1)/alpha^2)``.
 
     m is the count, k2 the `mixture_variance` for a `target` that is fixed before the first label.
-
-    Examples
-    --------
-    >>> squared_critical(np.array([200.0, 400.0, 800.0]), 400, 0.95).round(3).tolist()
-    [9.508, 9.212, 9.373]
     """
     spread = count * mixture_variance(target, confidence)
     found: Floats = (spread + 1) / spread * (np.log1p(spread) - 2 * np.log1p(-confidence))
@@ -85,13 +75,7 @@ _SMALLEST = 1e-12
 
 
 def mixture_weight(margin: float) -> float:
-    """Return a of the Beta(a, a) mixture that suits a margin, ``|p - 1/2|``: ``1 / (8 margin^2)`` within [1, 50].
-
-    Examples
-    --------
-    >>> [round(mixture_weight(margin), 1) for margin in (0.01, 0.1, 0.25, 0.5)]
-    [50.0, 12.5, 2.0, 1.0]
-    """
+    """Return a of the Beta(a, a) mixture that suits a margin, ``|p - 1/2|``: ``1 / (8 margin^2)`` within [1, 50]."""
     return float(np.clip(1 / (8 * margin**2), _LIGHTEST, _HEAVIEST))
 
 
@@ -99,11 +83,6 @@ def log_wealth(wins: Floats | float, votes: Floats | float, a: float, p: Floats 
     """Return ``ln M_n(p)``, the log likelihood ratio of the Beta(a, a) mixture against the share p, in (0, 1).
 
     Wins are k and votes n, of one shape; a is fixed before the first vote.
-
-    Examples
-    --------
-    >>> np.exp(log_wealth(np.array([1.0, 2.0]), np.array([1.0, 2.0]), a=1.0)).round(4).tolist()
-    [1.0, 1.3333]
     """
     losses = np.subtract(votes, wins)
     mixed = special.betaln(wins + a, losses + a) - special.betaln(a, a)
@@ -118,14 +97,7 @@ def vote_sides(wins: Floats, votes: Floats, a: float, than: float, confidence: f
 
 
 def share_limits(wins: float, votes: float, a: float, confidence: float) -> tuple[float, float]:
-    """Return the confidence sequence's interval for the share, ``{p : M_n(p) < 1/alpha}``, as in `log_wealth`.
-
-    Examples
-    --------
-    >>> low, high = share_limits(60.0, 100.0, a=10.0, confidence=0.95)
-    >>> round(low, 3), round(high, 3)
-    (0.455, 0.734)
-    """
+    """Return the confidence sequence's interval for the share, ``{p : M_n(p) < 1/alpha}``, as in `log_wealth`."""
     most = -float(np.log1p(-confidence))
 
     def excess(p: float) -> float:
@@ -152,13 +124,7 @@ _EXTRA = 10.0  # prompts' worth of variance on top
 
 
 def first_look(planned: int | None) -> int:
-    """Return m0, the number of prompts before which nothing is looked at: max(30, 10 % of what is planned).
-
-    Examples
-    --------
-    >>> first_look(None), first_look(170), first_look(473)
-    (30, 30, 48)
-    """
+    """Return m0, the number of prompts before which nothing is looked at: max(30, 10 % of what is planned)."""
     return max(EARLIEST_LOOK, int(np.ceil(_SHARE_OF_PLANNED * (planned or 0) - 1e-9)))
 
 
@@ -167,14 +133,6 @@ def looks(first: int, running: RunningRatio) -> np.typing.NDArray[np.int64]:
 
     Every `STEP` prompts from `first` on, once there are `EARLIEST_LOOK` units, `TELLING` of which tell of the ratio,
     and these are worth as many as a gate needs: where few carry all of the variance, the spread so far says little.
-
-    Examples
-    --------
-    >>> running = RunningRatio.of(np.tile([0.0, 1.0, -1.0], 19), np.ones(57))
-    >>> looks(30, running).tolist()
-    [30, 40, 50]
-    >>> looks(20, RunningRatio.of(np.tile([0.0, 1.0, -1.0], 19), np.ones(57), np.arange(57) // 2)).tolist()
-    []
     """
     numbers = np.arange(first, len(running.prompts) + 1, STEP, dtype=np.int64)
     seen = running.at(numbers)
@@ -193,14 +151,6 @@ def precision_limits(running: RunningRatio, confidence: float) -> tuple[Floats, 
     """Return Fieller's interval with Student's t and ``1 + 10/m`` times the variance, NaN where it is unbounded.
 
     The degrees of freedom are those of `bonwise.stats.jackknife.kurtosis_df`; each look is after two units or more.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> running = RunningRatio.of(rng.normal(0.1, 0.1, 500), rng.uniform(0.2, 0.6, 500))
-    >>> low, high = precision_limits(running.at(np.array([50, 500])), 0.95)
-    >>> (high - low).round(3).tolist()
-    [0.132, 0.042]
     """
     df = moments_df(1.0, running.kurtosis / running.count, running.count)
     squared = np.square(special.stdtrit(df, 0.5 + confidence / 2), dtype=np.float64)

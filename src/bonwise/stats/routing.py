@@ -77,13 +77,6 @@ def routed_share(signal: Floats, outcomes: Outcomes, share: float, *, confidence
     as many: prompt t moves the lift by ``(p_t - b)(g_t - m) - lift``, m being the mean gain at the threshold; how a
     learnt signal came to be is not in them. ``captured`` is a ratio of two such means, with Fieller's interval. Lift
     and captured have no interval where fewer than 20 prompts are routed, ties in expectation.
-
-    Examples
-    --------
-    >>> gain = np.tile([0.4, 0.0, 0.2, 0.0], 25)
-    >>> found = routed_share(np.tile([3., 2., 1., 0.], 25), Outcomes(1 - gain, gain, np.ones(100)), 0.5)
-    >>> round(found.value.estimate, 3), round(found.lift.estimate, 3), round(found.captured.estimate, 3)
-    (0.95, 0.025, 0.333)
     """
     w = outcomes.relative
     mine = lift_contributions(signal, outcomes, share)
@@ -133,13 +126,7 @@ def routing_bound(
 
 
 def gaussian_share(share: float) -> float:
-    """Return the part of the bound that a normally distributed Delta reaches: ``phi(z_b) / sqrt(b (1 - b))``.
-
-    Examples
-    --------
-    >>> [round(gaussian_share(b), 3) for b in (0.10, 0.25, 0.50)]
-    [0.585, 0.734, 0.798]
-    """
+    """Return the part of the bound that a normally distributed Delta reaches: ``phi(z_b) / sqrt(b (1 - b))``."""
     z = float(special.ndtri(1 - share))
     return math.exp(-z * z / 2) / math.sqrt(2 * math.pi) / math.sqrt(share * (1 - share))
 
@@ -148,11 +135,6 @@ def threshold(signal: Floats, share: float, weights: Floats | None = None) -> fl
     """Return the value of the signal such that the share, in (0, 1], of prompts lies at or above it.
 
     NaN comes last, infinity first; where these fill the share, it is the highest of the others.
-
-    Examples
-    --------
-    >>> threshold(np.array([0.1, 0.4, 0.2, 0.3]), 0.25)
-    0.4
     """
     found, _ = _edge(_ranked(signal), share, np.ones(len(signal)) if weights is None else weights)
     finite = signal[np.isfinite(signal)]
@@ -291,14 +273,6 @@ def routed_recovery(
     With ``p_t`` the probability that prompt t is sent, ``g_t`` what it gains, ``v_t`` the label of the first judge's
     pick and ``r_t`` that of a `random` one: ``mean(v_t + p_t g_t - r_t) / mean(v_t + g_t - r_t)``, with Fieller's
     interval for fresh prompts, as in `routed_share`, and the low end of `RecoveryNearOne`.
-
-    Examples
-    --------
-    >>> gain = np.tile([0.4, 0.0, 0.2, 0.0], 25)
-    >>> outcomes = Outcomes(0.9 - gain, gain, np.ones(100))
-    >>> one = routed_recovery(np.tile([3.0, 2.0, 1.0, 0.0], 25), outcomes, np.full(100, 0.4), 0.5)
-    >>> round(one.estimate, 3), round(one.low, 3), round(one.high, 3)
-    (0.9, 0.86, 0.935)
     """
     w, n = outcomes.relative, len(random)
     if share >= 1:

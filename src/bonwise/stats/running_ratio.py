@@ -58,10 +58,7 @@ class UnitSums:
         return cls(np.cumsum(new, dtype=np.float64), new, before, before + values)
 
     def powers(self) -> dict[tuple[int, int], Floats]:
-        """Return after each prompt the sums over clusters of u^j v^k, by (j, k), up to the fourth order.
-
-        u and v are the sums of a cluster, both less their last mean: powers of values far from 0 would cancel.
-        """
+        """Return after each prompt sums over clusters of u^j v^k by (j, k), centred, as far powers would cancel."""
         if not len(self.count):
             middle = np.zeros((2, 1))
         else:

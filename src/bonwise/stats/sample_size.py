@@ -50,11 +50,6 @@ def mean_power(standardised: float, n: float, confidence: float, sides: int) -> 
     """Return the power of a z test of a mean; with one side it is of a mean above 0.
 
     `standardised` is the mean over the standard deviation of one of n units.
-
-    Examples
-    --------
-    >>> round(mean_power(0.241, 147.4, 0.95, 1), 2)
-    0.9
     """
     z, drift = critical_value(confidence, sides), standardised * np.sqrt(n)
     other = special.ndtr(-drift - z) if sides == 2 else 0.0
@@ -65,35 +60,18 @@ def correlation_power(r: float, least: float, pairs: float, confidence: float) -
     """Return the power to find a within-prompt correlation above a threshold, one-sided, by Fisher's z.
 
     `pairs` is the degrees of freedom plus 1, P (n - 1) for P prompts of n; the variance is 1 / (pairs - 2).
-
-    Examples
-    --------
-    >>> round(correlation_power(0.5, 0.4, 182 * 3, 0.95), 2)
-    0.9
     """
     apart = np.arctanh(r) - np.arctanh(least)
     return float(special.ndtr(apart * np.sqrt(max(pairs - 2, 0.0)) - critical_value(confidence, 1)))
 
 
 def paper_votes_power(delta: float, n: float, confidence: float) -> float:
-    """Return the power to find a preference margin as equation 8 has it: both tails of the normal law.
-
-    Examples
-    --------
-    >>> round(paper_votes_power(0.1, 262.7, 0.95), 3)
-    0.9
-    """
+    """Return the power to find a preference margin as equation 8 has it: both tails of the normal law."""
     return mean_power(2 * abs(delta), n, confidence, 2)
 
 
 def votes_power(delta: float, n: _Counts, confidence: float) -> Floats:
-    """Return the power of the exact two-sided binomial test of a margin in [-1/2, 1/2] from n decisive votes.
-
-    Examples
-    --------
-    >>> votes_power(0.321, [26, 33], 0.95).round(3).tolist()
-    [0.921, 0.976]
-    """
+    """Return the power of the exact two-sided binomial test of a margin in [-1/2, 1/2] from n decisive votes."""
     votes = np.asarray(n, dtype=np.float64)
     last = _lower_region(votes, (1 - confidence) / 2)
     p = 0.5 + abs(delta)
@@ -112,11 +90,6 @@ def equal_votes_power(bound: float, n: _Counts, confidence: float) -> Floats:
     """Return how likely two exact one-sided tests show that a margin of 0 lies within a bound, in (0, 1/2).
 
     n counts decisive votes, and `confidence` is that of each of the two tests.
-
-    Examples
-    --------
-    >>> equal_votes_power(0.1, [140, 281], 0.95).round(2).tolist()
-    [0.45, 0.91]
     """
     votes = np.asarray(n, dtype=np.float64)
     low = stats.binom.isf(1 - confidence, votes, 0.5 - bound) + 1
@@ -138,80 +111,37 @@ class ExactSampleSize(NamedTuple):
 
 
 def mean_units(standardised: float, power: float, confidence: float, sides: int) -> float:
-    """Return the units a z test of a mean needs: ``((z_alpha + z_power) / standardised)^2``.
-
-    Examples
-    --------
-    >>> from bonwise.planning.normal_picks import complete_contrast
-    >>> round(mean_units(complete_contrast(4, 0.2).standardised, 0.9, 0.95, 1), 2)
-    147.43
-    """
+    """Return the units a z test of a mean needs: ``((z_alpha + z_power) / standardised)^2``."""
     return ((critical_value(confidence, sides) + float(special.ndtri(power))) / standardised) ** 2
 
 
 def equal_mean_units(standardised: float, power: float, confidence: float) -> float:
-    """Return the units two one-sided tests need to show that a mean of 0 lies within a bound, `standardised`.
-
-    Examples
-    --------
-    >>> round(equal_mean_units(0.2, 0.9, 0.95), 1)
-    270.6
-    """
+    """Return the units two one-sided tests need to show that a mean of 0 lies within a bound, `standardised`."""
     return ((critical_value(confidence, 1) + float(special.ndtri((1 + power) / 2))) / standardised) ** 2
 
 
 def correlation_pairs(apart: float, power: float, confidence: float) -> float:
-    """Return the P (n - 1) that finds two Fisher z values apart, one-sided: ``2 + ((z_alpha + z_power) / apart)^2``.
-
-    Examples
-    --------
-    >>> round(correlation_pairs(math.atanh(0.5) - math.atanh(0.4), 0.9, 0.95) / 3, 1)
-    181.5
-    """
+    """Return the P (n - 1) that tells two Fisher z's apart, one-sided: ``2 + ((z_alpha + z_power) / apart)^2``."""
     return 2 + mean_units(apart, power, confidence, 1)
 
 
 def paper_votes(delta: float, power: float, confidence: float) -> float:
-    """Return the votes of equation 8, not rounded: ``(z_{1-alpha/2} + z_power)^2 / (4 delta^2)``.
-
-    Examples
-    --------
-    >>> round(paper_votes(0.072, 0.9, 0.95), 1)
-    506.7
-    """
+    """Return the votes of equation 8, not rounded: ``(z_{1-alpha/2} + z_power)^2 / (4 delta^2)``."""
     return mean_units(2 * abs(delta), power, confidence, 2)
 
 
 def paper_margin(votes: float, power: float, confidence: float) -> float:
-    """Return the smallest margin that equation 8 finds with so many votes.
-
-    Examples
-    --------
-    >>> round(paper_margin(paper_votes(0.1, 0.9, 0.95), 0.9, 0.95), 6)
-    0.1
-    """
+    """Return the smallest margin that equation 8 finds with so many votes."""
     return (critical_value(confidence, 2) + float(special.ndtri(power))) / (2 * math.sqrt(votes))
 
 
 def nearest(raw: float) -> int:
-    """Round as the paper's tables do, half to even; for reproducing them, as it may round below what is needed.
-
-    Examples
-    --------
-    >>> nearest(32.35)
-    32
-    """
+    """Round as the paper's tables do, half to even; for reproducing them, as it may round below what is needed."""
     return round(raw)
 
 
 def votes(delta: float, power: float, confidence: float) -> ExactSampleSize:
-    """Return the votes an exact two-sided binomial test needs to find a margin, `SMALLEST_MARGIN` to 1/2.
-
-    Examples
-    --------
-    >>> votes(0.19, 0.9, 0.95)
-    ExactSampleSize(first=72, settled=77)
-    """
+    """Return the votes an exact two-sided binomial test needs to find a margin, `SMALLEST_MARGIN` to 1/2."""
     near = paper_votes(delta, power, confidence)
     return _settled(lambda n: votes_power(delta, n, confidence), near, power)
 
@@ -239,13 +169,7 @@ def _settled(power_of: Callable[[Floats], Floats], near: float, power: float) ->
 
 
 def detectable_margin(count: int, power: float, confidence: float) -> float | None:
-    """Return the smallest margin that an exact binomial test of so many votes finds, None where it finds none.
-
-    Examples
-    --------
-    >>> round(detectable_margin(274, 0.9, 0.95), 4), detectable_margin(4, 0.9, 0.95)
-    (0.0982, None)
-    """
+    """Return the smallest margin that an exact binomial test of so many votes finds, None where it finds none."""
     if votes_power(0.5, count, confidence) < power:
         return None
     low, high = 0.0, 0.5

@@ -38,13 +38,7 @@ _SORTED_CELLS = 1 << 12  # sorted at a time, but for a single prompt that has mo
 
 
 def pair_counts(scores: _Floats, labels: _Floats) -> PairCounts:
-    """Count the pairs of candidates of each prompt, exactly; scores and labels are (prompts, K), no NaN.
-
-    Examples
-    --------
-    >>> pair_counts(np.array([[.9, .9, .1]]), np.array([[1., 0., 0.]])).ravel()
-    array([2, 2, 1, 1])
-    """
+    """Count the pairs of candidates of each prompt, exactly; scores and labels are (prompts, K), no NaN."""
     n, K = scores.shape
     if K < _SORTED_FROM:
         return single_pairs(scores, labels)
@@ -238,12 +232,6 @@ def prompt_sums(scores: Floats, labels: Floats, sizes: _Ints, ranked: Floats | N
 
     Scores and labels are (cells,), grouped by prompt of 2 candidates or more, a missing score NaN. The pick is made
     by `ranked`, or else the scores, below them what has none.
-
-    Examples
-    --------
-    >>> sums = Sums(*prompt_sums(np.array([.9, .9, .1]), np.array([1., 0., 0.]), np.array([3])))
-    >>> float(sums.J[0]), float(sums.pairs[0]), float(sums.apart_S[0])
-    (0.5, 3.0, 2.0)
     """
     scores, labels = compared(scores), compared(labels)
     ranked = by_rank(scores) if ranked is None else compared(ranked)

@@ -38,14 +38,7 @@ def at_top(scores: Floats, sizes: np.typing.NDArray[np.int64]) -> np.typing.NDAr
 
 
 def top_of_scores(scores: Floats, sizes: np.typing.NDArray[np.int64], ranked: Floats | None = None) -> TopOfScores:
-    """Compute the features, (cells,), of scores grouped by prompt, NaN where there is none; `ranked` makes the pick.
-
-    Examples
-    --------
-    >>> tops = top_of_scores(np.array([.9, .5, .9]), np.array([3]))
-    >>> float(tops.margin[0]), int(tops.tied[0])
-    (0.0, 2)
-    """
+    """Compute the features, (cells,), of scores grouped by prompt, NaN for none; `ranked` makes the pick."""
     scores = compared(scores)
     starts = np.cumsum(sizes) - sizes
     highest = at_top(scores if ranked is None else ranked, sizes)

@@ -59,12 +59,6 @@ def cell_strata(population: CellPopulation, labels: int) -> _Ints:
     """Cut prompts into strata of equal sum of s, and part the open ones of each from those that the judge ties.
 
     `labels` counts candidates. Open strata come first, each kind from its smallest sizes to its largest.
-
-    Examples
-    --------
-    >>> found = cell_strata(CellPopulation(np.full(600, 8), np.arange(600) >= 100, np.ones(600)), 900)
-    >>> np.bincount(found).tolist()  # the first of eight strata, of 75, is tied throughout, and a third of the next
-    [50, 75, 75, 75, 75, 75, 75, 75, 25]
     """
     cut, apart = _cut(population, labels), population.open
     found = np.zeros(len(cut), dtype=np.int64)

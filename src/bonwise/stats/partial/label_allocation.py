@@ -49,11 +49,6 @@ def pick_factor(tied: Floats, sizes: _Ints) -> Floats:
 
     With w_i = 1/a on the `tied` top set and 0 elsewhere, ``sum_i (w_i - 1/K)^2 = 1/a - 1/K``: what the pick is worth
     beyond a random one varies in proportion, not at all where the judge ties every candidate.
-
-    Examples
-    --------
-    >>> pick_factor(np.array([1.0, 4.0]), np.array([4, 4])).round(3).tolist()
-    [0.889, 0.2]
     """
     apart = np.where(tied == sizes, 0.0, 1 / tied - 1 / sizes)
     factor: Floats = np.sqrt(apart + RECOVERY_GUESS_SQUARED)
@@ -80,11 +75,6 @@ def size_measure(scores: Floats, sizes: _Ints, second: Floats | None = None) -> 
     recovery (.2, squared), the second stands in for the spread of labels. `scores`, (cells,), are the audited
     judge's, `second` a further judge's or a mean of several, NaN where missing. The measure is (prompts,), in units
     of scores.
-
-    Examples
-    --------
-    >>> size_measure(np.array([0.9, 0.5, 0.7, 0.7]), np.array([2, 2])).round(4).tolist()
-    [0.1844, 0.0102]
     """
     tied = top_of_scores(scores, sizes).tied
     return pick_factor(tied, sizes) * spread_of(scores if second is None else second, sizes)
@@ -94,11 +84,6 @@ def strata(size: Floats, labels: int) -> _Ints:
     """Cut prompts into strata of about equal sum of their size measure, from the smallest sizes to the largest.
 
     2 strata below 20 labelled prompts, 3 below 40, 4 below 100, 8 below 400, else 12; fewer where prompts are few.
-
-    Examples
-    --------
-    >>> strata(np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0]), 6).tolist()
-    [0, 0, 0, 0, 0, 0, 1, 1, 1]
     """
     return equal_strata(size, min(strata_for(labels), labels // LEAST))
 
@@ -167,11 +152,6 @@ def allocate(prompts: _Ints, weights: Floats, labels: int, *, taken: _Ints | Non
     ``n_h = clip(c w_h, max(3, taken_h), N_h)`` with the c at which they sum to m, rounded by largest remainders; 2, 1
     or 0 are the least where labels do not reach for 3. `weights` w_h are such as ``N_h mean_h(s)`` or ``N_h
     sigma_h``. More labels than `prompts`, or fewer than are taken, raise ValueError.
-
-    Examples
-    --------
-    >>> allocate(np.array([100, 10, 50]), np.array([10.0, 30.0, 20.0]), 30).tolist()
-    [7, 10, 13]
     """
     held = np.zeros(len(prompts), dtype=np.int64) if taken is None else taken
     if not held.sum() <= labels <= prompts.sum() or (held > prompts).any():
@@ -205,12 +185,6 @@ def draw_within(found: _Ints, counts: _Ints, rng: np.random.Generator, taken: _M
     """Draw so many prompts of each stratum, without replacement and all alike.
 
     Those `taken` before are not drawn again, nor are they in the mask that is returned.
-
-    Examples
-    --------
-    >>> drawn = draw_within(np.array([0, 0, 1, 1, 1]), np.array([1, 3]), np.random.default_rng(0))
-    >>> int(drawn[:2].sum()), drawn[2:].tolist()
-    (1, [True, True, True])
     """
     chance = rng.random(len(found))
     if taken is None:
@@ -257,11 +231,6 @@ def shrunken_sd(residuals: Floats, groups: _Ints, prior: Floats) -> Floats:
     """Estimate the residual standard deviation of each stratum, shrunk towards a prior p_h worth 10 labels.
 
     ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``, k_h labelled prompts; r and groups are as in `size_prior`.
-
-    Examples
-    --------
-    >>> shrunken_sd(np.array([3.0, -1.0]), np.array([0, 0]), np.array([1.0, 4.0])).round(4).tolist()
-    [1.291, 2.0]
     """
     squares = np.bincount(groups, weights=residuals**2, minlength=len(prior))
     known = np.bincount(groups, minlength=len(prior))

@@ -73,10 +73,7 @@ class LabelFeatures:
         return LabelFeatures(self.judge, self.all_tied, self.sizes, None, None, np.ones_like(self.missing))
 
     def known(self) -> Floats:
-        """Return what is known of the `OUTCOMES` without labels, NaN elsewhere, shape (prompts, 5).
-
-        Where the judge ties all candidates its gain over the random pick is 0 and its top-1 accuracy 1 / K.
-        """
+        """Return known `OUTCOMES`, (prompts, 5), else NaN: where all tie gain is 0, top-1 accuracy 1 / K."""
         found = np.full((len(self.sizes), len(OUTCOMES)), np.nan)
         found[self.all_tied, 1] = 0.0
         found[self.all_tied, 3] = 1 / self.sizes[self.all_tied]
@@ -131,12 +128,6 @@ def label_features(
 
     Scores are (cells,), grouped by prompt of 2 candidates or more, NaN where there is none; a prompt's mean T is over
     the judges that scored all its candidates, so that two are compared by the same. `ranked` is as in `prompt_sums`.
-
-    Examples
-    --------
-    >>> found = label_features(np.array([.9, .1]), np.array([2]), [np.array([.6, .8])])
-    >>> found.stand_ins[0, :3].round(3).tolist()  # Tbar, p1, p2
-    [0.7, -0.1, 0.1]
     """
     scores, sizes = np.asarray(scores, dtype=float), np.asarray(sizes, dtype=np.int64)
     ranked = by_rank(scores) if ranked is None else ranked

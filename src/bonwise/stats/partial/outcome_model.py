@@ -156,16 +156,7 @@ class ModelChoice:
 
 
 def choose_model(features: LabelFeatures, labels: int, model: OutcomeModel | None = None) -> ModelChoice:
-    """Choose the model by the number of labelled prompts, and say why; the caller's `model` with 10 or more.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bonwise.stats.partial.label_features import label_features
-    >>> features = label_features(np.array([.9, .1]), np.array([2]))
-    >>> choose_model(features, 40).reason
-    '40 labelled prompts, fewer than 100, and no further judge: the labels are used alone, weighted'
-    """
+    """Choose the model by the number of labelled prompts, and say why; the caller's `model` with 10 or more."""
     if model is not None and labels >= _FEWEST_FOR_CALLERS:
         return _callers(features, labels, model)
     chosen = _with_further(features, labels) if features.further else _by_labels(features, labels)
