@@ -23,13 +23,7 @@ class Unlabelled(NamedTuple):
 
 
 def value_bounds(known: Floats, missing: int, label_range: tuple[float, float]) -> tuple[float, float]:
-    """Bound the mean of a value over all prompts, `missing` of them unknown.
-
-    Examples
-    --------
-    >>> value_bounds(np.array([0.5, 0.7]), 2, (0.0, 1.0))
-    (0.3, 0.8)
-    """
+    """Bound the mean of a value over all prompts, `missing` of them unknown."""
     total, count = float(known.sum()), len(known) + missing
     return (total + missing * label_range[0]) / count, (total + missing * label_range[1]) / count
 
@@ -97,13 +91,6 @@ def cell_bounds(table: CellTable, label_range: tuple[float, float]) -> dict[str,
     For a given ratio r of recovery, which Dinkelbach's iteration finds, a prompt contributes
     ``sum c_i O_i - r max O`` with ``c_i = w_i - (1 - r) / K``, w_i the judge's weights. Given the largest label M,
     missing labels with c_i > 0 stand at M and others at lo, linear in M: M is the largest label seen, or hi.
-
-    Examples
-    --------
-    >>> table = CellTable(np.array([2]), np.array([.9, .1]), np.array([1., np.nan]))
-    >>> bounds = cell_bounds(table, (0.0, 1.0))
-    >>> bounds["gain"], bounds["value_oracle"]
-    ((0.0, 0.5), (1.0, 1.0))
     """
     low, high = label_range
     n = table.prompts

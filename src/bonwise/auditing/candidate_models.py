@@ -42,15 +42,6 @@ def modelled(measured: Measured, draw: label_sample.ScaledSample, *, origin: boo
     The mean of ``EX b + q (Y - X b)`` is right whatever b is: the mean of X over the draw is known. With `origin` the
     fit goes through the origin, as that of a contrast does. Without `fit` b is 1, for a covariate that stands in for
     the label as it is; with it b is cross-fitted on 5 folds of prompts.
-
-    Examples
-    --------
-    >>> from bonwise.stats.partial.label_sample import LabelSample
-    >>> sample = LabelSample.uniform(np.array([True, True, False]))
-    >>> T = np.array([[.3], [.5], [.4]])
-    >>> measured = Measured(np.array([.2, .6, 0.]), T, T)
-    >>> modelled(measured, label_sample.ScaledSample.of(sample), origin=False, fit=False, seed=0).predictions.tolist()
-    [0.3, 0.5, 0.4]
     """
     rows, Y, X = draw.rows, measured.outcome[draw.rows], measured.seen[draw.rows]
     if not fit or not X.shape[1]:
@@ -81,13 +72,7 @@ def _slope(X: Floats, y: Floats, weight: Floats, *, origin: bool) -> Floats:
 
 
 def tuning(covariance: Floats) -> float:
-    """Return the share of the model, in [0, 1], of least variance; `covariance` is (2, 2): labels alone, with model.
-
-    Examples
-    --------
-    >>> tuning(np.array([[4.0, 1.0], [1.0, 2.0]]))
-    0.75
-    """
+    """Return the share of the model, in [0, 1], of least variance; `covariance`, (2, 2): labels alone, with model."""
     (alone, both), (_, model) = covariance.tolist()
     gap = alone + model - 2 * both
     return float(np.clip((alone - both) / gap, 0.0, 1.0)) if gap > 1e-12 * alone else 0.0
@@ -130,20 +115,14 @@ class CandidateDraw:
         return (self.picks >= 0) if self.others is None else (self.picks >= 0) & (self.others >= 0)
 
     def measured(self, values: Floats) -> Floats:
-        """Return what the drawn candidates measure, 0 where nothing is labelled.
-
-        The pick alone: ``v_i``. A pair: ``c (v_i - v_j)`` with c = 1 - a/K.
-        """
+        """Return what is measured, 0 where unlabelled: ``v_i`` of a pick, ``(1 - a/K) (v_i - v_j)`` of a pair."""
         if self.others is None:
             return np.where(self.labelled, values[self.picks], 0.0)
         c = 1 - self.tied / self.sizes
         return np.where(self.labelled, c * (values[self.picks] - values[self.others]), 0.0)
 
     def expected(self, values: Floats) -> Floats:
-        """Return the mean of `measured` over the draw of candidates.
-
-        The pick alone: ``mean of v over A``. A pair: that less the mean of v over all, exactly 0 where all tie.
-        """
+        """Return the mean of `measured` over the draw: of v over A; of a pair less that over all, 0 where all tie."""
         best = self._sum(np.where(self.top, values, 0.0)) / self.tied
         if self.others is None:
             return best

@@ -225,13 +225,6 @@ def dealt_cells(table: CellTable) -> tuple[Dealt, Ints]:
 
     D, the mean label at the top less that elsewhere, counts by ``(1 - a/K) / (1/2 + 1/lt - 1/a + 1/ln - 1/(K - a))``:
     K candidates, a of them at the top, lt and ln labelled there and elsewhere.
-
-    Examples
-    --------
-    >>> table = CellTable(np.array([3]), np.array([.9, .1, .1]), np.array([1., np.nan, 0.]))
-    >>> found, prompts = dealt_cells(table)
-    >>> [round(float(one[0]), 4) for one in found]  # D is 1 or -1, and counts 2/3
-    [0.6667, 0.4444, 0.0]
     """
     parts = [_of_block(block) for block in table.blocks]
     gain, variance, third = (np.concatenate([part[0][at] for part in parts]) for at in range(3))

@@ -47,15 +47,7 @@ class GroupPicks(NamedTuple):
 def group_picks(
     scores: Floats, labels: Floats, group: npt.NDArray[np.bool_], sizes: _Ints, clusters: _Ints | None = None
 ) -> GroupPicks | None:
-    """Count the picks that fall on a group, cells by prompt; None where no prompt holds the group and others.
-
-    Examples
-    --------
-    >>> scores, labels = np.array([1.0, 0, 1, 1]), np.array([0.0, 1, 0, 1])
-    >>> found = group_picks(scores, labels, np.array([True, False] * 2), np.array([2, 2]))
-    >>> found.prompts, found.chance, found.shares.estimate.tolist()
-    (2, 0.5, [0.75, 0.0, 0.75])
-    """
+    """Count the picks that fall on a group, cells by prompt; None where no prompt holds the group and others."""
     starts = np.cumsum(sizes) - sizes
     members = np.add.reduceat(group.astype(np.float64), starts)
     both = (members > 0) & (members < sizes)
@@ -147,14 +139,6 @@ def score_effects(
 
     Cells are grouped by prompt, without NaN, and `attributes` is (cells, attributes). `sizes`, by prompt, are 2 or
     more. `clusters`, by prompt, are the units that are left out in turn; without them each prompt is one.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> labels, longer = rng.integers(0, 3, 40), rng.standard_normal(40)
-    >>> found = score_effects(labels + 0.5 * longer, labels.astype(float), longer[:, None], np.full(10, 4))
-    >>> round(float(found.slopes[0]), 6)
-    0.5
     """
     columns = np.column_stack([label_terms(labels).values, attributes, scores])
     products = cluster_sums(_products(deviations(columns, sizes), sizes), clusters)
@@ -254,17 +238,6 @@ def preference_cost(
 
     The cost answers to the slope as it does between one standard error below and above; the interval counts what
     leaving a prompt out does to the slope. `effects` are of this attribute alone, on these scores and clusters.
-
-    Examples
-    --------
-    >>> from bonwise.auditing.equal_label import score_effects
-    >>> rng = np.random.default_rng(0)
-    >>> labels, longer, sizes = rng.random(400), rng.standard_normal(400), np.full(100, 4)
-    >>> scores = labels + 0.5 * longer
-    >>> effects = score_effects(scores, labels, longer[:, None], sizes)
-    >>> found = preference_cost(scores, labels, longer, sizes, effects)
-    >>> [round(float(cost), 2) for cost in found.costs.estimate], found.picks_changed
-    ([0.39, 0.12], 48)
     """
     picks = _ValuedPicks(scores, labels, sizes)
     shift = mean_in_ties(scores, attribute, sizes)

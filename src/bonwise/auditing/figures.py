@@ -366,10 +366,7 @@ def spread_figures(
     reference: str | None = None,
     labelled: bool = False,
 ) -> list[Drawing[Cloud]]:
-    """Draw prompt means, and deviations from them, of the judge against the oracle.
-
-    Where points were left out the correlation within prompts is that of `metrics`, of all cells.
-    """
+    """Draw prompt means and deviations from them; where points lack, within_r is that of `metrics`, of all cells."""
     if spread is None:
         return []
     whole = metrics[_WITHIN_R].estimate if metrics is not None and _WITHIN_R in metrics else None

@@ -20,16 +20,7 @@ _LONGEST = 300
 
 
 def junit(document: result.Audit) -> str:
-    """Render the gates of an audit as JUnit XML, a test case a gate and judge; one that is not settled is an error.
-
-    Examples
-    --------
-    >>> import bonwise as bw
-    >>> from bonwise.testing import simulate
-    >>> found = bw.audit(simulate("arena", n=50, seed=1).frame())
-    >>> print(junit(found.check({"gain": -9.0})).splitlines()[1])
-    <testsuites name="bonwise audit" tests="1" failures="0" errors="0">
-    """
+    """Render the gates of an audit as JUnit XML, a test case a gate and judge; one not settled is an error."""
     gates, settings = document.gates, document.settings
     root = ET.Element("testsuites", {"name": "bonwise audit", **_counts(gates)})
     suite = ET.SubElement(root, "testsuite", {"name": _text(settings.source), **_counts(gates)})

@@ -136,11 +136,7 @@ def _explained(panel: Panel, reasons: Mapping[str, str]) -> Panel:
 
 
 def picks_made(picks: Picks, behind: Collection[str] | None = None) -> facts.PicksMade:
-    """Return how picks were taken and what decided them, for the settings of a document.
-
-    `behind` are the prompts that the figures rest on, all where it is None; what decided the others stands apart, as
-    ``left_out``.
-    """
+    """Return how picks were taken and decided; those of prompts not `behind` the figures are ``left_out``."""
     mine = None if behind is None else frozenset(behind)
     counted: Counter[str] = Counter()
     rest: Counter[str] = Counter()

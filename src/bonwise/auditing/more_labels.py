@@ -23,26 +23,13 @@ def gate_shift(
     """Estimate the mean of ``gain - gate x possible gain`` over its standard deviation, with its standard error.
 
     Recovery lies above the gate exactly where that mean lies above 0.
-
-    Examples
-    --------
-    >>> found = gate_shift(np.array([0.1, 0.3, 0.2]), np.array([0.4, 0.4, 0.4]), 0.25)
-    >>> round(found.estimate, 3)
-    1.225
     """
     over = gains - gate * possible
     return pilot_effect.standardised(over, over * over, clusters)
 
 
 class Settling(NamedTuple):
-    """What a study says of a gate, by its size, if the estimate is the truth.
-
-    Examples
-    --------
-    >>> study = Settling(z=1.0, prompts=100, units=100, confidence=0.95)
-    >>> round(study.chance(1053), 2), round(study.needed())
-    (0.9, 1053)
-    """
+    """What a study says of a gate, by its size, if the estimate is the truth."""
 
     z: float
     """Standard errors between the estimate and the gate on the prompts there are; its sign does not matter."""
@@ -98,13 +85,6 @@ def projected(found: estimand.Estimate, ratio: float, confidence: float) -> esti
     Variances and covariances of means shrink as ``1 / ratio``; ``df' = (df + 1) ratio - 1``, not below 3 and not
     above the prompts less 1. Replicates of a bootstrap move towards the estimate by ``1 / sqrt(ratio)``. None where
     nothing is known of the estimate beside itself.
-
-    Examples
-    --------
-    >>> now = estimation.under(Student(0.2, 0.05, 99, (-1, 1)), 0.95, estimate=0.2, se=0.05, n=100)
-    >>> later = projected(now, 4, 0.95)
-    >>> later.n, later.se, round(later.low, 3), round(later.high, 3)
-    (400, 0.025, 0.151, 0.249)
     """
     if found.estimate is None or found.law is None:
         return None
@@ -145,11 +125,6 @@ def distance(found: estimand.Estimate, value: float) -> float | None:
     """Return by how many standard errors an estimate lies above a value; None where there is no standard error.
 
     Of a ratio, as Fieller's interval has it, ``(a - value b) / sqrt(caa - 2 value cab + value^2 cbb)``.
-
-    Examples
-    --------
-    >>> distance(estimand.Estimate(0.5, 0.4, 0.6, 0.05, 100, "jackknife"), 0.4)
-    2.0
     """
     if found.estimate is None:
         return None

@@ -300,10 +300,7 @@ def subsets_in_words(judge: JudgeFound) -> Iterator[Said]:
 
 
 def subsets(judge: JudgeFound, anchor: str) -> Iterator[Part]:
-    """Yield every subset of the prompts with its interval, the worst first, and the columns that form none.
-
-    A table that holds only what the sentence names would say it twice.
-    """
+    """Yield every subset, the worst first, and columns that form none; no table of what the sentence names alone."""
     found = judge.subsets
     if found is None:
         return
