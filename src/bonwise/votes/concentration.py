@@ -29,24 +29,12 @@ _CHUNK_CELLS = 1 << 20
 
 
 def kept_types(types: int, share: float) -> int:
-    """Return how many of m types a retention share keeps, ``ceil(q m)``.
-
-    Examples
-    --------
-    >>> kept_types(100, 0.07)
-    7
-    """
+    """Return how many of m types a retention share keeps, ``ceil(q m)``."""
     return int(np.ceil(round(share * types, 9)))
 
 
 def kappa(squares: Floats, share: float) -> Floats:
-    """Return the concentration of squares (..., types), ``sum_{S_q} d_i^2 / (q sum_i d_i^2)``; NaN where all are 0.
-
-    Examples
-    --------
-    >>> float(kappa(np.array([0.04, 0.0, 0.0, 0.0]), 0.25))
-    4.0
-    """
+    """Return the concentration of squares (..., types), ``sum_{S_q} d_i^2 / (q sum_i d_i^2)``; NaN if all are 0."""
     top = np.sort(squares, axis=-1)[..., -kept_types(squares.shape[-1], share) :].sum(axis=-1)
     whole = squares.sum(axis=-1)
     found: Floats = np.divide(top, share * whole, out=np.full(np.shape(whole), np.nan), where=whole > 1e-12)
@@ -72,11 +60,6 @@ def debiased_squares(values: Floats, type_: _Ints) -> tuple[Floats, Floats]:
     ``(rate_i - 1/2)^2 - s_i^2 / n_i`` with s_i^2 of divisor n_i - 1; for votes of 0 and 1 the second term is
     ``rate_i (1 - rate_i) / (n_i - 1)``. A single one may be negative: chance alone makes that. Of `values`, one a
     vote, 1 is for the second model, 0 for the first and 1/2 half a vote each.
-
-    Examples
-    --------
-    >>> debiased_squares(np.array([1.0, 1, 1, 0]), np.array([0, 0, 1, 1]))[0].tolist()
-    [0.25, -0.25]
     """
     _, owner = np.unique(type_, return_inverse=True)
     n = np.bincount(owner).astype(np.float64)
@@ -186,11 +169,6 @@ def cluster_ratio(values: Floats, cluster: _Ints) -> float:
 
     ``sqrt(sum_g (sum_{i in g} e_i)^2) / sqrt(sum_i e_i^2)`` with ``e_i = y_i - mean(y)``; its square is the design
     effect. 1 where no two votes share a cluster, NaN where all votes are equal.
-
-    Examples
-    --------
-    >>> round(cluster_ratio(np.array([1.0, 1, 0, 0]), np.array([0, 0, 1, 1])), 3)
-    1.414
     """
     off = values - values.mean()
     apart = float((off**2).sum())
@@ -210,12 +188,6 @@ def variance_split(values: Floats, prompt: _Ints) -> PairVariance | None:
     (2026), over all prompts with ``x_q (1 - x_q) / n_q``, is too small by the factor (n_q - 1) / n_q, and 0 for a
     single vote. `values` lie in [0, 1]. None where fewer than two prompts hold two votes: clusters of one vote cannot
     tell the two parts apart.
-
-    Examples
-    --------
-    >>> found = variance_split(np.array([1.0, 1, 0, 1]), np.array([0, 0, 1, 1]))
-    >>> found.total, found.within, found.between
-    (0.125, 0.125, 0.0)
     """
     _, owner = np.unique(prompt, return_inverse=True)
     count = np.bincount(owner).astype(np.float64)
@@ -252,12 +224,6 @@ def likely_rates(values: Floats, prompt: _Ints) -> tuple[Floats, Floats] | None:
 
     ``x + (x_q - x) sqrt(max(between, 0) / total)`` with the mean x of the rates x_q: a supposition for planning, no
     estimate of any one rate. Of the prompts with two votes or more; None where these are fewer than two.
-
-    Examples
-    --------
-    >>> found = likely_rates(np.array([1.0, 1, 1, 0, 0, 0]), np.array([0, 0, 1, 1, 2, 2]))
-    >>> found[0].round(3).tolist(), found[1].tolist()
-    ([0.908, 0.5, 0.092], [2.0, 2.0, 2.0])
     """
     _, owner = np.unique(prompt, return_inverse=True)
     count = np.bincount(owner).astype(np.float64)

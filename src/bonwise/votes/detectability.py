@@ -57,13 +57,7 @@ class ZLaw(NamedTuple):
 
 
 def rejections(votes: int, significance: float) -> np.typing.NDArray[np.bool_]:
-    """Return, for 0 to `votes` votes for one side, whether the exact two-sided binomial test of 1/2 rejects.
-
-    Examples
-    --------
-    >>> np.flatnonzero(rejections(6, 0.05)).tolist()
-    [0, 6]
-    """
+    """Return, for 0 to `votes` votes for one side, whether the exact two-sided binomial test of 1/2 rejects."""
     k = np.arange(votes + 1)
     # A p-value that is the significance level but for rounding rejects, as it does on paper.
     return np.asarray(2 * stats.binom.cdf(np.minimum(k, votes - k), votes, 0.5) <= significance * (1 + 1e-9))
@@ -75,11 +69,6 @@ def detection_rate(pool: PooledVotes, votes: int, *, significance: float, replac
     Each is weighed by how likely it is. With `replace` the pool is the population; without it, it is all there is,
     and towards its size the rate becomes the verdict of the pool itself, 0 or 1. None where the pool holds fewer
     votes, or half votes, for which the test is not defined.
-
-    Examples
-    --------
-    >>> round(detection_rate(PooledVotes(15, 0, 5), 6, significance=0.05, replace=True), 4)
-    0.1782
     """
     if pool.halves or (votes > pool.votes and not replace):
         return None
@@ -93,13 +82,7 @@ def detection_rate(pool: PooledVotes, votes: int, *, significance: float, replac
 
 
 def z_score(rate: Floats | float, votes: int) -> Floats:
-    """Return ``|rate - 1/2| / sqrt(rate (1 - rate) / votes)``, infinite where the rate is 0 or 1.
-
-    Examples
-    --------
-    >>> z_score(np.array([0.6, 1.0]), 100).round(2).tolist()
-    [2.04, inf]
-    """
+    """Return ``|rate - 1/2| / sqrt(rate (1 - rate) / votes)``, infinite where the rate is 0 or 1."""
     rate = np.asarray(rate, dtype=np.float64)
     spread = np.sqrt(np.maximum(rate * (1 - rate), 0.0) / votes)
     found: Floats = np.divide(np.abs(rate - 0.5), spread, out=np.full(rate.shape, np.inf), where=spread > 0)
@@ -129,11 +112,6 @@ def z_quantiles(laws: Sequence[ZLaw], shares: Floats, weights: Floats) -> Floats
 
     Of the laws, all for subsamples of one size, each is of one pool. `weights` (..., pools) sum to 1 along the last
     axis; the result is (..., quantiles), infinite where so many subsamples agree.
-
-    Examples
-    --------
-    >>> z_quantiles([z_law(PooledVotes(3, 0, 1), 4, replace=False)], np.array([0.5]), np.ones(1)).round(3).tolist()
-    [1.155]
     """
     order = np.argsort(laws[0].z, kind="stable")
     below = weights @ np.cumsum([law.chance[order] for law in laws], axis=1)
@@ -151,11 +129,6 @@ def kl_content(margin: Floats | float) -> Floats:
     """Return the nats of one vote against "no preference".
 
     ``(1/2 + d) ln(1 + 2d) + (1/2 - d) ln(1 - 2d)``: 0 at d = 0, ln 2 at d = 1/2 and -1/2.
-
-    Examples
-    --------
-    >>> kl_content(np.array([0.05, 0.1])).round(10).tolist()
-    [0.0050083668, 0.0201355136]
     """
     d = np.asarray(margin, dtype=np.float64)
     found = special.xlog1py(0.5 + d, 2 * d) + special.xlog1py(0.5 - d, -2 * d)
@@ -163,25 +136,12 @@ def kl_content(margin: Floats | float) -> Floats:
 
 
 def kl_bounds(margin: float) -> tuple[float, float | None]:
-    """Return 2 d^2 and 9/4 d^2, which enclose a vote's content (lemma 3.1), the second None beyond a margin of 1/4.
-
-    Examples
-    --------
-    >>> low, high = kl_bounds(0.05)
-    >>> round(low, 6), round(high, 6)
-    (0.005, 0.005625)
-    """
+    """Return 2 d^2 and 9/4 d^2, which enclose a vote's content (lemma 3.1), the second None beyond margin 1/4."""
     return 2 * margin**2, 2.25 * margin**2 if abs(margin) <= _BOUNDED else None
 
 
 def least_error(information: float) -> float:
-    """Return the least sum of both error rates that any test can have with so many nats: exp(-K) / 2 (theorem 3.2).
-
-    Examples
-    --------
-    >>> round(least_error(1.2040), 3)
-    0.15
-    """
+    """Return the least sum of both error rates of any test with so many nats: exp(-K) / 2 (theorem 3.2)."""
     return 0.5 * float(np.exp(-information))
 
 
@@ -189,11 +149,6 @@ def least_information(significance: float, miss: float) -> float:
     """Return the nats without which no test keeps both error rates: ln(1 / (2 (significance + miss))), at least 0.
 
     `significance` is the probability to see a preference that is not there, `miss` to miss one that is.
-
-    Examples
-    --------
-    >>> round(least_information(0.05, 0.10), 4)
-    1.204
     """
     return max(0.0, float(-np.log(2 * (significance + miss))))
 
@@ -202,11 +157,6 @@ def least_votes(margin: float, significance: float, miss: float) -> float:
     """Return a lower bound on the votes any test needs; no number of votes that suffices.
 
     It holds even for a test that knows every margin and sign beforehand. Infinite where the margin is 0.
-
-    Examples
-    --------
-    >>> round(least_votes(0.1, 0.05, 0.10), 1)
-    59.8
     """
     content = float(kl_content(margin))
     return least_information(significance, miss) / content if content > 0 else float("inf")
@@ -259,13 +209,6 @@ class PairResamples:
 def margin_quantiles(
     margins: Floats, resamples: PairResamples, shares: tuple[float, ...] = (0.1, 0.25, 0.5)
 ) -> tuple[estimand.Estimate, ...]:
-    """Estimate quantiles of the absolute margins, linear between pairs.
-
-    Examples
-    --------
-    >>> found = margin_quantiles(np.array([-0.1, 0.2, 0.4]), PairResamples(3), (0.5,))
-    >>> found[0].estimate, found[0].low, found[0].high
-    (0.2, 0.1, 0.4)
-    """
+    """Estimate quantiles of the absolute margins, linear between pairs."""
     sizes = np.abs(margins)
     return tuple(resamples.estimate(lambda some, at=at: np.quantile(some, at, axis=-1), sizes) for at in shares)  # type: ignore[misc]  # mypy cannot infer a default of a lambda

@@ -39,13 +39,7 @@ _CHUNK_CELLS = 1 << 20
 
 
 def first_stage_votes(types: int, factor: float = 10.0) -> int:
-    """Return ``b = ceil(c ln m)``, the votes that the first stage spends on each of m types.
-
-    Examples
-    --------
-    >>> first_stage_votes(20)
-    30
-    """
+    """Return ``b = ceil(c ln m)``, the votes that the first stage spends on each of m types."""
     return int(np.ceil(factor * np.log(types)))
 
 
@@ -55,11 +49,6 @@ def screening(
     """Return what the two stages would spend: ``b = ceil(c ln m)`` votes on each of m types, the rest on the kept.
 
     `share` is q, the part kept; `factor` is c, in the paper at least 10; `each` states b. No votes left are refused.
-
-    Examples
-    --------
-    >>> screening(1000, 20)
-    Screening(votes=1000, types=20, each=30, first_stage=600, second_stage=400, kept=4)
     """
     if types < 2 or not 0 < share < 1:
         raise UsageError("screening needs two types and a kept share between 0 and 1", hint="such as share=0.2")
@@ -86,12 +75,6 @@ def allocate(
 
     Those with the largest squared margins are kept and get votes by weight, by largest remainder; the seed tells
     equal ones apart. `wins`, for the second model, and `votes` are of the first stage; `weights` need not sum to 1.
-
-    Examples
-    --------
-    >>> wins, votes = np.array([29.0, 15, 14, 3]), np.full(4, 30.0)
-    >>> allocate(wins, votes, np.array([2.0, 1, 1, 1]), kept=2, second_stage=90).tolist()
-    [60, 0, 0, 30]
     """
     rng = np.random.default_rng(seed)
     top = _strongest(((wins / votes - 0.5) ** 2)[None, :], kept, rng)[0]
