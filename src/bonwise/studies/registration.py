@@ -56,13 +56,7 @@ class Study:
 
 
 def study_of(name: str) -> Study:
-    """Return a study by its name; imports no other study.
-
-    Examples
-    --------
-    >>> study_of("mix").document.study_name()
-    'mix'
-    """
+    """Return a study by its name; imports no other study."""
     study: Study = import_module(f"bonwise.studies.{name.replace('-', '_')}.front").STUDY
     return study
 

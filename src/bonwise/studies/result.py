@@ -117,13 +117,7 @@ class StudyDocument(Document):
 
 
 def study_names() -> tuple[str, ...]:
-    """Return the names of the studies, without importing them.
-
-    Examples
-    --------
-    >>> "label-strategy" in study_names()
-    True
-    """
+    """Return the names of the studies, without importing them."""
     return tuple(
         sorted(iter_module.name.replace("_", "-") for iter_module in iter_modules(room.__path__) if iter_module.ispkg)
     )
@@ -142,13 +136,7 @@ def study_class(name: str) -> type[StudyDocument]:
 
 
 def study_classes(name: str) -> Sequence[type[StudyDocument]]:
-    """Return the classes that a document of a study may have: its ``MODELS``, or ``MODEL`` alone.
-
-    Examples
-    --------
-    >>> [one.told_apart_by()["kind"] for one in study_classes("label-strategy")]
-    ['strategies', 'verdicts', 'draw']
-    """
+    """Return the classes that a document of a study may have: its ``MODELS``, or ``MODEL`` alone."""
     models: Sequence[type[StudyDocument]] = getattr(_module(name), "MODELS", (study_class(name),))
     return models
 

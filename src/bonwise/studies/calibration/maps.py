@@ -35,14 +35,7 @@ class IsotonicMap:
 
 
 def isotonic_map(values: Floats, labels: Floats) -> IsotonicMap:
-    """Fit the map that never falls and is nearest to the labels in least squares; both are (cells,), without NaN.
-
-    Examples
-    --------
-    >>> fitted = isotonic_map(np.array([1.0, 2.0, 3.0]), np.array([0.0, 4.0, 2.0]))
-    >>> fitted.heights.tolist(), fitted.at(np.array([1.5, 9.0])).tolist()
-    ([0.0, 3.0, 3.0], [1.5, 3.0])
-    """
+    """Fit the map that never falls and is nearest to the labels in least squares; both are (cells,), without NaN."""
     distinct, codes = np.unique(values, return_inverse=True)
     weights = np.bincount(codes).astype(np.float64)
     means = np.bincount(codes, weights=labels) / weights
@@ -70,14 +63,7 @@ class SplineIndex:
 
 
 def spline_index(columns: Floats, labels: Floats) -> SplineIndex:
-    """Regress labels on splines of the columns by least squares; `columns` is (cells, columns) without NaN.
-
-    Examples
-    --------
-    >>> x = np.arange(6.0)[:, None]
-    >>> spline_index(x, 2 * x[:, 0] + 1).at(np.array([[1.0], [10.0]])).tolist()
-    [3.0, 21.0]
-    """
+    """Regress labels on splines of the columns by least squares; `columns` is (cells, columns) without NaN."""
     knots = tuple(np.unique(np.quantile(column, _KNOTS)) for column in columns.T)
     # A constant column, or one that repeats another, leaves several solutions: the shortest is taken.
     found = np.linalg.lstsq(_terms(columns, knots), labels, rcond=None)[0].astype(np.float64)

@@ -141,10 +141,7 @@ def label_strategy_of(
     edges: int | None = None,
     gap_groups: int = 4,
 ) -> StrategiesStudy:
-    """Study judges whose scores are laid out already; the parameters are those of `study_label_strategy`.
-
-    `record` is that of the draw where the verdicts are on pairs that were drawn.
-    """
+    """Study judges whose scores are laid out, as `study_label_strategy` does; `record` is that of drawn pairs."""
     missing: Mapping[str, int] = {}
     if record is not None:
         verdicts, missing = record.back(verdicts)

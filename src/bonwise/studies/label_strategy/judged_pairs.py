@@ -42,12 +42,6 @@ class PairVerdicts:
         Its columns are ``prompt_id``, ``a``, ``b``, ``shown_first``, ``shown_second`` and perhaps ``judge``,
         ``input_tokens`` and ``output_tokens`` (or ``tokens``). `judge` is needed where there are several. An
         `InputError` names a number off [0, 1], or a pair that is judged twice or made of one candidate.
-
-        Examples
-        --------
-        >>> row = {"prompt_id": "p", "a": "x", "b": "y", "shown_first": 1, "shown_second": 0}
-        >>> PairVerdicts.read(pd.DataFrame([row])).frame["first"].tolist()
-        [1.0]
         """
         raw, name = reading.open_rows(source, "verdicts")
         missing = [column for column in _NEEDED if column not in raw.columns]

@@ -36,14 +36,7 @@ class Share(NamedTuple):
 
 
 def pair_share(share: Share, prompt: _Ints, confidence: float, weights: Floats | None = None) -> estimand.Estimate:
-    """Estimate a share, clustered by the prompt of each pair; weights are 1 / probability of its being drawn.
-
-    Examples
-    --------
-    >>> found = pair_share(Share(np.array([1., 0, 1, 1]), np.ones(4)), np.array([0, 0, 1, 2]), 0.95)
-    >>> found.estimate, found.n
-    (0.75, 3)
-    """
+    """Estimate a share, clustered by the prompt of each pair; weights are 1 / probability of its being drawn."""
     top, base = _sums(share, prompt, weights)
     n = int(np.count_nonzero(base))
     if not n:
@@ -108,12 +101,6 @@ def verdict_metrics(values: Floats, oracle: Floats, prompt: _Ints, confidence: f
     `values` and `oracle` are (pairs,): above 1/2 for the first candidate, below for the second, 1/2 for a tie.
     ``tie_rate`` is the share of ties; ``agreement`` is over the pairs that the oracle decides, a tie counting one
     half; ``accuracy_decided`` is over those that both decide.
-
-    Examples
-    --------
-    >>> found = verdict_metrics(np.array([1., .5, 0., 1.]), np.array([1., 1., 1., 1.]), np.arange(4), 0.95)
-    >>> [round(one.estimate, 3) for one in found.values()]
-    [0.25, 0.625, 0.667]
     """
     return {name: pair_share(share, prompt, confidence) for name, share in _shares(values, oracle).items()}
 

@@ -70,12 +70,6 @@ def borda(pairs: Pairs, values: Floats, cells: int) -> Floats:
     """Return what each candidate earned on average over its pairs, (cells,), from 0 to 1; 1/2 where it is in none.
 
     `values` are what candidate `i` of each pair earned, from 0 to 1; `j` earned the rest.
-
-    Examples
-    --------
-    >>> pairs = Pairs(np.zeros(2, int), np.array([0, 0]), np.array([1, 2]))
-    >>> borda(pairs, np.array([.5, 1.]), 4).tolist()
-    [0.75, 0.5, 0.0, 0.5]
     """
     both = np.concatenate([pairs.i, pairs.j])
     earned = np.bincount(both, weights=np.concatenate([values, 1 - values]), minlength=cells)
@@ -88,13 +82,6 @@ def connected_edges(pairs: Pairs, edges: _Ints, seed: int) -> _Mask:
     """Draw so many pairs of each prompt, or all, that tie together as many of its candidates as they can.
 
     Pairs come in random order; those that join two groups of candidates are taken first, the others fill up.
-
-    Examples
-    --------
-    >>> pairs = every_pair(np.array([4]))
-    >>> chosen = connected_edges(pairs, np.array([3]), seed=0)
-    >>> int(chosen.sum()), sorted(set(pairs.i[chosen]) | set(pairs.j[chosen])) == [0, 1, 2, 3]
-    (3, True)
     """
     chosen = np.zeros(len(pairs.prompt), dtype=bool)
     order = np.random.default_rng(seed).permutation(len(chosen))
@@ -175,14 +162,7 @@ def gap_groups(gaps: Floats, groups: int) -> tuple[_Ints, Floats]:
 
 
 def gap_strata(gaps: Floats, groups: int) -> tuple[_Ints, list[str]]:
-    """Return each pair's stratum, and the names of the strata: ties, and at most `groups` of gaps above 0.
-
-    Examples
-    --------
-    >>> strata, names = gap_strata(np.array([0., .1, .2, 0., .4]), 2)
-    >>> strata.tolist(), names
-    ([0, 1, 1, 0, 2], ['tie', '0.1 to 0.2', 'above 0.2 to 0.4'])
-    """
+    """Return each pair's stratum, and the names of the strata: ties, and at most `groups` of gaps above 0."""
     gaps = compared(gaps)
     apart = gaps > 0
     strata, names = np.zeros(len(gaps), dtype=np.int64), [] if apart.all() else ["tie"]
@@ -200,13 +180,7 @@ def _between(low: float, high: float, *, first: bool) -> str:
 
 
 def even_counts(sizes: _Ints, count: int) -> _Ints:
-    """Share a count evenly among strata of these sizes, none getting more than it holds.
-
-    Examples
-    --------
-    >>> even_counts(np.array([2, 10, 10]), 12).tolist()
-    [2, 5, 5]
-    """
+    """Share a count evenly among strata of these sizes, none getting more than it holds."""
     taken = np.zeros(len(sizes), dtype=np.int64)
     left = count
     # The smallest first: what they cannot take is there for the others.
@@ -235,13 +209,7 @@ _STEP = 1e-6
 
 
 def quantised(scores: Floats, bins: int, low: float, high: float) -> Floats:
-    """Cut scores from `low` to `high` into bins of equal width; each becomes the middle of its bin.
-
-    Examples
-    --------
-    >>> quantised(np.array([0., .04, .05, 1.]), 20, 0., 1.).tolist()
-    [0.025, 0.025, 0.075, 0.975]
-    """
+    """Cut scores from `low` to `high` into bins of equal width; each becomes the middle of its bin."""
     if high <= low:
         return np.full(len(scores), low)
     # Rounded first: 0.15 * 20 is a hair below 3.
@@ -263,14 +231,6 @@ def tie_broken(scores: Floats, sizes: _Ints, pairs: Pairs, values: Floats) -> Fl
     Scores are grouped by prompt. `pairs` are all those of such candidates, and others, which are passed over;
     `values` are what candidate `i` of each earned. Returned are the scores in units of the smallest gap between two,
     those at the top raised by next to nothing in the order of what was earned: correlations stay those of the scores.
-
-    Examples
-    --------
-    >>> pairs = Pairs(np.zeros(1, int), np.array([0]), np.array([1]))
-    >>> tie_broken(np.array([9., 9., 1.]), np.array([3]), pairs, np.array([0.])).round(5).tolist()
-    [1.125, 1.125, 0.125]
-    >>> int(tie_broken(np.array([9., 9., 1.]), np.array([3]), pairs, np.array([0.])).argmax())
-    1
     """
     kept = between_top(scores, sizes, pairs)
     earned = borda(pairs.some(kept), values[kept], len(scores))

@@ -196,13 +196,7 @@ class PairDraw(LabelStrategyStudy):
 
 
 def record_path(out: str | Path) -> Path:
-    """Return where the record of a draw lies; a `UsageError` refuses pools whose name does not end in ``.jsonl``.
-
-    Examples
-    --------
-    >>> str(record_path("todo.jsonl"))
-    'todo.drawn.csv'
-    """
+    """Return where the record of a draw lies; a `UsageError` refuses pools whose name does not end in ``.jsonl``."""
     path = Path(out)
     if path.suffix != ".jsonl":
         raise UsageError(f"{path} does not end in .jsonl", hint="pools are JSON Lines, such as todo.jsonl")

@@ -178,12 +178,6 @@ def mix_sums(
     Scores and labels are those of the pools with their controls, grouped by prompt; a score is NaN where there is
     none. `control` marks the cells that are controls; every prompt holds two other candidates or more. `ranked` is
     what picks are made by, without the controls and with them: the scores where it is not given.
-
-    Examples
-    --------
-    >>> sums = mix_sums(np.array([.5, .7, 0.]), np.array([1., 0., 0.]), np.array([3]), np.array([False, False, True]))
-    >>> [float(Sums(*one).pairs[0]) for one in sums]
-    [1.0, 3.0, 2.0]
     """
     controls = np.add.reduceat(control.astype(np.int64), np.cumsum(sizes) - sizes)
     several = controls > 1

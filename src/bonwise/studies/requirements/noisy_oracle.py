@@ -51,11 +51,6 @@ def affordable(
     Prompts that break a limit, `cells` or `pairs`, alone are set aside. How many others are drawn follows from the
     limits and their mean sizes, not from which are drawn, so that each has the same chance; they may exceed a limit
     by chance. At least two are kept: where all but one break a limit, the smallest two.
-
-    Examples
-    --------
-    >>> int(affordable(np.full(1000, 4), 0, cells=400).kept.sum())
-    100
     """
     costs = np.array([sizes, sizes * (sizes - 1) // 2])
     limits = np.array([[cells], [pairs]])
@@ -328,14 +323,7 @@ _LEAST = 1e-9  # radians: a within_r that differs from 1, or from 0, by less is 
 
 
 def noise_for_within_r(labels: NoisyOracle, within_r: float) -> float:
-    """Return the noise of the judge with a within_r between 0 and 1, exclusive.
-
-    Examples
-    --------
-    >>> labels = NoisyOracle.of(np.array([1.0, 0.0, 0.5, 0.5]), np.array([2, 2]))
-    >>> round(labels.within_r(noise_for_within_r(labels, 0.6)), 12)
-    0.6
-    """
+    """Return the noise of the judge with a within_r between 0 and 1, exclusive."""
     return labels.spread * math.tan(math.acos(within_r))
 
 
@@ -343,12 +331,6 @@ def noise_for_recovery(labels: NoisyOracle, recovery: float) -> float:
     """Return the noise of the judge with a recovery between 0 and 1, exclusive.
 
     Sought between two points of the curve, along the angle whose cosine is within_r: there it has no steep end.
-
-    Examples
-    --------
-    >>> labels = NoisyOracle.of(np.array([1.0, 0.0, 0.5, 0.5]), np.array([2, 2]))
-    >>> round(labels.recovery(noise_for_recovery(labels, 0.9)), 9)
-    0.9
     """
     noises, recoveries = labels.curve
     angles = [_LEAST, *np.arctan2(noises, labels.spread).tolist(), math.pi / 2 - _LEAST]

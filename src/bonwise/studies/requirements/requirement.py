@@ -46,15 +46,7 @@ class BeyondChance:
         return self.law.kind
 
     def at(self, confidence: float) -> tuple[float, float] | None:
-        """Return the interval, None where the law has none.
-
-        Examples
-        --------
-        >>> from bonwise.stats.laws import Student
-        >>> law = Student(0.5, 0.1, 50, (0.0, 1.0))
-        >>> [round(end, 2) for end in BeyondChance(law, 0.5, 0.2, 50).at(0.95)]
-        [0.1, 0.7]
-        """
+        """Return the interval, None where the law has none."""
         ends = self.law.at(confidence)
         if ends is None:
             return None
@@ -96,14 +88,7 @@ class Few:
         return self.amount / self.unit
 
     def at(self, confidence: float) -> tuple[float, float]:
-        """Return the interval.
-
-        Examples
-        --------
-        >>> low, high = Few(1.0, 0.0, 0.0, 0.01, True, 99).at(0.95)
-        >>> round(low, 4), high
-        (0.9631, 1.0)
-        """
+        """Return the interval."""
         tail, count = (1 - confidence) / 2, self.count
         fewest = self.unit * float(special.gammaincinv(count, tail)) if count else 0.0
         most = self.unit * float(special.gammaincinv(count + 1, 1 - tail))
@@ -189,13 +174,6 @@ def required(labels: noisy_oracle.NoisyOracle, target: float, confidence: float)
     """Return the within_r and the effective agreement at which a judge of plain noise recovers the target.
 
     Undefined, with the reason, unless the target lies between 0 and 1. Intervals are Student's, clustered by prompt.
-
-    Examples
-    --------
-    >>> labels = np.random.default_rng(0).normal(size=(4000, 4))
-    >>> found = required(noisy_oracle.NoisyOracle.of(labels.ravel(), np.full(4000, 4)), 0.5, 0.95)
-    >>> round(found.within_r.estimate, 2)
-    0.5
     """
     n = len(labels.gain)
     reason = no_curve(labels, confidence) or _unreachable(target)
