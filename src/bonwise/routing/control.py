@@ -57,13 +57,6 @@ class ShareControl:
     v is drawn by the seed and the key of a prompt: the same stream gives the same decisions. The window starts with
     `calibration`, signals of earlier prompts, or at most `window` quantiles of them; after a drift its `window`
     signals are all new after so many prompts.
-
-    Examples
-    --------
-    >>> control = ShareControl(0.25)
-    >>> sent = [control.decide(x % 10, key=str(x)).send for x in range(1000)]
-    >>> 240 <= sum(sent) <= 251
-    True
     """
 
     def __init__(

@@ -36,13 +36,6 @@ def fit_gain(
     The penalty is ``1 + .001 m`` for m labelled prompts: below a thousand of them a straight line does better than
     squares or trees. `gain` is ``max_i O_i - sum_i w_i O_i``, NaN without labels: such a prompt, and one that lacks a
     feature, is left out; fewer than two others are a ValueError. `weights` are such as 1 / propensity.
-
-    Examples
-    --------
-    >>> width = np.linspace(0, 1, 200)
-    >>> model = fit_gain({"width": width}, 0.1 + 0.3 * width)
-    >>> round(float(model.predict({"width": np.array([0.5])})[0]), 3)
-    0.25
     """
     names = tuple(features)
     X, y, w, rows = _complete(features, names, gain, weights)
@@ -119,13 +112,7 @@ QUINTILES = 5
 
 
 def bins_of(values: Floats, weights: Floats, bins: int = QUINTILES) -> np.typing.NDArray[np.int64]:
-    """Put prompts into bins of about equal weight by rank, equal values always into one.
-
-    Examples
-    --------
-    >>> bins_of(np.array([0., 0., 0., 1., 2.]), np.ones(5)).tolist()
-    [1, 1, 1, 3, 4]
-    """
+    """Put prompts into bins of about equal weight by rank, equal values always into one."""
     distinct, at = np.unique(compared(values), return_inverse=True)
     masses = np.bincount(at, weights=weights, minlength=len(distinct))
     middles = (np.cumsum(masses) - masses / 2) / masses.sum()

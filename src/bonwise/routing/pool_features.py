@@ -82,12 +82,6 @@ def pool_features(
     ``draw_sd_mean`` and ``draw_sd_max`` (standard deviation of a candidate's draws, ddof 1), ``resampled_margin`` and
     ``resampled_spread`` (of the means of the draws) and ``p_best`` (probability that the candidate with the highest
     mean is the best, from draws that scatter normally, alike for all candidates of the prompt).
-
-    Examples
-    --------
-    >>> found = pool_features(np.array([.9, .5, .9, np.nan, .7]), np.array([3, 2]))
-    >>> found["margin"].tolist(), found["tied"].tolist()
-    ([0.0, nan], [2.0, nan])
     """
     scores, sizes = np.asarray(scores, dtype=float), np.asarray(sizes, dtype=np.int64)
     pools = ScoredPools.of(~np.isnan(scores), sizes)
@@ -153,11 +147,6 @@ def disagreement(scores: Floats, sizes: _Ints, others: Sequence[Floats]) -> Floa
     ties at random: ``sum_i w_i w'_i`` with ``w`` equal over a judge's top set. Scores are (cells,), grouped by
     prompt, NaN where unscored; who scored fewer than two candidates of a prompt has no say on it. The result is by
     prompt, in [0, 1], NaN where no other judge has a say.
-
-    Examples
-    --------
-    >>> disagreement(np.array([.9, .5]), np.array([2]), [np.array([.9, .9]), np.array([.1, .8])]).tolist()
-    [0.75]
     """
     mine = _picks(scores, sizes)
     starts = np.cumsum(sizes) - sizes

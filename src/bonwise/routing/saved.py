@@ -121,13 +121,7 @@ class SavedRouter(Document):
         version: str | None = None,
         first: cell_scores.First = "score",
     ) -> SavedRouter:
-        """Return a router that is made in Python; nothing is known of what it captures unless it is said.
-
-        Examples
-        --------
-        >>> SavedRouter.of("interval_width", 0.5, 0.2, np.array([0.1, 0.2, 0.3]), judge="j").learnt
-        False
-        """
+        """Return a router that is made in Python; nothing is known of what it captures unless it is said."""
         values = {
             "signal": signal,
             "share": share,
@@ -198,13 +192,7 @@ class SavedRouter(Document):
 
 
 def thinned(values: Floats, weights: Floats | None = None) -> Floats:
-    """Return the values without NaN, rising, at most 2,000 of them evenly spaced in rank or cumulated weight.
-
-    Examples
-    --------
-    >>> thinned(np.array([0.3, np.nan, 0.1])).tolist()
-    [0.1, 0.3]
-    """
+    """Return the values without NaN, rising, at most 2,000 of them evenly spaced in rank or cumulated weight."""
     if weights is not None:
         return _quantiles(values, weights, MOST_CALIBRATION)
     ordered: Floats = np.sort(values[~np.isnan(values)])

@@ -67,11 +67,6 @@ class Signal:
         """Compute the signal; the higher, the sooner a prompt goes to the stronger judge.
 
         Arrays are by prompt, NaN where a feature lacks. A learnt signal needs the model of `fit_signal` (UsageError).
-
-        Examples
-        --------
-        >>> SIGNALS["margin"].value({"margin": np.array([0.0, 0.2])}).tolist()
-        [-0.0, -0.2]
         """
         wanted = tuple(model.names) if self.learnt and model is not None else self.needs
         if lacking := [name for name in wanted if name not in features]:
@@ -212,12 +207,6 @@ def live_features(first_pass: FirstPass, needs: Sequence[str], first: First = "s
 
     `needs` are names as in `bonwise.routing.pool_features`, and ``disagreement``. `first` is what counts as the score
     of a candidate that was drawn several times: the mean of its draws, as `Score` has it, or the first of them.
-
-    Examples
-    --------
-    >>> features = live_features(FirstPass([Score(0.5, low=0.4, high=0.8), Score(0.9, low=0.9, high=1.0)]), ["width"])
-    >>> round(float(features["width"][0]), 9)
-    0.25
     """
     verdicts = first_pass.verdicts
     sizes = np.array([len(verdicts)], dtype=np.int64)
@@ -247,13 +236,7 @@ def live_signal(
     value: Callable[[Mapping[str, Floats]], Floats],
     first: First = "score",
 ) -> tuple[float | None, str]:
-    """Return the signal of one pool, rounded so that equal widths tie, or None and why.
-
-    Examples
-    --------
-    >>> live_signal(FirstPass([Score(0.5), Score(0.9)]), ["width"], lambda features: features["width"])
-    (None, 'no score came with an interval')
-    """
+    """Return the signal of one pool, rounded so that equal widths tie, or None and why."""
     scored = sum(isinstance(verdict, Score) for verdict in first_pass.verdicts)
     if scored < 2:
         return None, "only one candidate was scored" if scored else "nothing was scored"
