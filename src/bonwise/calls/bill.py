@@ -14,11 +14,6 @@ class Usage:
     """Tokens of one call. The input kinds do not overlap; `reasoning` is a part of `output`.
 
     OpenAI counts cached tokens among the input, Anthropic beside it: their adapters translate into this form.
-
-    Examples
-    --------
-    >>> Usage(uncached=100, cache_read=900, output=20).total
-    1020
     """
 
     uncached: int = 0

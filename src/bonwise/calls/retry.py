@@ -144,18 +144,7 @@ _ANEW_AFTER = 10
 
 
 class Latencies:
-    """The seconds that answers took; what was given up counts, so that the estimate rises where a server slows.
-
-    Examples
-    --------
-    >>> latencies = Latencies()
-    >>> latencies.median, latencies.patience
-    (None, None)
-    >>> for at in range(100):
-    ...     latencies.add(0.03 if at < 90 else 0.05)
-    >>> latencies.median, latencies.patience
-    (0.03, 0.2)
-    """
+    """The seconds that answers took; what was given up counts, so that the estimate rises where a server slows."""
 
     __slots__ = ("_added", "_seconds", "median", "patience")
 

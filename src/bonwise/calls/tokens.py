@@ -80,13 +80,6 @@ def expected_output_tokens(ask: Ask) -> int:
 
     With a schema: 4 tokens, and for each property 3, its name, and 3 for a number, a truth value or a choice,
     50 for a text, a list or an object. Plain text: 150 tokens.
-
-    Examples
-    --------
-    >>> from bonwise.calls.ask import Ask, Model
-    >>> schema = {"type": "object", "properties": {"score": {"type": "integer"}}}
-    >>> expected_output_tokens(Ask(Model("openai", "m"), "", "", str, schema))
-    12
     """
     assumed = _PLAIN_TEXT
     if ask.schema is not None:
@@ -108,12 +101,6 @@ def reckoned(partial: PartialUsage, sent: int, most_output: int, choices: Iterab
 
     One is what the server's total leaves, the other a count of the text. Without a total, an answer counts as
     `most_output`: it may hold reasoning that nobody sees. `sent` is about the tokens of the request.
-
-    Examples
-    --------
-    >>> half = PartialUsage(Usage(output=5), input_told=False, output_told=True, total=1005)
-    >>> reckoned(half, sent=800, most_output=64, choices=[])
-    Usage(uncached=1000, cache_read=0, cache_write_5m=0, cache_write_1h=0, output=5, reasoning=0)
     """
     usage = partial.told
     if not partial.input_told:

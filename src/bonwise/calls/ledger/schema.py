@@ -42,24 +42,12 @@ SIZE = 16
 
 
 def key_digest(key: bytes, call: int, choice: int | None) -> bytes:
-    """Return the digest of a key and of the answer that it leads to: a call, and a choice of its reply.
-
-    Examples
-    --------
-    >>> key_digest(b"key", 7, 0) == key_digest(b"key", 7, 1)
-    False
-    """
+    """Return the digest of a key and of the answer that it leads to: a call, and a choice of its reply."""
     return hashlib.blake2b(key + ascii((call, choice)).encode(), digest_size=SIZE).digest()
 
 
 def answer_digest(call: int, columns: tuple[Any, ...], raw: bytes) -> bytes:
-    """Return the digest of an answer: its call, the figures beside it as SQLite gives them back, and its bytes.
-
-    Examples
-    --------
-    >>> answer_digest(7, (200, "m-1"), b"{}") == answer_digest(7, (200, "m-2"), b"{}")
-    False
-    """
+    """Return the digest of an answer: its call, the figures beside it as SQLite gives them back, and its bytes."""
     # `ascii` writes the same in every version of Python and is made in C; `json` takes four times as long.
     return hashlib.blake2b(ascii((call, columns)).encode() + b"\0" + raw, digest_size=SIZE).digest()
 
@@ -254,16 +242,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (_TABLES, _MONEY)
 
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[Sequence[Step]] = MIGRATIONS) -> None:
-    """Bring a file to the current version, all or nothing; a LedgerError for another program's file or version.
-
-    Examples
-    --------
-    >>> connection = sqlite3.connect(":memory:", isolation_level=None)
-    >>> migrate(connection)
-    >>> connection.execute("PRAGMA user_version").fetchone() == (FIRST_VERSION + 1,)
-    True
-    >>> connection.close()
-    """
+    """Bring a file to the current version, all or nothing; a LedgerError for another program's file or version."""
     current = FIRST_VERSION + len(migrations) - 1
     if _version(connection, current) == current:
         return

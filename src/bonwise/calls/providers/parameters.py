@@ -90,18 +90,7 @@ def _fields(params: object) -> dict[str, Any]:
 
 
 def ignored(ask: Ask, request: Request, choice: Choice) -> Iterator[str]:
-    """Yield a line for each thing accepted but not done; empty, refused and filtered answers show none of it.
-
-    Examples
-    --------
-    >>> from bonwise.calls.ask import Ask, Choice, Model, Request
-    >>> ask = Ask(Model("openai", "m"), "", "Why?", read=str, schema={"type": "object", "required": ["score"]})
-    >>> request = Request("openai", "http://localhost", "", "/chat/completions", {}, "m", {"schema": True})
-    >>> list(ignored(ask, request, Choice('{"score": 7}')))
-    []
-    >>> list(ignored(ask, request, Choice("Seven, I would say")))
-    ['openai/m ignores the JSON schema that it was sent']
-    """
+    """Yield a line for each thing accepted but not done; empty, refused and filtered answers show none of it."""
     if choice.finish not in {"stop", "length"} or not choice.text.strip():
         return
     if request.parameters.get("top_logprobs") and not choice.logprobs:

@@ -278,13 +278,7 @@ class CustomHeaders:
 
 
 def custom_headers(variable: str) -> CustomHeaders:
-    """Return the headers that a variable of the environment names, one ``name: value`` a line.
-
-    Examples
-    --------
-    >>> custom_headers("NO_SUCH_HEADERS").digest()
-    ''
-    """
+    """Return the headers that a variable of the environment names, one ``name: value`` a line."""
     return _read(os.environ.get(variable, ""))
 
 
