@@ -48,25 +48,13 @@ def attribute_at(package: str, place: str) -> Any:
 
 @cache
 def public_homes() -> Mapping[str, str]:
-    """Return the module of every public name: ``PUBLIC = {"front": ("watch",), "result": ("Watch",)}``.
-
-    Examples
-    --------
-    >>> public_homes()["watch"]
-    'bonwise.watching.front'
-    """
+    """Return the module of every public name: ``PUBLIC = {"front": ("watch",), "result": ("Watch",)}``."""
     return {name: f"{package}.{module}" for package, module, names in declared("PUBLIC") for name in names}
 
 
 @cache
 def result_homes() -> Mapping[str, str]:
-    """Return the package of every class of results: ``RESULTS = {"result": ("Watch",)}``.
-
-    Examples
-    --------
-    >>> result_homes()["Watch"]
-    'bonwise.watching'
-    """
+    """Return the package of every class of results: ``RESULTS = {"result": ("Watch",)}``."""
     return {name: package for package, _, names in declared("RESULTS") for name in names}
 
 
@@ -103,13 +91,7 @@ def places() -> Mapping[str, DocumentPlace]:
 
 
 def words() -> tuple[str, ...]:
-    """Return the words between ``bonwise.`` and ``/1`` of every schema, sorted.
-
-    Examples
-    --------
-    >>> "watch" in words()
-    True
-    """
+    """Return the words between ``bonwise.`` and ``/1`` of every schema, sorted."""
     return tuple(sorted(places()))
 
 

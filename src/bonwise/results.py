@@ -116,13 +116,7 @@ def alike(field: str) -> AfterValidator:
 
 
 def given(**values: Any) -> dict[str, Any]:
-    """Return the values that are not None: optional keys of a record, which are absent where they say nothing.
-
-    Examples
-    --------
-    >>> given(reason=None, ess=12.5)
-    {'ess': 12.5}
-    """
+    """Return the values that are not None: optional keys of a record, which are absent where they say nothing."""
     return {key: value for key, value in values.items() if value is not None}
 
 

@@ -15,10 +15,7 @@ __all__ = ["app_for"]
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """Return the command line with the command that `arguments` name, or all for the help and unknown names.
-
-    Typer reads the options of all commands it is given, which takes longer than an audit of a small file.
-    """
+    """Return the command line with the command named, or all for the help: typer is slow to read them all."""
     app = typer.Typer(
         name="bonwise",
         help="Pick the best of n answers with a judge, and find out how good the judge is at it.",

@@ -135,10 +135,7 @@ def write_junit(document: Audit, target: str | Path) -> None:
 def errors_told(
     source: str | Path, *, markdown: str | None, junit: str | None, others: Iterable[str | Path | None]
 ) -> Iterator[None]:
-    """Leave an error where an earlier audit's summary and gates would pass for this one's, and raise it again.
-
-    Nothing is written over `others`, the other files that the command reads and writes.
-    """
+    """Leave an error where an earlier audit's files would pass for this one's, not over `others`; raise it again."""
     try:
         yield
     except BonwiseError as error:

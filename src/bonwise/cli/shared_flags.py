@@ -459,10 +459,7 @@ def _named(name: str) -> Callable[[Any], Mapping[str, Any]]:
 
 
 def _flag_of(function: Callable[..., Any], name: str) -> tuple[Any, Flag | NoFlag | None]:
-    """Return what is typed for a parameter, and its flag.
-
-    A type that is not needed is not looked at: it may name what only type checkers import.
-    """
+    """Return what is typed, and its flag; no type that is not needed: some are imported for type checkers alone."""
     text = str(function.__annotations__.get(name, ""))
     if not text.startswith("Annotated["):
         return None, None

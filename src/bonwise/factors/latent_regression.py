@@ -110,14 +110,6 @@ class PromptFactors:
         """Return the coefficients of the gaps on properties of the prompts.
 
         `z`, (prompts, coefficients), has full column rank, the constant first; `weight` marks the prompts that count.
-
-        Examples
-        --------
-        >>> known = np.tile(np.array([[[1.0], [2.0], [4.0], [5.0]]]), (3, 1, 1))
-        >>> z = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
-        >>> found = PromptFactors.of(np.ones((3, 1)), known).regression(z)
-        >>> found.estimate.round(3).tolist(), np.sqrt(np.diag(found.covariance)).round(3).tolist()
-        ([1.5, 3.0], [0.5, 0.707])
         """
         count, width = len(z) if weight is None else int(weight.sum()), z.shape[1]
         rank = self.prompts.shape[2]

@@ -53,11 +53,6 @@ class Length:
     """Longer answers score higher, with less and less to gain.
 
     The score is ``c / (c + 600)`` for ``c`` characters, runs of white space counted once.
-
-    Examples
-    --------
-    >>> [verdict.value for verdict in Length().judge("Say hello", ["h" * 200, "h" * 600])]
-    [0.25, 0.5]
     """
 
     name: str = "local:length"
@@ -76,12 +71,6 @@ class Lexical:
 
     The candidates are the collection, so a word of the prompt which every candidate repeats tells little.
     The score is the part of the largest attainable BM25 that the answer reaches.
-
-    Examples
-    --------
-    >>> on_topic, off_topic = Lexical().judge("Why do tides rise?", ["Tides follow the moon.", "Buy bread."])
-    >>> on_topic.value > off_topic.value == 0
-    True
     """
 
     name: str = "local:lexical"
@@ -107,12 +96,6 @@ class Format:
 
     Closed code fences, balanced brackets, a clean ending, visible structure, lines of moderate length, no
     repetition, sentences that begin with a capital, and no stray control characters.
-
-    Examples
-    --------
-    >>> tidy, cut_off = Format().judge("Name two fruits", ["- Apples.\n- Pears.", "Apples (red and"])
-    >>> tidy.value, cut_off.value
-    (1.0, 0.625)
     """
 
     name: str = "local:format"
@@ -130,12 +113,6 @@ class Consensus:
     """How much an answer has in common with the others: its mean cosine with them, over content words.
 
     Where answers err in different ways, the one that most resembles its rivals is the safest choice.
-
-    Examples
-    --------
-    >>> verdicts = Consensus().judge("6 x 7?", ["It makes 42", "It makes 48", "So it makes 42"])
-    >>> [round(verdict.value, 2) for verdict in verdicts]
-    [0.75, 0.5, 0.75]
     """
 
     name: str = "local:consensus"
@@ -168,13 +145,7 @@ NAMES: tuple[str, ...] = tuple(_JUDGES)
 
 
 def from_name(name: str) -> Judge:
-    """Return the local judge called ``name``, one of `NAMES`; any other raises `UsageError`.
-
-    Examples
-    --------
-    >>> from_name("length").name
-    'local:length'
-    """
+    """Return the local judge called ``name``, one of `NAMES`; any other raises `UsageError`."""
     if name not in _JUDGES:
         raise UsageError(f"no local judge named {name!r}", hint=f"choose one of {', '.join(NAMES)}")
     return _JUDGES[name]()

@@ -20,13 +20,7 @@ _ESCAPES = str.maketrans({"%": "%25", ",": "%2C", ":": "%3A"})
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The parts of such a text.
-
-    Examples
-    --------
-    >>> str(Spec("pairwise", {"orders": "1"}, rest="openai/m"))
-    'pairwise,orders=1:openai/m'
-    """
+    """The parts of such a text."""
 
     kind: str
     options: Mapping[str, str] = field(default_factory=dict, hash=False)

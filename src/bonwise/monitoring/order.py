@@ -313,12 +313,6 @@ def votes_in_order(
 
     A vote is 1 or 2, a or b, model_a or model_b, tie. `pair` names the two columns of the models, where these change
     places; the alphabetically first one is the first. Where `prompt` is named, each may have one vote only.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> votes_in_order(pd.DataFrame({"winner": ["a", "b", "tie"]}), verdict_col="winner", ties="half").worth.tolist()
-    [1.0, 0.0, 0.5]
     """
     prompts = [] if prompt is None else [prompt]
     if pair:

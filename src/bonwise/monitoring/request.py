@@ -72,13 +72,7 @@ _FLAGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MonitorRequest:
-    """The arguments of `bonwise.monitoring.front.monitor`, which describes them; None: not given.
-
-    Examples
-    --------
-    >>> MonitorRequest(question="precision", half_width=0.06, planned=473).earliest_look
-    48
-    """
+    """The arguments of `bonwise.monitoring.front.monitor`, which describes them; None: not given."""
 
     question: Question
     half_width: float | None = None

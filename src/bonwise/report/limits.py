@@ -25,11 +25,6 @@ def limits(
     """Return what a result does not establish, said in some sentences, as a part of its page.
 
     A short form leaves the role ``long`` out, which a full one shows. `reference` stands in for the oracle.
-
-    Examples
-    --------
-    >>> limits([OTHER_PROMPTS]).title
-    'What this does not establish'
     """
     if reference is not None:
         sentences = [numbers.named(sentence, reference) for sentence in sentences]

@@ -23,13 +23,7 @@ _ESCAPES = str.maketrans({"%": "%25", ",": "%2C"})
 
 @dataclass(frozen=True, slots=True)
 class StrategySpec:
-    """The parts of such a text.
-
-    Examples
-    --------
-    >>> str(StrategySpec("adaptive", {"margin": "0.2", "max_draws": "5"}))
-    'adaptive:margin=0.2,max_draws=5'
-    """
+    """The parts of such a text."""
 
     kind: str
     options: Mapping[str, str] = field(default_factory=dict, hash=False)

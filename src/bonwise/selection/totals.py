@@ -32,16 +32,7 @@ _STEP = math.log(1.01)
 
 @dataclass(slots=True)
 class Totals:
-    """Running figures of any number of selections, in bounded memory.
-
-    Examples
-    --------
-    >>> import bonwise as bw
-    >>> totals = Totals()
-    >>> totals.note(bw.select("Say hi", ["hello", "hi"], judge=lambda prompt, text: -len(text)))
-    >>> totals.record().decided_by
-    {'score': 1}
-    """
+    """Running figures of any number of selections, in bounded memory."""
 
     _how: Counter[str] = field(default_factory=Counter)
     _stopped: Counter[str] = field(default_factory=Counter)

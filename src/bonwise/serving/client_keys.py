@@ -51,14 +51,7 @@ class ClientKey:
 
 
 class KeyRing:
-    """Finds the key of a request.
-
-    Examples
-    --------
-    >>> ring = KeyRing([ClientKey("alice", "one-secret")])
-    >>> ring.find("Bearer one-secret").name, ring.find("Bearer another"), ring.find("")
-    ('alice', None, None)
-    """
+    """Finds the key of a request."""
 
     def __init__(self, keys: Iterable[ClientKey]) -> None:
         # Looked up by digest: how long it takes says nothing about how much of a secret was right.
@@ -202,14 +195,6 @@ class KeyLimits:
 
     A request is admitted where its worst case fits beside all that is spent and under way, and charged its cost, or
     else the worst case, when it ends. Without a `place`, the accounts end with this process.
-
-    Examples
-    --------
-    >>> limits, key = KeyLimits(), ClientKey("alice", "secret", max_cost=1.0)
-    >>> admitted = limits.admit(key, worst=0.8)
-    >>> limits.settle(admitted, 0.3)
-    >>> limits.spent("alice")
-    0.3
     """
 
     def __init__(self, place: Path | None = None) -> None:

@@ -43,15 +43,7 @@ _HELP = {
 
 
 class Metrics:
-    """Counters, a gauge and a histogram.
-
-    Examples
-    --------
-    >>> metrics = Metrics()
-    >>> metrics.add("bonwise_candidates_total", 4, model="fast")
-    >>> rendered([metrics.values]).splitlines()[-1]
-    'bonwise_candidates_total{model="fast"} 4'
-    """
+    """Counters, a gauge and a histogram."""
 
     def __init__(self) -> None:
         self.values: dict[str, float] = {}

@@ -125,11 +125,5 @@ class Faults:
 
 
 def drawn_share(*named: object) -> float:
-    """Return a number in [0, 1) that depends on nothing but the names.
-
-    Examples
-    --------
-    >>> drawn_share(0, "a") == drawn_share(0, "a"), drawn_share(0, "a") == drawn_share(0, "b")
-    (True, False)
-    """
+    """Return a number in [0, 1) that depends on nothing but the names."""
     return int.from_bytes(hashlib.sha256(repr(named).encode()).digest()[:7]) / 2**56

@@ -183,13 +183,7 @@ class Preset:
 
 @cache
 def load(name: str) -> Preset:
-    """Read one of `PRESETS`; a UsageError for any other name.
-
-    Examples
-    --------
-    >>> load("arena").population_candidates
-    4
-    """
+    """Read one of `PRESETS`; a UsageError for any other name."""
     if name not in PRESETS:
         raise UsageError(f"no such preset: {name!r}", hint=f"choose one of {', '.join(PRESETS)}")
     stored = _stored(name)

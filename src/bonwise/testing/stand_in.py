@@ -35,12 +35,6 @@ def stand_in(request: WireRequest) -> Choice:
 
     A JSON schema is filled: scores 0 to 100, ordered intervals, A, B or TIE, confidence 1 to 5, probability 0 to 1.
     Without one, instructions that ask for a number, digit or label get one; anything else gets a sentence.
-
-    Examples
-    --------
-    >>> body = {"messages": [{"role": "system", "content": "Reply with one digit from 1 to 5."}]}
-    >>> int(stand_in(WireRequest("openai", body, "")).text) in range(1, 6)
-    True
     """
     system = request.system
     words = f"{len(system)}:{system}{request.user}\0{request.sample}".encode("utf-8", "surrogatepass")

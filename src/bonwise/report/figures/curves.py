@@ -107,13 +107,6 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
     The last curve is drawn on top. `across` and `up` say what the axes hold, with `units` in this order; where the
     unit is points this is added. `up_to` is the upper end of the upright axis, which then starts at 0. With `at_ends`
     names stand at the ends of lines, not in a legend: for many lines of one colour.
-
-    Examples
-    --------
-    >>> line = Curve("power", [100, 200], [0.7, 0.9], points=True)
-    >>> found = curves_figure([line], "p", "Power", "From 0.7 to 0.9.", across="labels", up="power")
-    >>> found[0].to_frame()["y"].tolist()
-    [0.7, 0.9]
     """
     there = [curve for curve in curves if any(value is not None for value in curve.y)]
     if not there:
