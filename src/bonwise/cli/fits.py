@@ -33,6 +33,7 @@ factor = typer.Typer(
         "normalize": "restarts",
         "holdout": "categories",
         "interval": "categories",
+        "leave_one_out": "categories",
         "backend": "confidence",
         "save": "confidence",
     },

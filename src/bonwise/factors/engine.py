@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from bonwise.factors import baselines, difference_bands, human_view, leaderboard
 from bonwise.factors.model_choice import PRIORS, RANKS, ChosenModel, choose_among, fit_stage_one
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.ratings import RatingTable
+from bonwise.factors.result_models import LeftOutPart
 from bonwise.factors.settings import FactorKeywords
 from bonwise.factors.stage_two import HumanDesign, HumanModel, HumanRatings, RatedCells, VerdictColumns, fit_human
 from bonwise.printable import listed, quoted
@@ -123,10 +124,13 @@ def fitted_factors(
     normalize: bool,
     holdout: float | None,
     interval: difference_bands.StageOneError | None,
+    leave_one_out: bool,
 ) -> result.FactorFit:
     """Fit a factor model, see `bonwise.factors.front.fit_factors`."""
     stage_one.backend_for(asked["backend"], 0)
     _check(asked["prior"], normalize, holdout, interval)
+    if leave_one_out and interval is None:
+        raise UsageError("a model that is left out is predicted with an interval", hint="leave out interval=None")
     table = read_ratings(source, human, asked)
     whole, rank, say = RatingArrays.of(table), asked["rank"], asked["say"]
     refuse_unfit(table, whole, rank)
@@ -134,7 +138,7 @@ def fitted_factors(
     data = whole.only(~whole.human | known)
     refuse_unfit(table, data, rank)
     judges = data.without_human()
-    own = {"normalize": normalize, "holdout": holdout, "interval": interval}
+    own = {"normalize": normalize, "holdout": holdout, "interval": interval, "leave_one_out": leave_one_out}
     settings = recorded(result.FactorSettings, table, asked, len(judges), **own)
     if say is not None:
         stage_one.say_torch_is_faster(asked["backend"], len(judges), say)
@@ -149,8 +153,7 @@ def fitted_factors(
         held = _held_out(HumanRatings.of(whole.only(whole.human & ~known)), chosen, design, ratings, data.prompts)
     if interval is None:
         return _fit(table, settings, chosen, held, None, len(ratings))
-    skills = fit_human(chosen.human.design, ratings, ["skills"], _WEAK_RIDGE)
-    view = _view(table, data, _draws(data, chosen, skills, settings), settings)
+    view, skills = _view(table, data, chosen, settings)
     variances = None
     if chosen.best.prior > 0 and judges.raters > 1:
         variances = gap_variances(judges, chosen.capabilities, _weights(skills), chosen.best.prior)
@@ -220,18 +223,51 @@ def _held_out(
 
 
 def _draws(
-    data: RatingArrays, chosen: ChosenModel, skills: HumanModel, settings: result.FactorSettings
-) -> posterior_draws.PosteriorDraws:
+    data: RatingArrays, chosen: ChosenModel, settings: result.FactorSettings
+) -> tuple[posterior_draws.PosteriorDraws, HumanModel]:
     """Draw capabilities of the model on skills alone, because the interval is about these."""
+    ratings = HumanRatings.of(data, seed=settings.seed)
+    skills = fit_human(chosen.human.design, ratings, ["skills"], _WEAK_RIDGE)
     if settings.interval == "laplace_gibbs":
         start = (_weights(skills), skills.regression.cutoffs)
-        return posterior_draws.draw_posterior(data, chosen.capabilities, start, seed=settings.seed)
+        return posterior_draws.draw_posterior(data, chosen.capabilities, start, seed=settings.seed), skills
     propagated = settings.interval == "propagated"
     prior = max(chosen.best.prior, 1e-6)
     plugged = posterior_draws.PluggedIn.of(
         data.without_human(), chosen.capabilities, skills, prior=prior, propagated=propagated
     )
-    return plugged.draws(np.random.default_rng(settings.seed))
+    return plugged.draws(np.random.default_rng(settings.seed)), skills
+
+
+def _left_out(
+    table: RatingTable, data: RatingArrays, chosen: ChosenModel, settings: result.FactorSettings
+) -> dict[str, LeftOutPart]:
+    """Predict every rated model without its human ratings, and where that is asked for every category of prompts."""
+    counts, category = _human_ratings(data), np.array(table.prompt_category)[data.prompt]
+    parts: dict[str, list[leaderboards.LeftOut]] = {"model": [], "category": []}
+
+    def leave_out(rows: np.typing.NDArray[np.bool_], models: Iterable[int], name: str = "") -> None:
+        rest, held = data.only(~(rows & data.human)), data.only(rows & data.human)
+        if rest.human.sum() >= FEWEST_HUMAN:
+            what = (_draws(rest, chosen, settings)[0], held, table.points[table.human], table.models)
+            compared = [leaderboards.compare_left_out(*what, model, name) for model in models]
+            parts["category" if name else "model"] += compared
+
+    if settings.leave_one_out or not counts.all():
+        for model in np.flatnonzero(counts).tolist():
+            leave_out((data.model == model) | (data.opponent == model), [model])
+    for at, name in enumerate(table.categories if settings.leave_one_out else ()):
+        rows = category == at
+        leave_out(rows, np.flatnonzero(_human_ratings(data.only(rows))).tolist(), name)
+    how = (settings.confidence, settings.seed)
+    return {what: leaderboards.left_out_part(part, *how) for what, part in parts.items() if part}
+
+
+def _human_ratings(data: RatingArrays) -> np.typing.NDArray[np.int64]:
+    """Return how many human ratings each model has."""
+    human = data.only(data.human)
+    counts = np.bincount(human.model, minlength=data.models)
+    return np.asarray(counts + np.bincount(human.opponent[human.side_by_side], minlength=data.models))
 
 
 def _weights(skills: HumanModel) -> Floats:
@@ -241,13 +277,17 @@ def _weights(skills: HumanModel) -> Floats:
 
 
 def _view(
-    table: RatingTable, data: RatingArrays, draws: posterior_draws.PosteriorDraws, settings: result.FactorSettings
-) -> human_view.HumanView:
-    human = data.only(data.human)
-    counts = np.bincount(human.model, minlength=data.models)
-    counts = counts + np.bincount(human.opponent[human.side_by_side], minlength=data.models)
+    table: RatingTable, data: RatingArrays, chosen: ChosenModel, settings: result.FactorSettings
+) -> tuple[human_view.HumanView, HumanModel]:
+    """Draw capabilities; models that no human has rated get what judges miss of the others on top."""
+    draws, skills = _draws(data, chosen, settings)
+    left_out, counts = _left_out(table, data, chosen, settings), _human_ratings(data)
+    part = left_out.get("model")
+    if part and part.trait and not counts.all():
+        rng = np.random.default_rng(settings.seed)
+        draws = draws.widened(np.flatnonzero(counts == 0), part.trait.added_sd, rng)
     named = [*table.categories, ""]
-    return human_view.HumanView.of(
+    view = human_view.HumanView.of(
         draws,
         human=settings.human,
         side_by_side=table.human_scale.side_by_side,
@@ -257,11 +297,13 @@ def _view(
         models=list(table.models),
         prompt_categories=[named[at] for at in table.prompt_category],
         human_ratings=counts.tolist(),
+        **given(left_out=left_out or None),
         confidence=settings.confidence,
         seed=settings.seed,
         source=table.source,
         version=settings.version,
     )
+    return view, skills
 
 
 def _fit(

@@ -1,4 +1,4 @@
-"""Prompts as points in two dimensions, in the colour and the shape of their category."""
+"""Prompts as points in two dimensions, in the colour and the shape of their category; truth against prediction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from bonwise.report.figures.names import short, told_apart
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Place", "Places", "axis_words", "prompt_map_figure"]
+    from bonwise.factors.result_models import LeftOutRow
+
+__all__ = ["Place", "Places", "Predictions", "axis_words", "prompt_map_figure", "truth_figure"]
 
 Place = tuple[str, str, float, float]
 """Name of a prompt, its category (blank for none), and where it stands."""
@@ -93,3 +95,38 @@ def _paint(axes: Axes, data: Places) -> None:
 def axis_words(at: int, share: str, high: str, *, up: bool) -> str:
     """Return what an axis of the map holds, and which model is better towards its high end."""
     return f"axis {at} ({share} of the variance)\n{'up' if up else 'right'}: better for {short(high, _LONGEST)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """Truths, and what was predicted without them, by name."""
+
+    every: Mapping[str, LeftOutRow]
+
+    def rows(self) -> Iterator[Mapping[str, blocks.Value]]:
+        """Yield a row per prediction."""
+        columns = ("truth", "truth_se", "predicted", "low", "high")
+        return ({"row": name, **{key: getattr(row, key) for key in columns}} for name, row in self.every.items())
+
+
+def truth_figure(every: Mapping[str, LeftOutRow], what: str, words: str) -> blocks.Drawing[Predictions]:
+    """Draw predictions over the truth, with the errors of both, and the line on which they are equal."""
+    says = f"{words.capitalize()}: human ratings, and the prediction without them. On the line both are equal."
+    title = f"Truth against prediction, each {what} left out"
+    return blocks.Drawing(_paint_truths, Predictions(every), f"factor-left-out-{what}", title, says, _SIZE)
+
+
+def _paint_truths(axes: Axes, data: Predictions) -> None:
+    many, colour = len(data.every) > _MOST_NAMED, COLOURS["judge"]
+    for name, row in data.every.items():
+        x, y = row.truth, row.predicted
+        axes.errorbar(x, y, [[y - row.low], [row.high - y]], 2 * row.truth_se, "o", color=colour, markersize=4)
+        tell(x, y, f"{name}: {numbers.number(x)}, {numbers.number(y)} predicted")
+        if not many:
+            axes.annotate(short(name, _LONGEST), (x, row.high), (0, 3), textcoords="offset points", ha="center")
+    ends = [end for row in data.every.values() for end in (row.truth, row.predicted)]
+    axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color=COLOURS["gate"], linestyle="--", linewidth=1)
+    axes.grid(visible=True)
+    axes.margins(0.12)
+    axes.set_xlabel("truth, with two standard errors")
+    axes.set_ylabel("predicted, with interval")

@@ -55,6 +55,9 @@ def fit_factors(
         StageOneError | None,
         Flag("laplace_gibbs, propagated, fixed (the paper's), or none.", kind=str, read=_interval),
     ] = "laplace_gibbs",
+    leave_one_out: Annotated[
+        bool, Flag("Predict each model and each category of prompts without its human ratings.")
+    ] = False,
     **settings: Unpack[FactorKeywords],
 ) -> FactorFit:
     """Fit capabilities to judges' ratings, and align them with few human ratings.
@@ -73,6 +76,9 @@ def fit_factors(
     interval : {"laplace_gibbs", "propagated", "fixed"}, optional
         How intervals treat the error of stage 1: the joint posterior; that of the prompts alone; not at all, as in
         the paper. None makes none, and no leaderboard.
+    leave_one_out : bool
+        Whether each model, and each category of prompts, is also predicted without its human ratings, by a further
+        fit. Models are so in any case where one has no human ratings: its intervals count what judges miss of others.
     **settings
         See `bonwise.factors.settings.FactorKeywords`.
 
@@ -97,7 +103,8 @@ def fit_factors(
     asked = completed(FactorKeywords, settings, "fit_factors")
     from bonwise.factors.engine import fitted_factors
 
-    return fitted_factors(source, human, asked, normalize=normalize, holdout=holdout, interval=interval)
+    own: dict[str, Any] = {"normalize": normalize, "holdout": holdout, "interval": interval}
+    return fitted_factors(source, human, asked, **own, leave_one_out=leave_one_out)
 
 
 @shows(FactorKeywords)
@@ -198,11 +205,15 @@ def rank_models(
     return leaderboards.rank_models(view, prompt=prompt, category=category)
 
 
-def predict_averages(view: Annotated[HumanView, _FITTED]) -> FactorPrediction:
+def predict_averages(
+    view: Annotated[HumanView, _FITTED],
+    *,
+    leave_one_out: Annotated[bool, Flag("Show how far predictions without human ratings were off.")] = False,
+) -> FactorPrediction:
     """Predict averages, see `bonwise.factors.leaderboards.predict_averages`."""
     from bonwise.factors import leaderboards
 
-    return leaderboards.predict_averages(view)
+    return leaderboards.predict_averages(view, leave_one_out=leave_one_out)
 
 
 def compare_models(

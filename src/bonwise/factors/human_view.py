@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 from bonwise.errors import UsageError
 from bonwise.factors.latent_regression import PromptFactors
 from bonwise.factors.posterior_draws import PosteriorDraws
+from bonwise.factors.result_models import LeftOutPart, UnseenTrait
 from bonwise.flags import takes_numbers
 from bonwise.loading import read_document
 from bonwise.printable import listed, quoted
@@ -89,6 +90,8 @@ class HumanView(Document):
     """Draws, prompts, skills."""
     cutoffs: DrawnArray
     """Draws, cutoffs of the human."""
+    left_out: dict[Literal["model", "category"], LeftOutPart] | None = None
+    """What was predicted without human ratings of each model, and of each category of prompts."""
     confidence: Confidence
     seed: Count
     source: str
@@ -140,6 +143,17 @@ class HumanView(Document):
         if isinstance(self._source, PosteriorDraws):
             return self._source
         return PosteriorDraws(*(array.values() for array in (self.of_models, self.of_prompts, self.cutoffs)))
+
+    @property
+    def trait(self) -> UnseenTrait | None:
+        """What judges miss of models, where that was added to models that no human has rated."""
+        part = (self.left_out or {}).get("model")
+        return part.trait if part and 0 in self.human_ratings else None
+
+    @property
+    def skills(self) -> Floats:
+        """What prompts ask of each skill, (draws, prompts, skills); what was added to models is not a skill."""
+        return self.draws.by_prompt[:, :, :-1] if self.trait else self.draws.by_prompt
 
     def save(self, path: str | Path) -> None:
         """Write a JSON file that `load_factors` and ``bonwise factor`` read.

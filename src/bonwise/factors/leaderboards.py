@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
+from scipy import optimize, stats
 
 from bonwise.errors import UsageError
-from bonwise.factors import difference_bands, human_view, result, result_models
+from bonwise.factors import difference_bands, human_view, posterior_draws, rating_arrays, result, result_models
 from bonwise.printable import quoted
 from bonwise.results import given
 from bonwise.stats import ordinal_ratings, sums
 
-__all__ = ["PERMUTATIONS", "cohesion_of_categories", "composites", "predict_averages", "rank_models"]
+__all__ = ["PERMUTATIONS", "LeftOut", "cohesion_of_categories", "compare_left_out", "composites", "left_out_part"]
+__all__ += ["predict_averages", "rank_models", "unseen_trait", "variance_at"]
 
 PERMUTATIONS = 999
 """Random sets of prompts with which the cohesion of a category is compared."""
@@ -63,22 +69,33 @@ def rank_models(
 
 
 def unrated(view: human_view.HumanView) -> list[str]:
-    """Return a sentence about models that no human has rated; empty where there is none."""
+    """Return who places models that no human has rated, and what that assumes; empty where there is none."""
     names = [name for name, count in zip(view.models, view.human_ratings, strict=True) if not count]
-    return [f"No human has rated {', '.join(names)}: judges alone place them."] if names else []
+    if not names:
+        return []
+    assumed = (
+        "judges miss as much of them as of the rated models, which were predicted without their human ratings too: a "
+        f"standard deviation of {view.trait.added_sd:.2f} logits"
+        if view.trait
+        else "people see nothing in them that judges miss: too few other models are rated to check that"
+    )
+    return [f"No human has rated {', '.join(names)}: judges alone place them. Intervals assume that {assumed}."]
 
 
-def composites(view: human_view.HumanView, rows: np.typing.NDArray[np.int64]) -> tuple[sums.Floats, sums.Floats]:
+def composites(view: human_view.HumanView, rows: npt.NDArray[np.int64]) -> tuple[sums.Floats, sums.Floats]:
     """Return the models, (draws, models), along the reference composite of prompts, and its cohesion, (draws,).
 
     The cohesion is the largest eigenvalue over the sum of all.
     """
-    chosen = view.draws.by_prompt[:, rows]
+    chosen, by_model = view.skills[:, rows], view.draws.by_model
     values, vectors = np.linalg.eigh(np.einsum("dpk,dpl->dkl", chosen, chosen))
     leading = vectors[:, :, -1]
     along = np.einsum("dpk,dk->d", chosen, leading)
     leading = leading * np.where(along < 0, -1.0, 1.0)[:, None]
-    return np.einsum("dmk,dk->dm", view.draws.by_model, leading), values[:, -1] / values.sum(axis=1)
+    # An error that is the same on all prompts counts as much as it does on these.
+    errors = by_model[:, :, chosen.shape[2] :].sum(axis=2) * (len(rows) / np.abs(along))[:, None]
+    models = np.einsum("dmk,dk->dm", by_model[:, :, : chosen.shape[2]], leading)
+    return models + errors, values[:, -1] / values.sum(axis=1)
 
 
 def cohesion_of_categories(view: human_view.HumanView) -> list[result.CategoryCohesion]:
@@ -93,7 +110,7 @@ def cohesion_of_categories(view: human_view.HumanView) -> list[result.CategoryCo
 
 
 def _cohesion(
-    view: human_view.HumanView, rows: np.typing.NDArray[np.int64], shares: sums.Floats
+    view: human_view.HumanView, rows: npt.NDArray[np.int64], shares: sums.Floats
 ) -> tuple[result_models.CohesionRecord, float]:
     """Return the cohesion of some prompts, and the mean of random sets of as many."""
     rng = np.random.default_rng(view.seed)
@@ -101,7 +118,7 @@ def _cohesion(
     for at in range(PERMUTATIONS):
         # Each random set is compared in the coordinates of one draw.
         draw = at % len(shares)
-        chosen = view.draws.by_prompt[draw][rng.choice(len(view.prompts), len(rows), replace=False)]
+        chosen = view.skills[draw][rng.choice(len(view.prompts), len(rows), replace=False)]
         values = np.linalg.eigvalsh(chosen.T @ chosen)
         share = float(values[-1] / values.sum())
         total += share
@@ -126,8 +143,14 @@ def _ranked(view: human_view.HumanView, draws: sums.Floats) -> list[result_model
     ]
 
 
-def predict_averages(view: human_view.HumanView) -> result_models.FactorPrediction:
-    """Predict each model's mean ``E[Y]`` over prompts, or mean ``P(win) - P(loss)`` against every other model."""
+def predict_averages(view: human_view.HumanView, *, leave_one_out: bool = False) -> result_models.FactorPrediction:
+    """Predict each model's mean ``E[Y]`` over prompts, or mean ``P(win) - P(loss)`` against every other model.
+
+    With `leave_one_out` also those that were made without human ratings; `UsageError` if the fit left none out.
+    """
+    left_out = view.left_out or {}
+    if leave_one_out and not left_out:
+        raise UsageError("the fit left no model out", hint="fit with leave_one_out=True, or --leave-one-out")
     draws = np.stack([_averages(view, at) for at in range(len(view.draws))])
     band = difference_bands.band_of_draws(draws, view.confidence)
     models = [
@@ -138,8 +161,9 @@ def predict_averages(view: human_view.HumanView) -> result_models.FactorPredicti
         quantity="net_win_rate" if view.side_by_side else "mean_rating",
         prompts=len(view.prompts),
         models=models,
+        **(given(left_out=left_out["model"], left_out_categories=left_out.get("category")) if leave_one_out else {}),
         confidence=view.confidence,
-        notes=unrated(view),
+        notes=unrated(view) or [difference_bands.UNSEEN_TRAITS],
         human=view.human,
         source=view.source,
         version=view.version,
@@ -160,3 +184,137 @@ def _averages(view: human_view.HumanView, draw: int) -> sums.Floats:
             chances = ordinal_ratings.category_probabilities(found[one] - found[other], cutoffs)
             net[one, other] = (chances @ np.sign(points)).mean()
     return np.asarray((net - net.T).sum(axis=1) / (models - 1))
+
+
+# Models, and categories of prompts, predicted without their human ratings.
+
+_FAR = 0.1
+"""Precision of an offset before there are ratings: a model that wins throughout has none without it."""
+
+_STEPS, _LEVELS, _CHANCES, _TRIED = 8, 200, 20_000, np.geomspace(0.02, 5.0, 80)
+
+
+class LeftOut(NamedTuple):
+    """A model beside what was predicted without human ratings of it."""
+
+    row: result_models.LeftOutRow
+    at: int
+    slope: float
+    """Change of the mean rating for one more logit of capability."""
+    information: sums.Floats
+    """Of the offset, by opponent."""
+
+
+def compare_left_out(
+    draws: posterior_draws.PosteriorDraws,
+    left_out: rating_arrays.RatingArrays,
+    points: Sequence[float],
+    names: Sequence[str],
+    model: int,
+    category: str = "",
+) -> LeftOut:
+    """Compare draws that were made without some human ratings with those of a model among these ratings.
+
+    The offset is what its capability has on top of a draw, by maximum likelihood: the mean over draws, with the
+    variance over draws and the inverse of its information.
+    """
+    own = left_out.only((left_out.model == model) | (left_out.opponent == model))
+    turned, worth = (
+        own.opponent == model,
+        np.sign(points) if own.side_by_side.any() else np.array(points, dtype=float),
+    )
+    rival = np.where(turned, own.model, own.opponent)
+    rating = np.where(turned, len(points) - 1 - own.rating, own.rating)
+    apart = draws.by_model[:, [model]] - np.where(rival[:, None] < 0, 0.0, draws.by_model[:, rival])
+    eta = np.einsum("drk,drk->dr", apart, draws.by_prompt[:, own.prompt])
+    bounds = np.pad(draws.cutoffs, ((0, 0), (1, 1)), constant_values=((0, 0), (-np.inf, np.inf)))
+    offset, bend = np.zeros((len(draws), 1)), np.zeros_like(eta)
+    for _ in range(_STEPS):
+        slope, bend = ordinal_ratings.slope_and_curvature(eta + offset, bounds[:, rating + 1], bounds[:, rating])
+        step = (slope.sum(axis=1) - _FAR * offset[:, 0]) / (bend.sum(axis=1) + _FAR)
+        offset = offset + np.clip(step, -1, 1)[:, None]
+    chances = np.stack([ordinal_ratings.category_probabilities(*one) for one in zip(eta, draws.cutoffs, strict=True)])
+    expected, below = chances @ worth, np.cumsum(chances, axis=2)[:, :, :-1]
+    residual = worth[rating] - expected.mean(axis=0)
+    row = result_models.LeftOutRow(
+        model=names[model],
+        category=category,
+        ratings=len(own),
+        predicted=(mean := float(expected.mean())),
+        se=float(expected.mean(axis=1).std(ddof=1)),
+        low=mean,
+        high=mean,
+        truth=float(worth[rating].mean()),
+        truth_se=float(np.linalg.norm(np.bincount(own.prompt, residual - residual.mean())) / len(own)),
+        offset=float(offset.mean()),
+        offset_se=float(np.sqrt(offset.var(ddof=1) + 1 / (bend.mean(axis=0).sum() + _FAR))),
+    )
+    by_rival = np.bincount(rival + 1, bend.mean(axis=0), len(names) + 1)[1:].astype(np.float64)
+    return LeftOut(row, model, float((below * (1 - below) @ np.diff(worth)).mean()), by_rival)
+
+
+def variance_at(level: float, offsets: sums.Floats, variances: sums.Floats) -> float:
+    """Return the variance ``t`` with ``sum offset^2 / (variance + t) = level``; 0 where it would be negative."""
+    squares, most = offsets**2, float((offsets**2).sum()) / level
+    if (squares / variances).sum() <= level:
+        return 0.0
+    return float(optimize.brentq(lambda at: (squares / (variances + at)).sum() - level, 0.0, most))
+
+
+def unseen_trait(left_out: Sequence[LeftOut], seed: int) -> result_models.UnseenTrait:
+    """Test whether offsets are larger than their errors explain.
+
+    The statistic is ``sum offset^2 / variance``. Its law without a trait is drawn: votes between two models count for
+    both, with opposite signs. A trait is the model's own less the mean of the others, which a fit takes for all.
+    """
+    offsets, errors = np.array([(one.row.offset, one.row.offset_se) for one in left_out]).T
+    variances, count, contrast = errors**2, len(left_out), np.eye(len(left_out))
+    covariance = np.diag(variances)
+    for at, to in np.argwhere(~np.eye(count, dtype=bool)):
+        one, other = left_out[at], left_out[to]
+        group = [row.category for row, *_ in left_out].count(one.row.category)
+        whole = one.information.sum() * other.information.sum()
+        if one.row.category == other.row.category and (whole or not one.row.category):
+            contrast[at, to] = -1 / (group - 1)
+            covariance[at, to] = -one.information[other.at] / (whole or 1.0)
+    values, vectors = np.linalg.eigh(covariance)
+    noise, trait = np.random.default_rng(seed).standard_normal((2, _CHANCES, count))
+    noise, trait = noise @ (vectors * np.sqrt(np.maximum(values, 0))).T, trait @ contrast.T
+    null, statistic = (noise**2 / variances).sum(axis=1), float((offsets**2 / variances).sum())
+    critical = np.quantile(null, 0.95)
+
+    def found(sd: float) -> bool:
+        return bool(((((noise + sd * trait) ** 2 / variances).sum(axis=1)) > critical).mean() >= 0.8)
+
+    def spread(level: float) -> float:
+        return variance_at(float(stats.chi2.ppf(level, count)), offsets, variances)
+
+    return result_models.UnseenTrait(
+        statistic=statistic,
+        p=(1 + int((null >= statistic).sum())) / (_CHANCES + 1),
+        sd=float(np.sqrt(variance_at(count, offsets, variances))),
+        sd_low=float(np.sqrt(spread(0.975))),
+        sd_high=float(np.sqrt(spread(0.025))),
+        detectable=next((float(sd) for sd in _TRIED if found(sd)), None),
+        added_sd=float(np.sqrt(np.mean([spread((at + 0.5) / _LEVELS) for at in range(_LEVELS)]))),
+    )
+
+
+def left_out_part(left_out: Sequence[LeftOut], confidence: float, seed: int) -> result_models.LeftOutPart:
+    """Return predictions beside the truth, their intervals with what judges miss counted."""
+    trait = unseen_trait(left_out, seed) if len(left_out) > 2 else None
+    times, added = float(stats.norm.ppf((1 + confidence) / 2)), trait.added_sd if trait else 0.0
+    rows = []
+    for row, _, slope, _ in left_out:
+        half = times * float(np.hypot(row.se, added * slope))
+        rows.append(row.model_copy(update={"low": row.predicted - half, "high": row.predicted + half}))
+    x, y, *errors = np.array([(row.predicted, row.truth, row.se, row.truth_se) for row in rows]).T
+    middle, off = 0.0 if left_out[0].information.any() else y.mean(), x - x.mean()
+    return result_models.LeftOutPart(
+        rows=sorted(rows, key=lambda row: -row.truth),
+        slope=float(off @ y / (off @ off)) if off.any() else None,
+        rmse=float(np.sqrt(((x - y) ** 2).mean())),
+        same_side=int(((x > middle) == (y > middle)).sum()),
+        inside=int((np.abs(x - y) <= times * np.hypot(*errors)).sum()),
+        trait=trait,
+    )

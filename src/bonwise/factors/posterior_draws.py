@@ -7,7 +7,8 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from scipy import sparse, stats
+import numpy.typing as npt
+from scipy import sparse, special, stats
 
 from bonwise.factors import rating_arrays, stage_one, stage_two
 from bonwise.progress import counting
@@ -43,7 +44,7 @@ class PosteriorDraws:
     def __len__(self) -> int:
         return len(self.by_model)
 
-    def capabilities(self, prompts: np.typing.ArrayLike | None = None) -> Floats:
+    def capabilities(self, prompts: npt.ArrayLike | None = None) -> Floats:
         """Return the human's capabilities, shape (draws, models, prompts)."""
         chosen = self.by_prompt if prompts is None else self.by_prompt[:, np.asarray(prompts)]
         return np.asarray(np.einsum("dmk,dpk->dmp", self.by_model, chosen))
@@ -52,6 +53,15 @@ class PosteriorDraws:
         """Return by how much a model is better than another on each prompt, shape (draws, prompts)."""
         gap = self.by_model[:, model] - self.by_model[:, other]
         return np.asarray(np.einsum("dk,dpk->dp", gap, self.by_prompt))
+
+    def widened(self, models: npt.NDArray[np.int64], sd: float, rng: np.random.Generator) -> PosteriorDraws:
+        """Add to some models an error that is the same on all prompts, as a last skill: normal scores, shuffled."""
+        scores = special.ndtri((np.arange(len(self)) + 0.5) / len(self))
+        by_model = np.pad(self.by_model, ((0, 0), (0, 0), (0, 1)))
+        for model in models:
+            by_model[:, model, -1] = sd * rng.permutation(scores / scores.std(ddof=1))
+        by_prompt = np.pad(self.by_prompt, ((0, 0), (0, 0), (0, 1)), constant_values=1.0)
+        return PosteriorDraws(by_model, by_prompt, self.cutoffs)
 
 
 def draw_posterior(
@@ -128,7 +138,7 @@ class _Sampler:
         return [slice(int(first), int(last)) for first, last in pairwise(ends)]
 
     @cached_property
-    def _pairs(self) -> tuple[np.typing.NDArray[np.int64], np.typing.NDArray[np.int64], np.typing.NDArray[np.int64]]:
+    def _pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Distinct pairs of model and opponent, and which each row is of."""
         code = self.data.model * (self.data.models + 1) + self.data.opponent + 1
         found, at = np.unique(code, return_inverse=True)

@@ -153,6 +153,8 @@ class FactorSettings(Record):
     """Share of the human ratings that was held out."""
     interval: StageOneErrorName | None
     """How intervals treat the error of stage 1."""
+    leave_one_out: bool = False
+    """Whether each model, and each category of prompts, was predicted without its human ratings."""
     confidence: Confidence
     seed: Count
     backend: Literal["numpy", "torch"]
@@ -306,11 +308,11 @@ class FactorFit(Document):
 
         return find_strengths(self._shown("strengths()"), model, prompts=prompts, tags=tags)
 
-    def predict(self) -> FactorPrediction:
+    def predict(self, *, leave_one_out: bool = False) -> FactorPrediction:
         """Predict the average of every model; see `bonwise.factors.leaderboards.predict_averages`."""
         from bonwise.factors.leaderboards import predict_averages  # noqa: PLC0415 - as above
 
-        return predict_averages(self._shown("predict()"))
+        return predict_averages(self._shown("predict()"), leave_one_out=leave_one_out)
 
 
 class StudiedData(Record):

@@ -21,9 +21,12 @@ __all__ = [
     "GapRecord",
     "GroupAdvantage",
     "LeaderboardRow",
+    "LeftOutPart",
+    "LeftOutRow",
     "PredictedModel",
     "PromptAdvantage",
     "PromptDifference",
+    "UnseenTrait",
 ]
 
 
@@ -216,6 +219,67 @@ class PredictedModel(Record):
     """0 for a model of which only judges have rated answers."""
 
 
+class LeftOutRow(Record):
+    """A model beside what was predicted without its human ratings."""
+
+    model: str
+    category: str
+    """Of the prompts whose human ratings were left out; blank where those of the model were."""
+    ratings: Count
+    predicted: Number
+    """Mean over the rated answers; of a human who compares, wins less losses per comparison."""
+    se: NonNegative
+    """Of the prediction, what judges miss not counted."""
+    low: Number
+    """Ends of the interval of the prediction, what judges miss counted."""
+    high: Number
+    """Ends of the interval of the prediction, what judges miss counted."""
+    truth: Number
+    """Mean of the human ratings."""
+    truth_se: NonNegative
+    """Clustered by prompt."""
+    offset: Number
+    """By how many logits the model's capability is above the prediction."""
+    offset_se: NonNegative
+    """Where judges miss nothing."""
+
+
+class UnseenTrait(Record):
+    """A test of whether people see something that no judge shows."""
+
+    statistic: NonNegative
+    """Sum of the squared offsets, each over its squared standard error."""
+    p: Share
+    """How often the statistic is as large where judges miss nothing."""
+    sd: NonNegative
+    """Standard deviation of what judges miss, in logits."""
+    sd_low: NonNegative
+    """Ends of its 95 % interval."""
+    sd_high: NonNegative
+    """Ends of its 95 % interval."""
+    detectable: NonNegative | None
+    """The standard deviation that a test at the level 0.05 finds with a power of 0.8; None for more than 5."""
+    added_sd: NonNegative
+    """What intervals of models that no human has rated count: the standard deviation and its own uncertainty."""
+
+
+class LeftOutPart(Record):
+    """Predictions beside the truth."""
+
+    rows: Annotated[list[LeftOutRow], Field(min_length=1)]
+    """Largest truth first."""
+    slope: Number | None
+    """Of the truth on the prediction, by least squares; None where all predictions are equal."""
+    rmse: NonNegative
+    """Root of the mean squared difference."""
+    same_side: Count
+    """Rows with both on one side of 0; of a human who rates one model, on one side of the mean truth."""
+    inside: Count
+    """Rows that differ by no more than the errors of both allow, what judges miss not counted."""
+    trait: UnseenTrait | None
+    """None for fewer than three rows."""
+
+
 class FactorPrediction(Document):
     """Predicted average ratings, or win rates, of all models."""
 
@@ -225,6 +289,10 @@ class FactorPrediction(Document):
     """Prompts behind each average."""
     models: Annotated[list[PredictedModel], Field(min_length=1)]
     """Best first."""
+    left_out: LeftOutPart | None = None
+    """Each rated model, predicted without its human ratings; where asked for."""
+    left_out_categories: LeftOutPart | None = None
+    """Each model on each category of prompts, predicted without the human ratings there; where asked for."""
     confidence: Confidence
     notes: list[str]
     human: str

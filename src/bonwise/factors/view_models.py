@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from bonwise.factors import human_view, result_models, view_answers
+from bonwise.factors import figures, human_view, result_models, view_answers
 from bonwise.printable import printable
 from bonwise.report.answers import verdict
 from bonwise.report.blocks import Block, Column, Part, Said, Table
@@ -25,6 +27,19 @@ __all__ = [
 _LONGEST = 32
 _PROMPTS_AT_A_GLANCE = 12
 """Prompts that a terminal shows."""
+
+
+def _facts(document: Any, prompts: int | None = None) -> Table:
+    """Return where a result comes from, and on how many prompts it rests."""
+    rows = [("ratings", document.source), ("human rater", document.human)]
+    rows += [] if prompts is None else [("prompts", count(prompts))]
+    return Table.facts([*rows, ("intervals", percent(document.confidence)), ("bonwise", document.version)])
+
+
+def _end(document: Any) -> Iterator[Block]:
+    for note in document.notes:
+        yield Said("caveat", printable(note))
+    yield limits(view_answers.LIMITS)
 
 
 def describe_draws(document: human_view.HumanView) -> Part:
@@ -70,14 +85,7 @@ def describe_comparison(document: result_models.FactorComparison) -> Part:
 
 
 def _blocks_of_comparison(document: result_models.FactorComparison, first: str, second: str) -> Iterator[Block]:
-    yield Table.facts(
-        [
-            ("ratings", document.source),
-            ("human rater", document.human),
-            ("intervals", percent(document.confidence)),
-            ("bonwise", document.version),
-        ]
-    )
+    yield _facts(document)
     yield verdict(view_answers.comparison_answer(document), view_answers.next_steps(document))
     better, worse = (sum(prompt.verdict == word for prompt in document.prompts) for word in ("better", "worse"))
     total = len(document.prompts)
@@ -149,15 +157,7 @@ def describe_explanation(document: result_models.FactorExplanation) -> Part:
 
 
 def _blocks_of_explanation(document: result_models.FactorExplanation, first: str, second: str) -> Iterator[Block]:
-    yield Table.facts(
-        [
-            ("ratings", document.source),
-            ("human rater", document.human),
-            ("prompts", count(document.prompts)),
-            ("intervals", percent(document.confidence)),
-            ("bonwise", document.version),
-        ]
-    )
+    yield _facts(document, document.prompts)
     yield verdict(view_answers.explanation_answer(document), view_answers.next_steps(document))
     clear = view_answers.clear_coefficients(document)
     if clear:
@@ -188,9 +188,7 @@ def _blocks_of_explanation(document: result_models.FactorExplanation, first: str
     if document.left_out:
         left_out = ", ".join(f"{count(rows)} ({printable(why)})" for why, rows in document.left_out.items())
         yield Said("caveat", f"Prompts left out: {left_out}.")
-    for note in document.notes:
-        yield Said("caveat", printable(note))
-    yield limits(view_answers.LIMITS)
+    yield from _end(document)
 
 
 def _column_name(one: result_models.GapCoefficient) -> str:
@@ -224,15 +222,7 @@ def describe_leaderboard(document: result_models.FactorLeaderboard) -> Part:
 
 
 def _blocks_of_leaderboard(document: result_models.FactorLeaderboard) -> Iterator[Block]:
-    yield Table.facts(
-        [
-            ("ratings", document.source),
-            ("human rater", document.human),
-            ("prompts", count(document.prompts)),
-            ("intervals", percent(document.confidence)),
-            ("bonwise", document.version),
-        ]
-    )
+    yield _facts(document, document.prompts)
     yield verdict(view_answers.leaderboard_answer(document), view_answers.next_steps(document))
     yield Said("finding", f"Capability on {counted(document.prompts, 'prompt')}, less the mean of all models.")
     columns = (
@@ -263,9 +253,7 @@ def _blocks_of_leaderboard(document: result_models.FactorLeaderboard) -> Iterato
     yield Said("note", "Simultaneous intervals of all models hold together with the stated confidence.")
     if document.cohesion is not None:
         yield Said("finding", _cohesion(document.cohesion))
-    for note in document.notes:
-        yield Said("caveat", printable(note))
-    yield limits(view_answers.LIMITS)
+    yield from _end(document)
 
 
 def _cohesion(found: result_models.CohesionRecord) -> str:
@@ -286,14 +274,7 @@ def describe_prediction(document: result_models.FactorPrediction) -> Part:
 
 def _blocks_of_prediction(document: result_models.FactorPrediction) -> Iterator[Block]:
     words = _WORDS_OF_PREDICTION[document.quantity]
-    yield Table.facts(
-        [
-            ("ratings", document.source),
-            ("human rater", document.human),
-            ("intervals", percent(document.confidence)),
-            ("bonwise", document.version),
-        ]
-    )
+    yield _facts(document)
     best = document.models[0]
     found = with_interval(Ends(best.estimate, best.low, best.high))
     yield Said(
@@ -316,10 +297,47 @@ def _blocks_of_prediction(document: result_models.FactorPrediction) -> Iterator[
         across=words,
     )
     yield Table.of(columns, rows, "Models, the best first")
+    if document.left_out is not None:
+        yield from _left_out_part(document.left_out, words, "model")
+    if document.left_out_categories is not None:
+        yield Part("By category", list(_left_out_part(document.left_out_categories, words, "category")), "detail")
     for note in document.notes:
         yield Said("caveat", printable(note))
     yield Part("Next", list(view_answers.next_steps(document)), "next", anchor="next")
     yield limits(view_answers.LIMITS)
+
+
+def _left_out_part(part: result_models.LeftOutPart, words: str, what: str) -> Iterator[Block]:
+    middle, near = "the mean" if words == "mean rating" else "0", count(part.inside)
+    slope = "" if part.slope is None else f" The slope of the truth on the prediction is {number(part.slope)}."
+    yield Said(
+        "finding",
+        f"Without human ratings of the {what}, {near} of {counted(len(part.rows), 'prediction')} differ from the "
+        f"truth by at most their errors, and {count(part.same_side)} are on the right side of {middle}. The root mean "
+        f"squared difference is {number(part.rmse)}.{slope}",
+    )
+    if (trait := part.trait) is not None:
+        seen = "People see a trait that no judge sees" if trait.p <= 0.05 else "No trait is shown that judges miss"
+        sd = with_interval(Ends(trait.sd, trait.sd_low, trait.sd_high))
+        least = "more than 5" if trait.detectable is None else number(trait.detectable)
+        yield Said(
+            "finding",
+            f"{seen}: p = {setting(round(trait.p, 4))}, standard deviation {sd} logits. The test finds one of {least} "
+            f"logits with a power of 80%. Intervals here count {number(trait.added_sd)} logits on top.",
+        )
+    named = [filter(None, (row.model, row.category)) for row in part.rows]
+    names = [", ".join(printable(name, longest=_LONGEST) for name in pair) for pair in named]
+    yield figures.truth_figure(dict(zip(names, part.rows, strict=True)), what, words)
+    columns = (
+        *(Column("model", "name"), Column("truth", sorted=True), Column("predicted"), Column("interval")),
+        *(Column("off by (errors)", spare=1), Column("human ratings", spare=2)),
+    )
+    rows = []
+    for name, row in zip(names, part.rows, strict=True):
+        ends, errors = Ends(row.predicted, row.low, row.high), math.hypot(row.se, row.truth_se, 1e-12)
+        off = f"{abs(row.truth - row.predicted) / errors:.1f}"
+        rows.append((name, number(row.truth), estimate(ends), interval(ends), off, count(row.ratings)))
+    yield Table.of(columns, rows, f"Truth and prediction, each {what} left out")
 
 
 _ENDS = 10
@@ -337,15 +355,7 @@ def describe_strengths(document: result_models.FactorStrengths) -> Part:
 
 
 def _blocks_of_strengths(document: result_models.FactorStrengths) -> Iterator[Block]:
-    yield Table.facts(
-        [
-            ("ratings", document.source),
-            ("human rater", document.human),
-            ("prompts", count(document.advantage.prompts)),
-            ("intervals", percent(document.confidence)),
-            ("bonwise", document.version),
-        ]
-    )
+    yield _facts(document, document.advantage.prompts)
     whole = document.advantage
     yield verdict(view_answers.strengths_answer(document), view_answers.next_steps(document))
     yield Said(
