@@ -117,13 +117,11 @@ def truth_figure(every: Mapping[str, LeftOutRow], what: str, words: str) -> bloc
 
 
 def _paint_truths(axes: Axes, data: Predictions) -> None:
-    many, colour = len(data.every) > _MOST_NAMED, COLOURS["judge"]
+    colour = COLOURS["judge"]
     for name, row in data.every.items():
         x, y = row.truth, row.predicted
         axes.errorbar(x, y, [[y - row.low], [row.high - y]], 2 * row.truth_se, "o", color=colour, markersize=4)
         tell(x, y, f"{name}: {numbers.number(x)}, {numbers.number(y)} predicted")
-        if not many:
-            axes.annotate(short(name, _LONGEST), (x, row.high), (0, 3), textcoords="offset points", ha="center")
     ends = [end for row in data.every.values() for end in (row.truth, row.predicted)]
     axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color=COLOURS["gate"], linestyle="--", linewidth=1)
     axes.grid(visible=True)

@@ -313,17 +313,18 @@ def _left_out_part(part: result_models.LeftOutPart, words: str, what: str) -> It
     yield Said(
         "finding",
         f"Without human ratings of the {what}, {near} of {counted(len(part.rows), 'prediction')} differ from the "
-        f"truth by at most their errors, and {count(part.same_side)} are on the right side of {middle}. The root mean "
-        f"squared difference is {number(part.rmse)}.{slope}",
+        f"truth by at most their errors, and {count(part.same_side)} are on the right side of {middle}. The root "
+        f"mean squared difference is {number(part.rmse)}.{slope}",
     )
     if (trait := part.trait) is not None:
         seen = "People see a trait that no judge sees" if trait.p <= 0.05 else "No trait is shown that judges miss"
         sd = with_interval(Ends(trait.sd, trait.sd_low, trait.sd_high))
+        p = "p < 0.001" if trait.p < 0.001 else f"p = {number(trait.p)}"
         least = "more than 5" if trait.detectable is None else number(trait.detectable)
         yield Said(
             "finding",
-            f"{seen}: p = {setting(round(trait.p, 4))}, standard deviation {sd} logits. The test finds one of {least} "
-            f"logits with a power of 80%. Intervals here count {number(trait.added_sd)} logits on top.",
+            f"{seen}: {p}, standard deviation {sd} logits. The test finds one of "
+            f"{least} logits with a power of 80%. Intervals here count {number(trait.added_sd)} logits on top.",
         )
     named = [filter(None, (row.model, row.category)) for row in part.rows]
     names = [", ".join(printable(name, longest=_LONGEST) for name in pair) for pair in named]
