@@ -172,7 +172,8 @@ def test_a_model_without_human_ratings_is_predicted():
     drawn = simulate_ratings(3, prompts=200, judges=10, labelled=0.6)
     ratings = drawn.frame()
     unseen = ratings[(ratings["rater"] != "human") | (ratings["model"] != "m2")]
-    found = bw.fit_factors(unseen, human="human", rank=3, prior=1.0, restarts=1).predict()
+    how = {"interval": "propagated", "rank": 3, "prior": 1.0, "restarts": 1}
+    found = bw.fit_factors(unseen, human="human", **how).predict()
     row = next(one for one in found.models if one.model == "m2")
     assert found.quantity == "mean_rating"
     assert row.human_ratings == 0
@@ -342,6 +343,10 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
     ):
         assert strict(typed(capsys, "factor", *words, "--json", "-").out)["schema"] == f"bonwise.{schema}/1"
         assert typed(capsys, "factor", *words, "--html", f"{schema}.html").code == 0
+    again = ("fit", "ratings.csv", "--human", "human", "--interval", "propagated", "--leave-one-out", *quick)
+    assert typed(capsys, "factor", *again, "--save", "left.json").code == 0
+    done = strict(typed(capsys, "factor", "predict", "left.json", "--leave-one-out", "--json", "-").out)
+    assert {row["model"] for row in done["left_out"]["rows"]} == {f"m{at}" for at in range(4)}
     for words in (
         ("fit", "ratings.csv", "--human", "nobody"),
         ("fit", "ratings.csv", "--human", "human", "--categories", "gpt"),
@@ -547,7 +552,7 @@ def left_out():
     """Return a fit in which every model but the last has human ratings, and models and categories were left out."""
     ratings = frame(models=5)
     unseen = ratings[(ratings["rater"] != "human") | (ratings["model"] != "m4")]
-    return bw.fit_factors(unseen, human="human", leave_one_out=True, **QUICK)
+    return bw.fit_factors(unseen, human="human", interval="propagated", leave_one_out=True, **QUICK)
 
 
 def test_models_and_categories_are_left_out_in_turn(left_out):
@@ -563,7 +568,7 @@ def test_models_and_categories_are_left_out_in_turn(left_out):
         (f"m{at}", name) for at in range(4) for name in ("even", "odd")
     }
     without = ratings[(ratings["rater"] != "human") | ~ratings["model"].isin(["m1", "m4"])]
-    view = bw.fit_factors(without, human="human", **QUICK).view
+    view = bw.fit_factors(without, human="human", interval="propagated", **QUICK).view
     row = next(row for row in models if row.model == "m1")
     rated_prompts = [view.prompts.index(name) for name in own[own["model"] == "m1"]["prompt_id"]]
     # Its own draws have what judges miss on top, which is 0 on average.

@@ -281,10 +281,9 @@ def unseen_trait(left_out: Sequence[LeftOut], seed: int) -> result_models.Unseen
     noise, trait = np.random.default_rng(seed).standard_normal((2, _CHANCES, count))
     noise, trait = noise @ (vectors * np.sqrt(np.maximum(values, 0))).T, trait @ contrast.T
     null, statistic = (noise**2 / variances).sum(axis=1), float((offsets**2 / variances).sum())
-    critical = np.quantile(null, 0.95)
 
     def found(sd: float) -> bool:
-        return bool(((((noise + sd * trait) ** 2 / variances).sum(axis=1)) > critical).mean() >= 0.8)
+        return bool(np.quantile(((noise + sd * trait) ** 2 / variances).sum(axis=1), 0.2) > np.quantile(null, 0.95))
 
     def spread(level: float) -> float:
         return variance_at(float(stats.chi2.ppf(level, count)), offsets, variances)

@@ -56,12 +56,11 @@ class PosteriorDraws:
 
     def widened(self, models: npt.NDArray[np.int64], sd: float, rng: np.random.Generator) -> PosteriorDraws:
         """Add to some models an error that is the same on all prompts, as a last skill: normal scores, shuffled."""
-        scores = special.ndtri((np.arange(len(self)) + 0.5) / len(self))
-        by_model = np.pad(self.by_model, ((0, 0), (0, 0), (0, 1)))
+        scores, last = special.ndtri((np.arange(len(self)) + 0.5) / len(self)), ((0, 0), (0, 0), (0, 1))
+        by_model = np.pad(self.by_model, last)
         for model in models:
             by_model[:, model, -1] = sd * rng.permutation(scores / scores.std(ddof=1))
-        by_prompt = np.pad(self.by_prompt, ((0, 0), (0, 0), (0, 1)), constant_values=1.0)
-        return PosteriorDraws(by_model, by_prompt, self.cutoffs)
+        return PosteriorDraws(by_model, np.pad(self.by_prompt, last, constant_values=1.0), self.cutoffs)
 
 
 def draw_posterior(
