@@ -120,11 +120,11 @@ def _paint_truths(axes: Axes, data: Predictions) -> None:
     colour = COLOURS["judge"]
     for name, row in data.every.items():
         x, y = row.truth, row.predicted
-        axes.errorbar(x, y, [[y - row.low], [row.high - y]], 2 * row.truth_se, "o", color=colour, markersize=4)
+        ends = [[max(y - row.low, 0)], [max(row.high - y, 0)]]
+        axes.errorbar(x, y, ends, 2 * row.truth_se, "o", color=colour, markersize=4)
         tell(x, y, f"{name}: {numbers.number(x)}, {numbers.number(y)} predicted")
-    ends = [end for row in data.every.values() for end in (row.truth, row.predicted)]
-    axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color=COLOURS["gate"], linestyle="--", linewidth=1)
+    both = [end for row in data.every.values() for end in (row.truth, row.predicted)]
+    axes.plot([min(both), max(both)], [min(both), max(both)], color=COLOURS["gate"], linestyle="--", linewidth=1)
     axes.grid(visible=True)
     axes.margins(0.12)
-    axes.set_xlabel("truth, with two standard errors")
-    axes.set_ylabel("predicted, with interval")
+    axes.set(xlabel="truth, with two standard errors", ylabel="predicted, with interval")
