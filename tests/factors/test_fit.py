@@ -16,7 +16,7 @@ from bonwise.errors import FileError, InputError, UsageError
 from bonwise.factors.difference_bands import Band, band_of_draws
 from bonwise.factors.engine import refuse_unfit
 from bonwise.factors.leaderboards import (
-    LeftOut,
+    LeftOutModel,
     compare_left_out,
     composites,
     left_out_part,
@@ -472,7 +472,7 @@ def offset_rows(offsets, errors, category=""):
     """Return models of a human who rates one, with these offsets and errors."""
     rest = {"category": category, "ratings": 9, "predicted": 0.0, "se": 0.1, "low": 0.0, "high": 0.0}
     return [
-        LeftOut(
+        LeftOutModel(
             LeftOutRow(
                 model=f"m{at}", **rest, truth=float(at), truth_se=0.1, offset=float(offset), offset_se=float(error)
             ),
@@ -534,6 +534,40 @@ def test_many_simulated_traits():
     assert 0.72 <= power <= 0.88
     assert covered >= 0.93
     assert held >= 0.92
+
+
+def with_traits(seed, sd):
+    """Return ratings where people see a trait in each of five models, the last unrated, and its true mean rating."""
+    drawn, rng = (
+        simulate_ratings(seed, prompts=100, models=5, judges=6, labelled=0.5),
+        np.random.default_rng([seed, 7]),
+    )
+    eta = drawn.capabilities[0] + sd * rng.standard_normal(5)
+    human = (eta[..., None] + rng.logistic(size=(*eta.shape, 1)) > drawn.cutoffs[0]).sum(axis=2)
+    ratings = drawn.frame()
+    own = ratings["rater"] == "human"
+    prompt, model = (ratings[name].str[1:].astype(int)[own] for name in ("prompt_id", "model"))
+    ratings.loc[own, "rating"] = human[prompt, model] + 1
+    above = 1 / (1 + np.exp(drawn.cutoffs[0] - eta[..., None]))
+    return ratings[~own | (ratings["model"] != "m4")], 1 + above[:, 4].sum(axis=1).mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sd", [0.0, 0.7])
+def test_models_that_people_see_otherwise_than_judges(sd):
+    """Whole fits: no trait is found where there is none, and the unrated model's interval mostly holds its mean."""
+    found, held, inside = [], [], []
+    for seed in range(10):
+        ratings, truth = with_traits(seed, sd)
+        fitted = bw.fit_factors(ratings, human="human", rank=3, prior=1.0, restarts=1)
+        document = fitted.predict(leave_one_out=True)
+        row = next(row for row in document.models if row.model == "m4")
+        found.append(document.left_out.trait.p <= 0.05)
+        held.append(row.low <= truth <= row.high)
+        inside += [row.low <= row.truth <= row.high for row in document.left_out.rows]
+    assert sd > 0 or np.mean(found) <= 0.2
+    assert np.mean(held) >= 0.8
+    assert np.mean(inside) >= 0.9
 
 
 def test_an_error_on_all_prompts_is_added_to_some_models(fit):

@@ -244,7 +244,7 @@ def _left_out(
 ) -> dict[str, LeftOutPart]:
     """Predict every rated model without its human ratings, and where that is asked for every category of prompts."""
     counts, category = _human_ratings(data), np.array(table.prompt_category)[data.prompt]
-    parts: dict[str, list[leaderboards.LeftOut]] = {"model": [], "category": []}
+    parts: dict[str, list[leaderboards.LeftOutModel]] = {"model": [], "category": []}
 
     def leave_out(rows: np.typing.NDArray[np.bool_], models: Iterable[int], name: str = "") -> None:
         rest, held = data.only(~(rows & data.human)), data.only(rows & data.human)

@@ -15,8 +15,8 @@ from bonwise.printable import quoted
 from bonwise.results import given
 from bonwise.stats import ordinal_ratings, sums
 
-__all__ = ["PERMUTATIONS", "LeftOut", "cohesion_of_categories", "compare_left_out", "composites", "left_out_part"]
-__all__ += ["predict_averages", "rank_models", "unseen_trait", "variance_at"]
+__all__ = ["PERMUTATIONS", "LeftOutModel", "cohesion_of_categories", "compare_left_out", "composites"]
+__all__ += ["left_out_part", "predict_averages", "rank_models", "unseen_trait", "variance_at"]
 
 PERMUTATIONS = 999
 """Random sets of prompts with which the cohesion of a category is compared."""
@@ -194,7 +194,7 @@ _FAR = 0.1
 _STEPS, _LEVELS, _CHANCES, _TRIED = 8, 200, 20_000, np.geomspace(0.02, 5.0, 80)
 
 
-class LeftOut(NamedTuple):
+class LeftOutModel(NamedTuple):
     """A model beside what was predicted without human ratings of it."""
 
     row: result_models.LeftOutRow
@@ -212,7 +212,7 @@ def compare_left_out(
     names: Sequence[str],
     model: int,
     category: str = "",
-) -> LeftOut:
+) -> LeftOutModel:
     """Compare draws that were made without some human ratings with those of a model among these ratings.
 
     The offset is what its capability has on top of a draw, by maximum likelihood: the mean over draws, with the
@@ -250,7 +250,7 @@ def compare_left_out(
         offset_se=float(np.sqrt(offset.var(ddof=1) + 1 / (bend.mean(axis=0).sum() + _FAR))),
     )
     by_rival = np.bincount(rival + 1, bend.mean(axis=0), len(names) + 1)[1:].astype(np.float64)
-    return LeftOut(row, model, float((below * (1 - below) @ np.diff(worth)).mean()), by_rival)
+    return LeftOutModel(row, model, float((below * (1 - below) @ np.diff(worth)).mean()), by_rival)
 
 
 def variance_at(level: float, offsets: sums.Floats, variances: sums.Floats) -> float:
@@ -261,7 +261,7 @@ def variance_at(level: float, offsets: sums.Floats, variances: sums.Floats) -> f
     return float(optimize.brentq(lambda at: (squares / (variances + at)).sum() - level, 0.0, most))
 
 
-def unseen_trait(left_out: Sequence[LeftOut], seed: int) -> result_models.UnseenTrait:
+def unseen_trait(left_out: Sequence[LeftOutModel], seed: int) -> result_models.UnseenTrait:
     """Test whether offsets are larger than their errors explain.
 
     The statistic is ``sum offset^2 / variance``. Its law without a trait is drawn: votes between two models count for
@@ -299,7 +299,7 @@ def unseen_trait(left_out: Sequence[LeftOut], seed: int) -> result_models.Unseen
     )
 
 
-def left_out_part(left_out: Sequence[LeftOut], confidence: float, seed: int) -> result_models.LeftOutPart:
+def left_out_part(left_out: Sequence[LeftOutModel], confidence: float, seed: int) -> result_models.LeftOutPart:
     """Return predictions beside the truth, their intervals with what judges miss counted."""
     trait = unseen_trait(left_out, seed) if len(left_out) > 2 else None
     times, added = float(stats.norm.ppf((1 + confidence) / 2)), trait.added_sd if trait else 0.0
