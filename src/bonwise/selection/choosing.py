@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
@@ -20,7 +19,7 @@ from bonwise.selection.settings import Routing, SelectionSettings, default_strat
 from bonwise.table import pools, verdicts
 from bonwise.tracing import UNTRACED, Untraced, logger, span
 
-__all__ = ["choose", "traced_selection"]
+__all__ = ["choose"]
 
 _LOG = logger("selection")
 
@@ -28,7 +27,7 @@ P = ParamSpec("P")
 Choosing = Callable[Concatenate["SelectionSettings", P], Coroutine[Any, Any, "selection.Selection"]]
 
 
-def traced_selection(choosing: Choosing[P]) -> Choosing[P]:
+def _traced(choosing: Choosing[P]) -> Choosing[P]:
     """Trace a function that picks from one pool."""
 
     @wraps(choosing)
@@ -37,30 +36,33 @@ def traced_selection(choosing: Choosing[P]) -> Choosing[P]:
     ) -> Coroutine[Any, Any, selection.Selection]:
         current = span("select", "CHAIN")
         course = choosing(settings, *args, **kwargs)
-        quiet = current is UNTRACED and not _LOG.isEnabledFor(logging.WARNING)
-        return course if quiet else _told(current, settings, course)
+        return course if current is UNTRACED else _noted(current, settings, course)
 
     return traced
 
 
-async def _told(
+async def _noted(
     current: Untraced, settings: SelectionSettings, course: Coroutine[Any, Any, selection.Selection]
 ) -> selection.Selection:
     with current:
         pick = await course
         if pick.failure:
             current.fail("judge")
-            why = f" ({pick.stopped})" if LIMIT_REACHED.search(pick.stopped) else ""
-            name = printable(settings.judge.name)
-            _LOG.warning("judge %s failed%s, and the pick was decided by %s", name, why, pick.decided_by)
-        else:
-            _LOG.debug("judge %s: the pick was decided by %s", printable(settings.judge.name), pick.decided_by)
         if current.recording:
-            current.note(_found(settings, pick))
+            current.note(_attributes(settings, pick))
     return pick
 
 
-def _found(settings: SelectionSettings, pick: selection.Selection) -> dict[str, Any]:
+def _log(settings: SelectionSettings, pick: selection.Selection) -> None:
+    name = printable(settings.judge.name)
+    if pick.failure:
+        why = f" ({pick.stopped})" if LIMIT_REACHED.search(pick.stopped) else ""
+        _LOG.warning("judge %s failed%s, and the pick was decided by %s", name, why, pick.decided_by)
+    else:
+        _LOG.debug("judge %s: the pick was decided by %s", name, pick.decided_by)
+
+
+def _attributes(settings: SelectionSettings, pick: selection.Selection) -> dict[str, Any]:
     return {
         "bonwise.judge": settings.judge.name,
         "bonwise.strategy": settings.strategy.name,
@@ -91,7 +93,7 @@ Turn = Callable[[], Awaitable[None]]
 """Waits until it is this pool's turn to be looked at by the router."""
 
 
-@traced_selection
+@_traced
 async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller names it
     settings: SelectionSettings,
     runner: judge_runner.JudgeRunner,
@@ -141,6 +143,7 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     pick = deciding.decide(settings, distinct, evidence, prompt_id=prompt_id, originals=originals, latency=latency)
     if pick.decided_by == "nothing scored" and settings.on_failure == "raise" and not judge_all:
         raise _nothing_scored(pick)
+    _log(settings, pick)
     return pick
 
 

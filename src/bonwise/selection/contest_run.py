@@ -16,11 +16,12 @@ from bonwise.calls.ask import Ask
 from bonwise.calls.bill import Bill
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.judges import calling, comparing, judging
+from bonwise.judges.judging import Result
 from bonwise.judges.protocol import Judge, Judgment, is_asking, is_listwise
 from bonwise.printable import printable
 from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.draws import kept_verdict
-from bonwise.selection.judge_runner import Call, JudgeRunner, Result
+from bonwise.selection.judge_runner import Call, JudgeRunner
 from bonwise.selection.protocol import Contest, Draw, Entrants, Heard, Match, Question, Standing, Strategy
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, compared, plain_number
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from bonwise.calls.bill import Bill
+from bonwise.calls.portal import Portal
 from bonwise.calls.settings import CallSettings
 from bonwise.errors import UsageError
 from bonwise.flags import shows
@@ -271,8 +272,6 @@ def judge(
     >>> found, found.cost
     (<JudgedPools: 1 pool, 2 candidates, 1 judge>, 0.0)
     """
-    from bonwise.calls.portal import Portal  # noqa: PLC0415 - loads what talks to services, when first needed
-
     judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
     control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
     if not control.stop.requests:

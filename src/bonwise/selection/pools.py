@@ -17,6 +17,7 @@ from bonwise.table.pools import Candidate, Pool, first_repeat, identifier, read_
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
+    from bonwise.calls.portal import PoolQueue
 
 __all__ = [
     "Job",
@@ -138,7 +139,7 @@ class Job:
         engine: Engine,
         settings: SelectionSettings,
         turn: choosing.Turn | None = None,
-        gate: judge_runner.PoolQueue | None = None,
+        gate: PoolQueue | None = None,
     ) -> selection.Selection:
         """Choose with the help of an engine, in its event loop, when the gate lets the pool in."""
         return await choosing.choose(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bonwise.calls.engine import GRACE
-from bonwise.judges import pool_loop
+from bonwise.calls.portal import running_loop
 from bonwise.table.verdicts import Score, Unscored
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class RunControl:
     async def over(self, summary: RunSummary, what: Counted) -> AsyncIterator[asyncio.Event]:
         """Watch a run until the block ends; the event is set once it is told to end."""
         self.summary = summary
-        loop = pool_loop.running_loop()
+        loop = running_loop()
         stopped, task = asyncio.Event(), asyncio.current_task()
         late: list[asyncio.TimerHandle] = []
 

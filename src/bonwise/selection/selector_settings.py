@@ -15,8 +15,9 @@ from bonwise.judges import settings_mapping
 from bonwise.selection.settings import SelectorSettings
 
 if TYPE_CHECKING:
+    from bonwise.calls import portal
     from bonwise.calls.providers.protocol import Connection
-    from bonwise.selection import judge_runner, protocol, settings
+    from bonwise.selection import protocol, settings
 
 __all__ = ["CopiesSettings"]
 
@@ -30,7 +31,7 @@ class CopiesSettings:
     _settings: settings.SelectionSettings
     _engines: settings.Engines
     _text: Callable[[Any], str] | None
-    _hosts: dict[type[judge_runner.LoopHost], judge_runner.LoopHost]
+    _hosts: dict[Callable[..., portal.LoopHost], portal.LoopHost]
     _lock: threading.Lock
     _closed: bool
 
