@@ -189,7 +189,8 @@ class PoolRun:
         self._settings, self._runner, self._prompt = settings, runner, prompt
         self._distinct, self._until, self._to_all = distinct, until, to_all
         self._contest = contest_run.ContestRun(
-            contest_run.CheckedContest(settings.strategy, distinct.entrants, settings.judge),
+            settings.strategy,
+            distinct.entrants,
             settings.judge,
             runner,
             prompt,
@@ -225,10 +226,10 @@ class PoolRun:
         contenders = () if self._to_all else route.contenders
         some = tuple(sorted(contenders)) or tuple(range(len(self._distinct.texts)))
         texts = [self._distinct.texts[entrant] for entrant in some]
-        checked = contest_run.CheckedContest(
-            default_strategy(router.strong), self._distinct.among(some), router.strong
+        among, strategy = self._distinct.among(some), default_strategy(router.strong)
+        contest = contest_run.ContestRun(
+            strategy, among, router.strong, self._runner, self._prompt, texts, until=self._until
         )
-        contest = contest_run.ContestRun(checked, router.strong, self._runner, self._prompt, texts, until=self._until)
         await contest.finish()
         first = self._first_pick(before)
         after = contest.standing()

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.judges import judging, protocol
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import PoolQueue
 
-__all__ = ["Call", "EngineJudgeRunner", "JudgeRunner", "ThreadJudgeRunner"]
+__all__ = ["Call", "EngineJudgeRunner", "JudgeRunner", "ThreadJudgeRunner", "returned_at_once"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +210,17 @@ class ThreadJudgeRunner:
             failure = judging.failed(call.judge, error)
             failure.__cause__ = error
             return (failure,)
+
+
+T = TypeVar("T")
+
+
+def returned_at_once(course: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine returns whose judges are run by a runner that never suspends."""
+    try:
+        course.send(None)
+    except StopIteration as end:
+        returned: T = end.value
+        return returned
+    course.close()
+    raise RuntimeError("a judge that asks no model waited for something")

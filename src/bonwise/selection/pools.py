@@ -166,13 +166,7 @@ class Job:
             salt=self.salt,
             judge_all=self.judge_all,
         )
-        try:
-            course.send(None)
-        except StopIteration as end:
-            found: selection.Selection = end.value
-            return found
-        course.close()
-        raise RuntimeError("a judge that asks no model waited for something")
+        return judge_runner.returned_at_once(course)
 
 
 async def jobs_of(
