@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from bonwise.calls import bill
 from bonwise.calls.cost_limit import LIMIT_REACHED
@@ -18,6 +18,9 @@ from bonwise.selection import contest_run, deciding, entrants, judge_runner, pro
 from bonwise.selection.settings import Routing, SelectionSettings, default_strategy
 from bonwise.table import pools, verdicts
 from bonwise.tracing import UNTRACED, Untraced, logger, span
+
+if TYPE_CHECKING:
+    from bonwise.selection.result import RoutedRecord
 
 __all__ = ["choose"]
 
@@ -212,7 +215,7 @@ class PoolRun:
             route = contest_run.consulted(router, FirstPass(first, contest.others, before.p_best), salt)
             if route.strong:
                 return await self._by_the_strong(router, route, before)
-            routed = selection.Routed(None, route.signal, route.reason)
+            routed = _routed(None, route, route.reason, None)
         await contest.finish()
         return self._evidence(contest.standing(), routed)
 
@@ -235,16 +238,16 @@ class PoolRun:
         after = contest.standing()
         decided = not contest.over and any(isinstance(verdict, verdicts.Score) for verdict in after.verdicts)
         if decided:
-            routed = selection.Routed(router.strong.name, route.signal, route.reason, first)
+            routed = _routed(router.strong.name, route, route.reason, first)
             return self._evidence(_spread(after, some, len(self._distinct.texts)), routed, contest, some)
         why = "was not heard" if contest.over else "scored nothing"
-        routed = selection.Routed(None, route.signal, f"{route.reason}, but {router.strong.name} {why}", first)
+        routed = _routed(None, route, f"{route.reason}, but {router.strong.name} {why}", first)
         return self._evidence(before, routed, contest, some)
 
     def _evidence(
         self,
         standing: protocol.Standing,
-        routed: selection.Routed | None,
+        routed: RoutedRecord | None,
         strong: contest_run.ContestRun | None = None,
         some: Sequence[int] = (),
     ) -> deciding.Evidence:
@@ -275,6 +278,12 @@ class PoolRun:
         values = [verdict.value if isinstance(verdict, verdicts.Score) else None for verdict in standing.verdicts]
         best = entrants.ranked(values, self._distinct.entrants.order, standing.second).order[:1]
         return self._distinct.ids(best[0])[0] if best else None
+
+
+def _routed(strong: str | None, route: Route, reason: str, first_pick: str | None) -> RoutedRecord:
+    from bonwise.selection.result import RoutedRecord  # noqa: PLC0415 - few pools pass a router
+
+    return RoutedRecord(strong=strong, signal=route.signal, reason=reason, first_pick=first_pick)
 
 
 def _spread(standing: protocol.Standing, some: Sequence[int], count: int) -> protocol.Standing:

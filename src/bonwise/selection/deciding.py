@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.bill import Bill
 from bonwise.calls.cost_limit import LIMIT_REACHED
@@ -18,6 +18,9 @@ from bonwise.selection.protocol import Standing
 from bonwise.selection.settings import SelectionSettings
 from bonwise.table.pools import Candidate
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
+
+if TYPE_CHECKING:
+    from bonwise.selection.result import ComparisonRecord, RoutedRecord
 
 __all__ = ["Evidence", "decide"]
 
@@ -42,7 +45,7 @@ class Evidence:
     """Whether the time was up."""
     error: BonwiseError | None = None
     """What failed first."""
-    routed: selection.Routed | None = None
+    routed: RoutedRecord | None = None
     owed: Mapping[int, Unscored] = field(default_factory=dict)
     """Why an answer about an entrant is missing, where that is known."""
     evaluations: int = 0
@@ -211,10 +214,17 @@ def _stopped(evidence: Evidence) -> str:
     return "no question was needed" if evidence.standing is None else evidence.standing.stopped
 
 
-def _comparisons(distinct: DistinctTexts, preferences: Sequence[Preference]) -> tuple[selection.Comparison, ...]:
+def _comparisons(distinct: DistinctTexts, preferences: Sequence[Preference]) -> tuple[ComparisonRecord, ...]:
+    if not preferences:
+        return ()
+    from bonwise.selection.result import ComparisonRecord  # noqa: PLC0415 - of judges that compare
+
     return tuple(
-        selection.Comparison(
-            distinct.ids(preference.a)[0], distinct.ids(preference.b)[0], preference.value, preference.order_effect
+        ComparisonRecord(
+            a=distinct.ids(preference.a)[0],
+            b=distinct.ids(preference.b)[0],
+            value=preference.value,
+            order_effect=preference.order_effect,
         )
         for preference in preferences
     )

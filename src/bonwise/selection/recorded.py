@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
@@ -39,8 +39,6 @@ def pick_record(pick: Selection, *, whole: bool = True) -> result.PickRecord:
         **_held(pick.bill),
         "prompt_id": None if pick.prompt_id is None else str(pick.prompt_id),
         "best": pick.best_id,
-        "comparisons": [result.ComparisonRecord(**asdict(pair)) for pair in pick.comparisons],
-        "routed": None if pick.routed is None else result.RoutedRecord(**asdict(pick.routed)),
         "answers": pick.bill.calls + pick.bill.from_ledger,
         "latency": round(pick.latency, 3),
         "unscored": dict(pick.unscored),
