@@ -195,6 +195,10 @@ BY_TIME = {"hour": "%Y-%m-%d %Hh", "day": "%Y-%m-%d", "week": "%G-W%V"}
 """Periods of the clock, in UTC, and how they are named."""
 
 
+_MAY_DIFFER = frozenset({"seed"})
+"""Settings that differ between lines of one policy."""
+
+
 @dataclass(frozen=True, eq=False)
 class DividedLog:
     """Picks in the order of time, each in a period."""
@@ -218,6 +222,20 @@ class DividedLog:
             later.left_out,
             later.unread,
         )
+
+    def changes(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the periods whose picks have other settings than those before, and which."""
+        changed: dict[int, set[str]] = {}
+        settings: Mapping[str, object] = self.picks[0].settings if self.picks else {}
+        for at, pick in zip(self.period.tolist(), self.picks, strict=True):
+            own = pick.settings
+            if own != settings:
+                keys = {key for key in own.keys() | settings.keys() if own.get(key) != settings.get(key)}
+                changed.setdefault(at, set()).update(keys - _MAY_DIFFER)
+                settings = own
+        for at, keys in changed.items():
+            if keys:
+                yield self.names[at], sorted(keys)
 
 
 def way_of(by: str | int | None, time: str | None, picks: Sequence[LoggedPick]) -> tuple[str | int, str | None]:
