@@ -244,28 +244,28 @@ class Portal(LoopHost):
 
     def close(self, *, wait: bool = True) -> None:
         """Close the engine and end the thread; with `wait` after the calls on the wire."""
-        self._end(wait=wait, told=True)
+        self._end(wait=wait, tell_waiting=True)
 
     def leave(self) -> None:
         """Close it at the end of a program: threads that wait for an answer end with it, and are told nothing."""
-        self._end(wait=False, told=False)
+        self._end(wait=False, tell_waiting=False)
 
-    def _end(self, *, wait: bool, told: bool) -> None:
+    def _end(self, *, wait: bool, tell_waiting: bool) -> None:
         if self._loop.is_closed() or not self._thread.is_alive():
             _OPEN.discard(self)
             return
-        asyncio.run_coroutine_threadsafe(self._close(wait=wait, told=told), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._close(wait=wait, tell_waiting=tell_waiting), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
         _OPEN.discard(self)
 
-    async def _close(self, *, wait: bool, told: bool) -> None:
+    async def _close(self, *, wait: bool, tell_waiting: bool) -> None:
         if self._engine is not None:
             if not wait:
                 self._engine.abandon("the program has ended")
             await self._engine.aclose()
-        if not told:
+        if not tell_waiting:
             return
         # As the end of any loop: who is cut off in the middle of something gets to know it.
         others = asyncio.all_tasks() - {asyncio.current_task()}

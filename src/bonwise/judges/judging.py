@@ -234,8 +234,8 @@ def judge_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
     """Judge from synchronous code, in a loop too; a missing answer is a `CallError`, a bad one a `JudgeError`."""
     if not is_asking(judge):
         answer: Any = judge.judge(prompt, texts)
-        found = portal.default_portal().run(_awaited, answer) if inspect.isawaitable(answer) else answer
-        return Judgment(checked(judge, found, texts))
+        returned = portal.default_portal().run(_awaited, answer) if inspect.isawaitable(answer) else answer
+        return Judgment(checked(judge, returned, texts))
     judgment = _asked_now(judge, prompt, texts)
     for verdict in judgment.verdicts:
         if isinstance(verdict, Unscored) and verdict.owed:
@@ -244,11 +244,11 @@ def judge_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
 
 
 def _distinct(effective: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-    found: list[Mapping[str, Any]] = []
-    for one in effective:
-        if one not in found:
-            found.append(one)
-    return tuple(found)
+    distinct: list[Mapping[str, Any]] = []
+    for parameters in effective:
+        if parameters not in distinct:
+            distinct.append(parameters)
+    return tuple(distinct)
 
 
 def _asked_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
@@ -314,20 +314,20 @@ async def _heard(running: _Running, judge: Judge, texts: Sequence[str], call: Ca
 
 def _judgment(running: _Running, judge: Judge, texts: Sequence[str], outcome: Outcome) -> Judgment:
     """Hold what came of a call to the contract, and add what the judge has asked of others."""
-    found: tuple[Verdict, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
     error = outcome.error
     if error is None:
         try:
-            found = checked(judge, outcome.value, texts)
+            verdicts = checked(judge, outcome.value, texts)
         except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - what it returned may be lazy, and fail
             error = raised
     if isinstance(error, CallError):
-        found = (Unscored(f"owed: {error.message}", owed=True),) * len(texts)
+        verdicts = (Unscored(f"owed: {error.message}", owed=True),) * len(texts)
     elif isinstance(error, BonwiseError):
         raise error
     elif error is not None:
         raise failed(judge, error) from error
-    return Judgment(found, bill=sum(running.bills, NOTHING_PAID))
+    return Judgment(verdicts, bill=sum(running.bills, NOTHING_PAID))
 
 
 def _is_cancelled() -> bool:
@@ -362,12 +362,15 @@ def blocks(judge: Judge) -> bool:
 async def _called_in_thread(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
     alone = threads_of(judge) > 1 and isinstance(judge, FunctionJudge) and not judge.batch
     about = [(prompt, (text,)) for text in texts] if alone else [(prompt, texts)]
-    found = []
-    for one in await CallsInThread(engine, judge, about).run():
-        if isinstance(one, BonwiseError):
-            raise one
-        found.append(one)
-    return Judgment(sum((one.verdicts for one in found), ()), bill=sum((one.bill for one in found), NOTHING_PAID))
+    judgments = []
+    for result in await CallsInThread(engine, judge, about).run():
+        if isinstance(result, BonwiseError):
+            raise result
+        judgments.append(result)
+    return Judgment(
+        sum((judgment.verdicts for judgment in judgments), ()),
+        bill=sum((judgment.bill for judgment in judgments), NOTHING_PAID),
+    )
 
 
 class CallsInThread:
@@ -398,7 +401,7 @@ class CallsInThread:
             waiting = self._take(dict(chain.from_iterable(ended)))
         if waiting:
             await self._awaited(waiting)
-        return [one for one in self.found if one is not None]
+        return [result for result in self.found if result is not None]
 
     async def _turn(self, calls: Sequence[Callable[[], Any]], outcomes: list[Outcome], threads: int) -> None:
         try:
@@ -454,9 +457,9 @@ async def run_together(
 
 def _in_thread(running: _Running, judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
     _RUNNING.set(running)  # in the context of this call only
-    found: Any = judge.judge(prompt, texts)
+    returned: Any = judge.judge(prompt, texts)
     # What a generator does is done here too, and not in the event loop.
-    return tuple(found) if isinstance(found, Iterator) else found
+    return tuple(returned) if isinstance(returned, Iterator) else returned
 
 
 async def _awaited(_engine: Engine, answer: Awaitable[Any]) -> Any:

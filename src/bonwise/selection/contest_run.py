@@ -78,7 +78,7 @@ def consulted(router: Considering, first_pass: FirstPass, key: str) -> Route:
         return Route(strong=False, signal=None, reason=f"the router failed: it returned {type(route).__name__}")
     signal, reason = plain_number(route.signal), str(route.reason)
     count, some = len(first_pass.verdicts), tuple(route.contenders)
-    if some and (len(set(some)) != len(some) or len(some) < 2 or not all(_whole(one, count) for one in some)):
+    if some and (len(set(some)) != len(some) or len(some) < 2 or not all(_whole(entrant, count) for entrant in some)):
         what = f"{printable(repr(some), longest=40)} are not two or more of {count} candidates"
         return Route(strong=False, signal=signal, reason=f"the router failed: the contenders {what}")
     return Route(bool(route.strong), signal, reason, some)

@@ -182,7 +182,7 @@ class AnswerDraws(Generic[T]):
         try:
             while True:
                 texts, end = self._texts(settings), until
-                waiting: set[asyncio.Future[Any]] = {one for one in arriving if not one.done()}
+                waiting: set[asyncio.Future[Any]] = {draw for draw in arriving if not draw.done()}
                 if early is not None:
                     if early.begun(texts, self._stop_at):
                         return False
@@ -194,8 +194,8 @@ class AnswerDraws(Generic[T]):
                 left = None if end is None else end - loop.time()
                 await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in arriving:
-                one.cancel()
+            for draw in arriving:
+                draw.cancel()
 
     def _texts(self, settings: SelectionSettings) -> tuple[str, ...]:
         """Return what there is to be judged."""
@@ -308,13 +308,13 @@ class _EarlyJudging:
     @property
     def under_way(self) -> set[asyncio.Future[Any]]:
         """What is being judged."""
-        return {one for one in self._judged.values() if not one.done()}
+        return {task for task in self._judged.values() if not task.done()}
 
     @property
     def unused(self) -> Bill:
         """What was paid for verdicts on which the pick does not rest: of a single text, say."""
-        ended = [one for text, one in self._judged.items() if text not in self._used and not one.cancelled()]
-        results = (one.result() for one in ended)
+        ended = [task for text, task in self._judged.items() if text not in self._used and not task.cancelled()]
+        results = (task.result() for task in ended)
         return sum((result.bill for result in results if isinstance(result, Judgment)), NOTHING_PAID)
 
     def begun(self, texts: Sequence[str], stop_at: float | None) -> bool:
@@ -323,7 +323,7 @@ class _EarlyJudging:
             self._begin(texts if len(texts) > 1 else ())
             return False
         self._begin(texts)
-        results = (one.result() for one in self._judged.values() if one.done())
+        results = (task.result() for task in self._judged.values() if task.done())
         scores = (result.verdicts[0] for result in results if isinstance(result, Judgment))
         self.stopped = any(isinstance(score, Score) and score.value >= stop_at for score in scores)
         return self.stopped

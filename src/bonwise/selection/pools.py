@@ -219,9 +219,9 @@ def reader_of(
     if isinstance(pools, AsyncIterable):
         coming = _checked_pools(pools, _Checked(text))
         return AsyncReader(coming), coming
-    found = pools_of(pools, text)
+    checked = pools_of(pools, text)
     at_hand = isinstance(pools, Collection) and not isinstance(pools, str)
-    return (SyncReader(found) if at_hand else ThreadReader(found)), None
+    return (SyncReader(checked) if at_hand else ThreadReader(checked)), None
 
 
 def beside_the_loop(pools: PoolSource | AsyncIterable[Any]) -> Iterable[Any] | AsyncIterable[Any]:

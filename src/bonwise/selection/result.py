@@ -186,8 +186,8 @@ class PickRecord(Record):
         for values in (self.standard_errors, self.p_best, self.draws):
             if values and len(values) != len(self.ids):
                 raise ValueError("should have standard_errors, p_best and draws of each candidate, or of none")
-        for said in (self.low, self.high, self.draw_scores, self.raw):
-            if said and len(said) != len(self.ids):
+        for stated in (self.low, self.high, self.draw_scores, self.raw):
+            if stated and len(stated) != len(self.ids):
                 raise ValueError("should have low, high, draw_scores and raw of each candidate, or of none")
         picked = None if self.index is None else self.ids[self.index] if self.index < len(self.ids) else ""
         if picked != self.best:

@@ -150,8 +150,8 @@ class Selection(ShowsItself, Generic[T]):
     @property
     def order_effect(self) -> float | None:
         """Mean of how much more a candidate earned when shown first; None where no pair was scored in both orders."""
-        found = [comparison.order_effect for comparison in self.comparisons if comparison.order_effect is not None]
-        return sum(found) / len(found) if found else None
+        effects = [comparison.order_effect for comparison in self.comparisons if comparison.order_effect is not None]
+        return sum(effects) / len(effects) if effects else None
 
     def to_text(self, *, full: bool = False) -> str:
         """Return the text that was picked, and below it how it came to it as plain text; see `ShowsItself`."""

@@ -59,10 +59,10 @@ def audit_baseline(path: Path, judge: str | None, picks: Sequence[LoggedPick]) -
     """Read an audit of one judge: the one named, else the only one, else the one that the picks of the log name."""
     document = read_document(path, Audit, hint=_HINT)
     name = _judge_of(document, path, judge, picks)
-    found = document.judges[name]
-    levels = dict(_levels(found, str(path)))
+    judged = document.judges[name]
+    levels = dict(_levels(judged, str(path)))
     missing = {
-        signal: f"{path} {_without(found, metric)}" for signal, metric in _METRICS.items() if signal not in levels
+        signal: f"{path} {_without(judged, metric)}" for signal, metric in _METRICS.items() if signal not in levels
     }
     return AuditBaseline(str(path), name, levels, missing)
 
@@ -71,8 +71,8 @@ def _judge_of(document: Audit, path: Path, judge: str | None, picks: Sequence[Lo
     names = list(document.judges)
     if judge is not None and judge not in names:
         raise UsageError(f"{path}: no judge named {quoted(judge)}", hint=f"the judges are {listed(names)}")
-    said = {str(pick.settings["judge"]) for pick in picks if pick.settings.get("judge")}
-    matching = [name for name in names if name in said]
+    logged = {str(pick.settings["judge"]) for pick in picks if pick.settings.get("judge")}
+    matching = [name for name in names if name in logged]
     if judge is None and len(names) > 1 and len(matching) != 1:
         raise UsageError(f"{path} holds {len(names)} judges", hint=f"choose one with --judge: {listed(names)}")
     return judge or (names[0] if len(names) == 1 else matching[0])

@@ -66,10 +66,10 @@ class Alarm(Record):
     @classmethod
     def of(cls, course: SignalCourse, baseline: LevelRecord) -> Self | None:
         """Return the first alarm of a signal; None where there is none."""
-        found, names = course.alarm(baseline.estimate), course.rule.names
-        if found is None:
+        alarm, names = course.alarm(baseline.estimate), course.rule.names
+        if alarm is None:
             return None
-        since, until, fell = found
+        since, until, fell = alarm
         return cls(
             period=names[until],
             since=names[since],

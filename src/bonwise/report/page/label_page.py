@@ -32,7 +32,10 @@ def label_page(
         "points": list(points),
         "export": export,
         "prompts": [
-            {"text": visible(text), "responses": [[key, visible(said), label] for key, said, label in responses]}
+            {
+                "text": visible(text),
+                "responses": [[key, visible(response), label] for key, response, label in responses],
+            }
             for text, responses in prompts
         ],
     }
