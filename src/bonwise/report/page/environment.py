@@ -43,7 +43,7 @@ _LONG_WORD = re.compile(rf"\S{{{_LONGEST + 1},}}")
 _JOINT = re.compile(r"(?<=[a-z]{3}_)(?=[a-z]{3})")
 _JOINT_OF_LONG = re.compile(r"(?<=\w[-/_])(?=\w)")
 _NOWHERE = re.compile(rf"\S{{{_LONGEST}}}(?=[^\s\u0300-\u036f\ufe00-\ufe0f])")
-"""Within a word without joints; never before a mark that belongs to the char."""
+"""Within a word without joints; never before a mark that belongs to the letter."""
 
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z-])")
 """Where a sentence may begin; a title before a name begins one too many, which moves the name to the next line."""
@@ -116,7 +116,7 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     text = text.replace("\r\n", "\n")
-    # By char, not by place: a page of Chinese holds millions of letters and few that differ.
+    # By letter, not by place: a page of Chinese holds millions of letters and few that differ.
     hidden = {ord(char): char.encode("unicode_escape").decode("ascii") for char in set(text) if not _plain(char)}
     return text.translate(hidden) if hidden else text
 
@@ -132,8 +132,8 @@ def page_bytes(text: str) -> int:
     return len(str(escape(visible(text))).encode())
 
 
-def _plain(char: str) -> bool:
-    return char.isprintable() or char in _PLAIN or unicodedata.category(char) == "Zs"
+def _plain(letter: str) -> bool:
+    return letter.isprintable() or letter in _PLAIN or unicodedata.category(letter) == "Zs"
 
 
 def _finalize(value: object) -> object:
