@@ -197,14 +197,14 @@ def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, wei
     t = Sums(*panel.keep(seen).sums())
     gain, best, w = t.J - t.R, t.M - t.R, weights[seen]
     if float(w @ best) <= 0:
-        sentence = (
+        words = (
             "All labels of a prompt were equal in every prompt so far, so they say nothing of where to label next."
         )
-        return replace(rule, sentences=(*rule.sentences, sentence))
+        return replace(rule, sentences=(*rule.sentences, words))
     phi = gain - float(w @ gain) / float(w @ best) * best
     groups = rule.strata[population.units.of_prompts[seen]]
-    sentence = f"The spread of the outcomes of {_counted(int(seen.sum()))} decided where the others are drawn."
-    sentences = (*rule.sentences, sentence)
+    words = f"The spread of the outcomes of {_counted(int(seen.sum()))} decided where the others are drawn."
+    sentences = (*rule.sentences, words)
     if rule.size is None:
         within = phi - (np.bincount(groups, phi) / np.maximum(np.bincount(groups), 1))[groups]
         prior = np.full(len(rule.sd), max(float(np.mean(phi**2)), 1e-12))

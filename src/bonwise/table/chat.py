@@ -181,9 +181,7 @@ def _tool_calls(answer: Any) -> list[Any]:
 
 def _call(call: Any) -> str:
     """Return a tool call as one line; equal arguments are written alike whatever the order of their keys."""
-    inner = next(
-        (inner_call for name in ("function", "custom") if (inner_call := _field(call, name)) is not None), call
-    )
+    inner = next((held for name in ("function", "custom") if (held := _field(call, name)) is not None), call)
     # Inspect AI names the function where others have a mapping of its name and its arguments.
     inner, called = (call, inner) if isinstance(inner, str) else (inner, _field(inner, "name"))
     given = (_field(inner, name) for name in ("arguments", "args", "input"))

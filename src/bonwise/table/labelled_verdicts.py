@@ -151,9 +151,7 @@ def join_votes(verdicts: VotedPairs, labels: VotedPairs, keys: PairKeys) -> Join
 def _refuse_unlike(verdicts: VotedPairs, labels: VotedPairs) -> None:
     """Refuse two files of which one alone names the sides, or tells the pairs of a prompt apart."""
     for role, what in (("pair", "names the sides of a pair"), ("apart", "tells the pairs of a prompt apart")):
-        files = [
-            (votes_file.rows.source, getattr(votes_file.rows.columns, role)) for votes_file in (verdicts, labels)
-        ]
+        files = [(held.rows.source, getattr(held.rows.columns, role)) for held in (verdicts, labels)]
         named = [file for file in files if file[1]]
         if len(named) == 1:
             other = next(source for source, columns in files if not columns)

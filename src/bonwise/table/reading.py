@@ -364,9 +364,7 @@ def _texts(schema: Any) -> list[str]:
     """Return the columns of text, which are read as they are stored: each text once."""
     import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
 
-    return [
-        column.name for column in schema if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    ]
+    return [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
 
 
 def _refuse_long(path: Path, table: Any, usual: int) -> None:

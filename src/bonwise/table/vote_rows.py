@@ -164,11 +164,9 @@ class VoteRows:
         columns = vote_columns.find_vote_columns(frame, source, named, needed=needed, verdict_map=verdict_map)
         sides = frame[list(columns.pair)] if columns.pair else None
         read = {verdict: _read(frame, verdict, columns, sides, source, verdict_map) for verdict in columns.verdicts}
-        values: _Floats = np.column_stack([np.zeros((len(frame), 0)), *(votes.worth for votes in read.values())])
+        values: _Floats = np.column_stack([np.zeros((len(frame), 0)), *(own.worth for own in read.values())])
         # What a shape made of the cells it says itself.
-        readings = {
-            column: votes.reading for column, votes in read.items() if votes.reading and column in raw.columns
-        }
+        readings = {column: own.reading for column, own in read.items() if own.reading and column in raw.columns}
         return cls(source, frame, columns, values, {"columns": _said(columns, shaped.reading), **readings})
 
 

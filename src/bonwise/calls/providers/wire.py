@@ -304,10 +304,8 @@ _OF_LOGPROBS = re.compile(
 def fewer_logprobs(complaint: Complaint) -> str:
     """Return what a server says that it takes of ``top_logprobs``, empty where it complains of something else."""
     words = _QUOTED_TEXT.sub("''", complaint.message.lstrip())
-    sentence = (
-        re.search(".*", words) if re.search(_LOGPROBS + "$", complaint.parameter) else _OF_LOGPROBS.match(words)
-    )
-    limit = _MOST_ALLOWED.search(sentence[0]) if sentence else None
+    line = re.search(".*", words) if re.search(_LOGPROBS + "$", complaint.parameter) else _OF_LOGPROBS.match(words)
+    limit = _MOST_ALLOWED.search(line[0]) if line else None
     most = 0 if limit is None else int(limit["most"]) - (limit["below"] is not None or limit["open"] is not None)
     return ask.takes_fewer(most) if most > 0 else ""
 

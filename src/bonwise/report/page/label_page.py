@@ -32,10 +32,7 @@ def label_page(
         "points": list(points),
         "export": export,
         "prompts": [
-            {
-                "text": visible(text),
-                "responses": [[key, visible(response), label] for key, response, label in responses],
-            }
+            {"text": visible(text), "responses": [[key, visible(words), label] for key, words, label in responses]}
             for text, responses in prompts
         ],
     }

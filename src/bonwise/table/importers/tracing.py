@@ -35,14 +35,10 @@ def read_langfuse(material: Material) -> Imported | None:
     gathered = GatheredScores(material)
     cells: dict[str, GatheredCell] = {}
     referenced = {identifier for score in scores for identifier in _subjects(score)}
-    for observation, identifiers in _candidates(rated, referenced):
-        known = _candidate_of_trace(observation)
-        name = (
-            gathered.repeated(observation["input"], known)
-            if known
-            else gathered.numbered(observation["input"], "response")
-        )
-        cell = gathered.cell(observation["input"], name, prompt=observation["input"], text=observation.get("output"))
+    for node, identifiers in _candidates(rated, referenced):
+        known = _candidate_of_trace(node)
+        name = gathered.repeated(node["input"], known) if known else gathered.numbered(node["input"], "response")
+        cell = gathered.cell(node["input"], name, prompt=node["input"], text=node.get("output"))
         for identifier in identifiers:
             cells.setdefault(identifier, cell)
     for score in scores:
@@ -67,27 +63,17 @@ def _candidates(rated: Sequence[Record], referenced: set[str]) -> Iterator[tuple
     A trace and its one rated observation are one candidate; several rated observations are one each.
     """
     by_trace: dict[str, list[Record]] = {}
-    for observation in rated:
-        if observation.get("input") is not None and observation.get("id") is not None:
-            by_trace.setdefault(str(_get(observation, "traceId", "trace_id") or observation["id"]), []).append(
-                observation
-            )
+    for node in rated:
+        if node.get("input") is not None and node.get("id") is not None:
+            by_trace.setdefault(str(_get(node, "traceId", "trace_id") or node["id"]), []).append(node)
     for trace, ones in by_trace.items():
-        own = [
-            observation
-            for observation in ones
-            if str(observation["id"]) in referenced and str(observation["id"]) != trace
-        ]
+        own = [node for node in ones if str(node["id"]) in referenced and str(node["id"]) != trace]
         if len(own) > 1:
-            yield from ((observation, [str(observation["id"])]) for observation in own)
+            yield from ((node, [str(node["id"])]) for node in own)
         elif own or trace in referenced:
-            whole = [observation for observation in ones if str(observation["id"]) == trace]
-            root = [
-                observation
-                for observation in ones
-                if not _get(observation, "parentObservationId", "parent_observation_id")
-            ]
-            yield (own or whole or root or ones)[0], [trace, *(str(observation["id"]) for observation in own)]
+            whole = [node for node in ones if str(node["id"]) == trace]
+            root = [node for node in ones if not _get(node, "parentObservationId", "parent_observation_id")]
+            yield (own or whole or root or ones)[0], [trace, *(str(node["id"]) for node in own)]
 
 
 def _rate_by_score(gathered: GatheredScores, cells: Mapping[str, GatheredCell], score: Record) -> None:
@@ -133,13 +119,13 @@ def _get(record: Record, *names: str) -> Any:
     return next((record[name] for name in names if record.get(name) not in (None, "")), None)
 
 
-def _candidate_of_trace(observation: Record) -> str:
-    metadata = observation.get("metadata")
+def _candidate_of_trace(node: Record) -> str:
+    metadata = node.get("metadata")
     inner = metadata if isinstance(metadata, Mapping) else {}
     name = (
-        _get(observation, "candidate", "variant", "policy")
+        _get(node, "candidate", "variant", "policy")
         or _get(inner, "candidate", "variant", "policy")
-        or _get(observation, "providedModelName", "provided_model_name", "model", "version", "release", "name")
+        or _get(node, "providedModelName", "provided_model_name", "model", "version", "release", "name")
     )
     return as_words(name) if name is not None else ""
 
