@@ -149,6 +149,7 @@ def test_what_is_no_limit_is_refused(given, ledger):
     "opened",
     [
         lambda: Engine(max_cost=(5.0, "day")),
+        lambda: Engine(max_cost="5/day"),
         lambda: bw.Selector(bw.Pointwise("openai/gpt-5-mini"), max_cost="5/day"),
         lambda: bw.judge([("p", ["a"])], judge=bw.Pointwise("openai/gpt-5-mini"), max_cost=[5, "day"]),
     ],
