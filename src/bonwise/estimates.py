@@ -40,18 +40,18 @@ class EstimateRecord(Record):
     """The estimate from the labelled prompts alone, beside a weighted one."""
 
     @classmethod
-    def of(cls, found: Estimate) -> EstimateRecord:
+    def of(cls, estimate: Estimate) -> EstimateRecord:
         """Return the record of an estimate; optional keys only where they say something."""
-        worth = None if found.support is None else found.support.count
+        worth = None if estimate.support is None else estimate.support.count
         values: dict[str, Any] = {
-            key: worth if key == "effective_n" else getattr(found, key) for key in cls.model_fields
+            key: worth if key == "effective_n" else getattr(estimate, key) for key in cls.model_fields
         }
-        if found.labelled_only is not None:
-            values["labelled_only"] = cls.of(found.labelled_only)
+        if estimate.labelled_only is not None:
+            values["labelled_only"] = cls.of(estimate.labelled_only)
         always = {key for key, field in cls.model_fields.items() if field.is_required()}
         return cls(**{key: value for key, value in values.items() if value is not None or key in always})
 
 
-def estimate_records(found: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:
+def estimate_records(estimates: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:
     """Return the records of estimates by name."""
-    return {name: EstimateRecord.of(one) for name, one in found.items()}
+    return {name: EstimateRecord.of(estimate) for name, estimate in estimates.items()}

@@ -248,7 +248,7 @@ def unexpected(caller: str, name: str, known: Iterable[str]) -> TypeError:
     """
     from difflib import get_close_matches  # noqa: PLC0415 - few mistype
 
-    nearest = "".join(f"; did you mean {one!r}?" for one in get_close_matches(name, list(known), n=1))
+    nearest = "".join(f"; did you mean {known_name!r}?" for known_name in get_close_matches(name, list(known), n=1))
     return TypeError(f"{caller}() got an unexpected keyword argument {name!r}{nearest}")
 
 
@@ -372,9 +372,9 @@ def plain_numbers(name: str, value: Any, *, whole: bool = False) -> Any:
     (0.5, 3, 'day')
     """
     if isinstance(value, dict):
-        return {key: plain_numbers(name, one, whole=whole) for key, one in value.items()}
+        return {key: plain_numbers(name, number, whole=whole) for key, number in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(plain_numbers(name, one, whole=whole) for one in value)
+        return type(value)(plain_numbers(name, number, whole=whole) for number in value)
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()  # a single number of numpy's, or of torch's
     if not isinstance(value, Real | Decimal):

@@ -29,8 +29,8 @@ def word_of(schema: str) -> str | None:
     >>> word_of("bonwise.confidence/1"), word_of("confidence")
     ('confidence', None)
     """
-    found = _SCHEMA.fullmatch(schema)
-    return found[1] if found is not None and found[1] in places() else None
+    match = _SCHEMA.fullmatch(schema)
+    return match[1] if match is not None and match[1] in places() else None
 
 
 def document_class(word: str) -> type[Document]:
@@ -101,38 +101,38 @@ def load(path: str | Path) -> Document:
     True
     """
     file = Path(path)
-    found = json_object(file, _HINT)
-    schema = found.get("schema")
+    content = json_object(file, _HINT)
+    schema = content.get("schema")
     word = word_of(schema) if isinstance(schema, str) else None
     if word is None:
         raise FileError(
-            f"{file}: {_named(found)}, which this version of bonwise does not read",
+            f"{file}: {_named(content)}, which this version of bonwise does not read",
             hint=f"it reads bonwise.WORD/1, where WORD is one of {', '.join(words())}",
         )
-    return _validated(file, found, document_class(word), _HINT)
+    return _validated(file, content, document_class(word), _HINT)
 
 
 def read_document(path: str | Path, model: type[D], *, hint: str = _HINT) -> D:
     """Read a document of one class, refusing those of another schema; `hint` says how to make such a file."""
     file = Path(path)
-    found = json_object(file, hint)
-    if found.get("schema") != model.schema_name():
-        raise FileError(f"{file}: {_named(found)}, not {model.schema_name()!r}", hint=hint)
-    return _validated(file, found, model, hint)
+    content = json_object(file, hint)
+    if content.get("schema") != model.schema_name():
+        raise FileError(f"{file}: {_named(content)}, not {model.schema_name()!r}", hint=hint)
+    return _validated(file, content, model, hint)
 
 
-def _named(found: dict[str, Any]) -> str:
-    if "schema" not in found:
+def _named(content: dict[str, Any]) -> str:
+    if "schema" not in content:
         return "it names no schema"
-    return f"its schema is {printable(found['schema'], longest=60)!r}"
+    return f"its schema is {printable(content['schema'], longest=60)!r}"
 
 
-def _validated(file: Path, found: dict[str, Any], model: type[D], hint: str) -> D:
+def _validated(file: Path, content: dict[str, Any], model: type[D], hint: str) -> D:
     try:
-        chosen = model.class_for(found)
+        chosen = model.class_for(content)
     except InputError as error:
         raise FileError(f"{file}: {error.message}", hint=error.hint or hint) from None
     try:
-        return cast("D", chosen.model_validate(found))
+        return cast("D", chosen.model_validate(content))
     except ValidationError as error:
-        raise FileError(f"{file}: {refusal(error, found)}", hint=hint) from None
+        raise FileError(f"{file}: {refusal(error, content)}", hint=hint) from None

@@ -24,13 +24,15 @@ class MetricGroup(NamedTuple):
 
 
 GROUPS = [
-    MetricGroup(title, sorted((one for one in ALL_METRICS if one.group == title), key=lambda one: one.place))
+    MetricGroup(
+        title, sorted((metric for metric in ALL_METRICS if metric.group == title), key=lambda metric: metric.place)
+    )
     for title in get_args(Group)
 ]
 """Every metric once."""
 
 METRICS_FIRST: Sequence[Metric] = [
-    *(one for group in GROUPS for one in group.metrics if one.headline),
+    *(metric for group in GROUPS for metric in group.metrics if metric.headline),
     *(_BY_NAME[name] for name in _INSTEAD),
 ]
 """The figures to read first, in their order."""
@@ -44,11 +46,13 @@ def groups_of(names: Collection[str]) -> Sequence[MetricGroup]:
     >>> [(group.title, [one.name for one in group.metrics]) for group in groups_of(["within_r", "recovery", "new"])]
     [('Picks', ['recovery']), ('Within prompts', ['within_r']), ('Others', ['new'])]
     """
-    found = [MetricGroup(group.title, [one for one in group.metrics if one.name in names]) for group in GROUPS]
+    groups = [
+        MetricGroup(group.title, [metric for metric in group.metrics if metric.name in names]) for group in GROUPS
+    ]
     strange = [
         Metric(name, group="Over all cells", meaning="", unit="number") for name in names if name not in _BY_NAME
     ]
-    return [group for group in (*found, MetricGroup("Others", strange)) if group.metrics]
+    return [group for group in (*groups, MetricGroup("Others", strange)) if group.metrics]
 
 
 def unit_of(name: str) -> Unit:

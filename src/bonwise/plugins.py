@@ -179,14 +179,14 @@ class Group:
     def _entry(self, kind: str) -> EntryPoint:
         """Return the entry point behind a kind; no package takes the name of a built-in one."""
         named = [entry for entry in self.entries if entry.name == kind]
-        found = [entry for entry in named if is_built_in(entry)] or named
-        if not found:
+        entries = [entry for entry in named if is_built_in(entry)] or named
+        if not entries:
             known = sorted({entry.name for entry in self.entries})
             raise UsageError(f"no kind of {self.noun} {kind!r}", hint=f"the kinds are {', '.join(known)}")
-        if len(found) > 1:
-            factories = " and ".join(entry.value for entry in found)
+        if len(entries) > 1:
+            factories = " and ".join(entry.value for entry in entries)
             raise UsageError(f"two plug-ins are called {kind!r}: {factories}", hint="uninstall one of them")
-        return found[0]
+        return entries[0]
 
     def _kind(self, entry: EntryPoint, options: Callable[[Factory], Iterable[str]]) -> Kind:
         package = entry.dist.name if entry.dist is not None else "?"

@@ -53,7 +53,7 @@ def writable(text: str) -> str:
     >>> writable("a\r\n\tb \x1b[31m \x00 \ud800")
     'a\n\tb \\x1b[31m \\x00 \\ud800'
     """
-    return _UNWRITABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
+    return _UNWRITABLE.sub(lambda char: char[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
 
 
 def shell_word(text: str) -> str:

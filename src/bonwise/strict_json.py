@@ -82,8 +82,8 @@ def refusal(error: ValidationError, document: Mapping[str, Any] | None = None, *
     prompts should be a whole number, not "many"; 1 more key is wrong
     """
     by_key: dict[tuple[str | int, ...], list[ErrorDetails]] = {}
-    for one in error.errors(include_url=False):
-        by_key.setdefault(_keys(one, document), []).append(one)
+    for problem in error.errors(include_url=False):
+        by_key.setdefault(_keys(problem, document), []).append(problem)
     # Of a value that fits no member of a union each member says something; one that got further says it of a key.
     first = next((key for key in by_key if by_key[key][0]["type"] != "extra_forbidden"), next(iter(by_key)))
     others = len(by_key) - 1
@@ -91,21 +91,21 @@ def refusal(error: ValidationError, document: Mapping[str, Any] | None = None, *
     return f"{named_keys(first) or whole} {_said(by_key[first])}{more}"
 
 
-def _keys(one: ErrorDetails, document: object) -> tuple[str | int, ...]:
+def _keys(problem: ErrorDetails, document: object) -> tuple[str | int, ...]:
     """Return the keys and positions that lead to a value, without the names of members of unions."""
     if document is None:
-        return one["loc"]
-    found: list[str | int] = []
-    *steps, last = (*one["loc"],) or ("",)
+        return problem["loc"]
+    keys: list[str | int] = []
+    *steps, last = (*problem["loc"],) or ("",)
     for step in (*steps, last):
         if isinstance(document, Mapping) and step in document:
             document = document[step]
         elif isinstance(step, int) and isinstance(document, Sequence) and not isinstance(document, str):
             document = document[step] if step < len(document) else None
-        elif one["type"] != "missing" or step is not last:
+        elif problem["type"] != "missing" or step is not last:
             continue
-        found.append(step)
-    return tuple(found)
+        keys.append(step)
+    return tuple(keys)
 
 
 def named_keys(keys: tuple[str | int, ...]) -> str:
@@ -124,19 +124,19 @@ def named_keys(keys: tuple[str | int, ...]) -> str:
 
 def _said(errors: list[ErrorDetails]) -> str:
     """Say what is wrong with one value: what it should be, or which limit it breaks."""
-    told = [error for error in errors if error["type"] not in _KINDS]
-    if told:
-        one = told[0]
-        if one["type"] in {"value_error", "assertion_error"}:
-            return printable(one["msg"].partition(", ")[2], longest=200)
-        if one["type"] == "too_short" and one.get("ctx", {}).get("min_length") == 1:
+    others = [error for error in errors if error["type"] not in _KINDS]
+    if others:
+        problem = others[0]
+        if problem["type"] in {"value_error", "assertion_error"}:
+            return printable(problem["msg"].partition(", ")[2], longest=200)
+        if problem["type"] == "too_short" and problem.get("ctx", {}).get("min_length") == 1:
             return "should not be empty"
-        limits = {name: _limit(value) for name, value in one.get("ctx", {}).items()}
+        limits = {name: _limit(value) for name, value in problem.get("ctx", {}).items()}
         # A whole number that no double holds is no finite number, whatever limit it breaks as a whole one.
-        kind = "finite_number" if _is_beyond_doubles(one["input"]) else one["type"]
+        kind = "finite_number" if _is_beyond_doubles(problem["input"]) else problem["type"]
         words = _SAYINGS.get(kind)
-        said = printable(one["msg"], longest=200) if words is None else words.format(**limits)
-        return said if one["type"] in _SAY_ALL else f"{said}, not {_value(one['input'])}"
+        sentence = printable(problem["msg"], longest=200) if words is None else words.format(**limits)
+        return sentence if problem["type"] in _SAY_ALL else f"{sentence}, not {_value(problem['input'])}"
     kinds = list(dict.fromkeys(_KINDS[error["type"]] for error in errors))
     if "a number" in kinds:
         kinds = [kind for kind in kinds if kind != "a whole number"]
@@ -193,16 +193,16 @@ def json_object(file: Path, hint: str) -> dict[str, Any]:
         text = raw.decode("utf-8-sig")
     if not text.strip():
         raise FileError(f"{file}: the file is empty", hint=hint)
-    found = _parsed(file, text, hint)
-    if not isinstance(found, dict):
+    content = _parsed(file, text, hint)
+    if not isinstance(content, dict):
         raise FileError(f"{file}: not a JSON object", hint=hint)
-    if is_deeper(found, DEEPEST):
+    if is_deeper(content, DEEPEST):
         raise FileError(f"{file}: nested deeper than {DEEPEST} levels", hint=hint)
-    if _NO_NUMBER.search(text) and (keys := _infinite(found)) is not None:
+    if _NO_NUMBER.search(text) and (keys := _infinite(content)) is not None:
         raise FileError(f"{file}: {named_keys(keys)} should be a finite number", hint=hint)
-    if _HALF_PAIR.search(raw) and not _is_text(found):
+    if _HALF_PAIR.search(raw) and not _is_text(content):
         raise FileError(f"{file}: a text that is not valid Unicode: half a surrogate pair", hint=hint)
-    return found
+    return content
 
 
 def received_object(content: bytes) -> dict[str, Any]:
@@ -269,17 +269,17 @@ def _real(digits: str) -> float:
     return value if abs(value) <= _LARGEST else math.copysign(math.inf, value)
 
 
-def _infinite(found: object, above: tuple[str | int, ...] = ()) -> tuple[str | int, ...] | None:
+def _infinite(value: object, above: tuple[str | int, ...] = ()) -> tuple[str | int, ...] | None:
     """Return the keys that lead to a NaN or an infinity, None where there is none."""
-    if isinstance(found, float) and not math.isfinite(found):
+    if isinstance(value, float) and not math.isfinite(value):
         return above
-    inner = found.items() if isinstance(found, dict) else enumerate(found) if isinstance(found, list) else ()
-    return next((keys for key, one in inner if (keys := _infinite(one, (*above, key))) is not None), None)
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return next((keys for key, held in inner if (keys := _infinite(held, (*above, key))) is not None), None)
 
 
-def _is_text(found: object) -> bool:
+def _is_text(value: object) -> bool:
     try:
-        json.dumps(found, ensure_ascii=False).encode()
+        json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return False
     return True

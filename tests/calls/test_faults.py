@@ -10,7 +10,7 @@ import pytest
 
 from bonwise.calls.bill import Usage
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.calls.limiter import LATEST, ConcurrencyWindow, OverloadSigns
+from bonwise.calls.limiter import LATEST, ConcurrencyWindow
 from bonwise.calls.prices import Prices
 from bonwise.calls.retry import Latencies
 from bonwise.testing.faults import Faults
@@ -57,37 +57,50 @@ def test_a_server_that_is_overloaded_is_used_up(retry_after):
     assert server.turned_away > 0
 
 
+def failed(window):
+    """Tell whether a window shrinks by an attempt that failed after its last cut."""
+    return window.failed(window.cuts)
+
+
+def answered(window, seconds=1.0, running=0):
+    """Tell whether it shrinks by an answer to a call that started after its last cut."""
+    return window.answered(seconds, window.cuts, running=running)
+
+
 @pytest.mark.usefixtures("key")
 def test_a_few_failures_are_no_sign_of_overload():
     """One in ten, and 30 % of the latest 50, are not; one more is, and so are ten in a row at the beginning."""
-    signs = OverloadSigns()
-    assert not any(signs.failed() if at % 10 == 3 else signs.answered(1.0) for at in range(500))
-    signs = OverloadSigns()
-    told = [signs.answered(1.0) for _ in range(35)] + [signs.failed() for _ in range(15)]
-    assert not any(told)
-    assert signs.failed()
-    signs = OverloadSigns()
-    assert [signs.failed() for _ in range(10)] == [False] * 9 + [True]
+    window = ConcurrencyWindow(64)
+    assert not any(failed(window) if at % 10 == 3 else answered(window) for at in range(500))
+    window = ConcurrencyWindow(64)
+    shrinks = [answered(window) for _ in range(35)] + [failed(window) for _ in range(15)]
+    assert not any(shrinks)
+    assert failed(window)
+    window = ConcurrencyWindow(64)
+    assert [failed(window) for _ in range(10)] == [False] * 9 + [True]
 
 
 @pytest.mark.usefixtures("key")
-def test_the_signs_begin_anew_once_told():
-    """What was told is not told again of the same attempts."""
-    signs = OverloadSigns()
-    found = [signs.failed() for _ in range(30)]
-    assert [at for at, one in enumerate(found) if one] == [9, 19, 29]
-    assert signs.in_a_row == 30
-    signs.answered(1.0)
-    assert signs.in_a_row == 0
+def test_a_window_shrinks_once_by_the_same_attempts():
+    """The signs begin anew with each cut, and calls from before it do not count."""
+    window = ConcurrencyWindow(64)
+    shrinks = [failed(window) for _ in range(30)]
+    assert [at for at, shrunk in enumerate(shrinks) if shrunk] == [9, 19, 29]
+    assert window.in_a_row == 30
+    assert window.size == pytest.approx(8 * 0.7**3)
+    assert not any(window.failed(window.cuts - 1) for _ in range(30))
+    assert window.cuts == 3
+    answered(window)
+    assert window.in_a_row == 0
 
 
 @pytest.mark.usefixtures("key")
-def test_answers_that_take_twice_as_long_are_told_once():
+def test_a_window_shrinks_once_by_answers_that_take_twice_as_long():
     """Where they stay slow with fewer calls at once, slow is what is usual."""
-    signs = OverloadSigns()
+    window = ConcurrencyWindow(64)
 
     def block(seconds):
-        return [signs.answered(seconds) for _ in range(LATEST)].count(True)
+        return [answered(window, seconds) for _ in range(LATEST)].count(True)
 
     assert [block(1.0), block(1.9), block(2.1), block(2.1), block(2.1), block(4.1), block(4.3)] == [
         0,
@@ -105,14 +118,23 @@ def test_answers_that_take_twice_as_long_are_told_once():
 def test_a_window_grows_on_only_where_few_fail():
     """Fast up to the size at which the server complained, slowly beyond it, and not at all where some fail."""
     window = ConcurrencyWindow(64)
-    for _ in range(40):
-        window.grow(careful=True)
+    for at in range(40):
+        answered(window, running=8 + at)
     assert window.size == 48
-    assert window.cut(0)
+    assert not answered(window, running=46)  # one that is not used up stays as it is
+    assert window.size == 48
+    assert [failed(window) for _ in range(16)] == [False] * 15 + [True]  # the signs begin anew: none has failed
     size = window.size
-    window.grow(careful=True)
-    assert window.size == size
-    window.grow()
+    assert size == pytest.approx(48 * 0.7)
+    answered(window, running=64)
+    assert size < window.size < size + 0.05
+    size = window.size
+    failed(window)
+    answered(window, running=64)
+    assert window.size == size  # one of three has failed
+    for _ in range(20):
+        answered(window)
+    answered(window, running=64)
     assert size < window.size < size + 0.05
 
 

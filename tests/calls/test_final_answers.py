@@ -8,6 +8,7 @@ import json
 import pytest
 
 from bonwise.calls.ask import Ask, Choice, Model
+from bonwise.calls.attempts import fault_of
 from bonwise.calls.engine import AskRun, Engine
 from bonwise.calls.estimate import estimate_asks
 from bonwise.calls.providers.anthropic import messages_reply
@@ -106,7 +107,7 @@ ANSWERED = {
 def test_an_answer_is_read_where_its_shape_is_clear(body, text):
     """Wherever it stands, and it is no failure."""
     (choice,) = chat_reply(json.dumps(body).encode()).choices
-    assert (choice.text, choice.fault, choice.elsewhere) == (text, "", "")
+    assert (choice.text, fault_of(choice), choice.elsewhere) == (text, "", "")
 
 
 FAILED = {
@@ -142,7 +143,7 @@ FAILED = {
 @pytest.mark.parametrize(("body", "fault"), FAILED.values(), ids=FAILED)
 def test_a_choice_that_is_no_answer_says_why(body, fault):
     """Empty, or ended in an error whatever was said until then."""
-    assert chat_reply(json.dumps(body).encode()).choices[0].fault == fault
+    assert fault_of(chat_reply(json.dumps(body).encode()).choices[0]) == fault
 
 
 FINAL = {
@@ -159,7 +160,7 @@ FINAL = {
 def test_what_another_call_would_not_mend_is_no_passing_failure(body):
     """Refusals, filters, cuts and ends of unknown names stay as they are."""
     (choice,) = chat_reply(json.dumps(body).encode()).choices
-    assert (choice.fault, choice.elsewhere) == ("", "")
+    assert (fault_of(choice), choice.elsewhere) == ("", "")
     assert choice.finish != "stop"
 
 
@@ -176,7 +177,7 @@ ELSEWHERE = {
 def test_where_the_words_stand_is_said(body, where):
     """Nothing is read there, and nothing is taken for empty."""
     (choice,) = chat_reply(json.dumps(body).encode()).choices
-    assert (choice.text, choice.fault) == ("", "")
+    assert (choice.text, fault_of(choice)) == ("", "")
     assert choice.elsewhere.startswith(where)
 
 
@@ -204,7 +205,7 @@ BLOCKS = {
 def test_blocks_of_messages(blocks, reason, expected):
     """The same for the other language."""
     (choice,) = messages_reply(json.dumps({"content": blocks, "stop_reason": reason}).encode()).choices
-    assert (choice.text, choice.fault, choice.elsewhere) == expected
+    assert (choice.text, fault_of(choice), choice.elsewhere) == expected
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422, 500, 503, 529])

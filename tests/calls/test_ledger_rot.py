@@ -397,7 +397,7 @@ async def life(path, kept):
             await ask(ledger, key(number))
             kept.append(number)
             ledger.note_reading(key(number), "1")
-            ledger.spend_money(row, 5, 1.0)
+            ledger.spend_money(5, 1.0, row)
         await ledger.drop("url", "m", "temperature", "no")
         assert ledger.stats().samples == 3
         assert len(list(ledger.rows())) == 3

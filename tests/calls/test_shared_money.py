@@ -16,7 +16,7 @@ from bonwise.calls.bill import PICO
 from bonwise.calls.cost_limit import LIMIT_REACHED, CostLimit
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.damage import repair
-from bonwise.calls.ledger.ledger import Ledger, NullLedger
+from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.shared_money import SharedMoney
 from bonwise.calls.spending import Spending, SpendingLimitReached
 from bonwise.errors import UsageError
@@ -149,7 +149,7 @@ def test_what_is_no_limit_is_refused(given, ledger):
     "opened",
     [
         lambda: Engine(max_cost=(5.0, "day")),
-        lambda: SharedMoney(NullLedger(), CostLimit(5.0, "day")),
+        lambda: Engine(max_cost="5/day"),
         lambda: bw.Selector(bw.Pointwise("openai/gpt-5-mini"), max_cost="5/day"),
         lambda: bw.judge([("p", ["a"])], judge=bw.Pointwise("openai/gpt-5-mini"), max_cost=[5, "day"]),
     ],

@@ -15,8 +15,9 @@ from bonwise.errors import JudgeError, UsageError
 from bonwise.judges.calling import as_judge
 from bonwise.judges.local import from_name
 from bonwise.routing.control import FirstPass, Route
-from bonwise.selection.contest_run import CheckedContest, consulted, most_calls_of
+from bonwise.selection.contest_run import ContestRun, consulted, most_calls_of
 from bonwise.selection.draws import kept_verdict
+from bonwise.selection.judge_runner import ThreadJudgeRunner
 from bonwise.selection.protocol import Draw, Entrants, Match, Standing
 from bonwise.selection.strategies.scores import Resample
 from bonwise.table.verdicts import Score, Unscored
@@ -135,10 +136,13 @@ def test_new_questions_without_end_are_cut_off():
         self.rounds += 1
         return [Draw(0, self.rounds)]
 
-    contest = CheckedContest(Mine(next=following), Entrants(2, order=(0, 1)), as_judge(length))
-    assert all(contest.next() for _ in range(20_000))
-    with pytest.raises(JudgeError, match="more than 20,000 questions about 2"):
-        contest.next()
+    judge, runner = as_judge(length), ThreadJudgeRunner()
+    entrants = Entrants(2, order=(0, 1))
+    contest = ContestRun(Mine(next=following), entrants, judge, runner, "p", ("a", "bb"), until=None)
+    asyncio.run(contest.finish())
+    assert contest.draws == {0: 20_000}
+    assert isinstance(contest.error, JudgeError)
+    assert "more than 20,000 questions about 2" in contest.error.message
 
 
 def test_what_is_sound_passes_as_it_is():

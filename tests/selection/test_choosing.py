@@ -20,7 +20,7 @@ from bonwise.selection.choosing import choose
 from bonwise.selection.entrants import distinct_texts
 from bonwise.selection.judge_runner import ThreadJudgeRunner
 from bonwise.selection.pools import Job
-from bonwise.selection.selection import Routed
+from bonwise.selection.result import RoutedRecord
 from bonwise.selection.selector import Selector
 from bonwise.selection.settings import settings_of
 from bonwise.selection.strategies.matches import Knockout, RoundRobin, TieBreak
@@ -178,7 +178,7 @@ def test_the_router_sees_one_draw_a_candidate():
     for strategy in (None, Resample(3), Adaptive(margin=0.9)):
         script.counts.requests = 0
         found = chosen(script, POOL, router=router, strategy=strategy, prompt=f"p {strategy}")
-        assert found.routed == Routed(None, 0.1, "below the threshold")
+        assert found.routed == RoutedRecord(strong=None, signal=0.1, reason="below the threshold", first_pick=None)
     assert paid == [3, 3, 3]
     assert found.calls > 3
 
@@ -189,7 +189,7 @@ def test_the_strong_judge_decides_among_all():
     script.answer = against
     found = chosen(script, POOL, router=router, strategy=Resample(3))
     assert (found.best_id, found.scores) == ("c0", (0.8, 0.1, 0.5))
-    assert found.routed == Routed(STRONG.name, 0.4, "above the threshold", "c1")
+    assert found.routed == RoutedRecord(strong=STRONG.name, signal=0.4, reason="above the threshold", first_pick="c1")
     assert found.calls == 6
     assert found.bill.input_tokens > 0
     assert found.settings["strong"] == STRONG.name

@@ -12,8 +12,8 @@ from itertools import count
 import pytest
 
 import bonwise as bw
+from bonwise.calls.portal import AT_A_TURN, PoolQueue
 from bonwise.errors import JudgeError
-from bonwise.selection.judge_runner import AT_A_TURN, PoolQueue
 from bonwise.selection.selector import Selector
 from bonwise.table.verdicts import Score
 from bonwise.testing import Faults, Script

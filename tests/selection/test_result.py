@@ -17,8 +17,8 @@ from bonwise.cli.picks import MOST_ROWS, PickedPage
 from bonwise.judges.calling import as_judge
 from bonwise.routing.router import Router
 from bonwise.selection.recorded import pick_record
-from bonwise.selection.result import PickRecord, SelectionsDocument
-from bonwise.selection.selection import Comparison, Routed, Selection
+from bonwise.selection.result import ComparisonRecord, PickRecord, RoutedRecord, SelectionsDocument
+from bonwise.selection.selection import Selection
 from bonwise.selection.totals import UNASKED, Totals
 from bonwise.table.pools import Candidate, Pool
 from bonwise.table.verdicts import Score, Unscored
@@ -36,6 +36,16 @@ SETTINGS = {
     "on_failure": "owe",
     "version": "1.2.3",
 }
+
+
+def comparison(a, b, value, order_effect):
+    """Return a comparison of a pick."""
+    return ComparisonRecord(a=a, b=b, value=value, order_effect=order_effect)
+
+
+def routed(strong, signal, reason, first_pick=None):
+    """Return what a router made of a pool."""
+    return RoutedRecord(strong=strong, signal=signal, reason=reason, first_pick=first_pick)
 
 
 def selection(**more):
@@ -89,9 +99,9 @@ def test_an_unknown_cost_hides_no_other():
 
 def test_order_and_routes_are_summed():
     """The order effect is the mean over pairs in both orders; what a router sent and changed is counted."""
-    pairs = (Comparison("a", "b", 1.0, 0.0), Comparison("a", "b", 0.5, 1.0), Comparison("a", "b", None, None))
-    sent = Routed("strong", 0.3, "signal above", first_pick="b")
-    kept = Routed(None, 0.1, "signal below", first_pick="a")
+    pairs = (comparison("a", "b", 1.0, 0.0), comparison("a", "b", 0.5, 1.0), comparison("a", "b", None, None))
+    sent = routed("strong", 0.3, "signal above", first_pick="b")
+    kept = routed(None, 0.1, "signal below", first_pick="a")
     found = totals(selection(comparisons=pairs, routed=sent), selection(routed=kept))
     assert found["order"] == {"pairs": 2, "advantage": 0.5, "differing": 1, "without_verdict": 1}
     assert found["routed"] == {"seen": 2, "sent": 1, "changed": 1, "reasons": {"signal above": 1, "signal below": 1}}
@@ -99,19 +109,19 @@ def test_order_and_routes_are_summed():
 
 def test_a_lead_of_whichever_was_shown_differs():
     """A pair differs with its order where being shown first helped, and where it hurt."""
-    pairs = (Comparison("a", "b", 0.5, 1.0), Comparison("a", "b", 0.5, -1.0), Comparison("a", "b", 1.0, 0.0))
+    pairs = (comparison("a", "b", 0.5, 1.0), comparison("a", "b", 0.5, -1.0), comparison("a", "b", 1.0, 0.0))
     assert totals(selection(comparisons=pairs))["order"]["differing"] == 2
 
 
 def test_a_change_of_strength_is_none_of_side():
     """Pairs where one candidate is preferred in both orders, or where rounding alone differs, do not differ."""
-    pairs = (Comparison("a", "b", 0.8, 0.2), Comparison("a", "b", 0.5, 1e-16), Comparison("a", "b", 0.55, 0.1))
+    pairs = (comparison("a", "b", 0.8, 0.2), comparison("a", "b", 0.5, 1e-16), comparison("a", "b", 0.55, 0.1))
     assert totals(selection(comparisons=pairs))["order"]["differing"] == 1
 
 
 def test_a_second_opinion_that_agrees_changes_nothing():
     """A pool that was sent on and kept its first pick is sent, and not changed."""
-    agreed = Routed("strong", 0.3, "signal above", first_pick="a")
+    agreed = routed("strong", 0.3, "signal above", first_pick="a")
     found = totals(selection(routed=agreed))["routed"]
     assert (found["sent"], found["changed"]) == (1, 0)
 
@@ -194,8 +204,8 @@ def full():
         p_best=(0.9, 0.1),
         expected_regret=0.02,
         draws=(3, 1),
-        comparisons=(Comparison("a", "b", 0.5, 1.0), Comparison("b", "a", None, None)),
-        routed=Routed("strong judge", 0.125, "signal above 0.1", first_pick="b"),
+        comparisons=(comparison("a", "b", 0.5, 1.0), comparison("b", "a", None, None)),
+        routed=routed("strong judge", 0.125, "signal above 0.1", first_pick="b"),
         failure="the server was gone",
     )
 
@@ -340,7 +350,7 @@ def test_a_page_says_that_a_failure_ended_the_run(capsys, folder, monkeypatch):
 def test_comparisons_take_the_room_of_rows(tmp_path):
     """Of pools that have few candidates and many comparisons as many are shown as have 20,000 rows of both."""
     collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals())
-    compared = (Comparison("a", "b", 1.0, None),) * (MOST_ROWS // 4 - 2)
+    compared = (comparison("a", "b", 1.0, None),) * (MOST_ROWS // 4 - 2)
     pools = (Pool(f"p{at}", "q", (Candidate("a", "x"), Candidate("b", "y"))) for at in range(6))
     for pool in collected.passing(pools):
         noted(collected, selection(prompt_id=pool.prompt_id, comparisons=compared))

@@ -19,7 +19,6 @@ from bonwise.cli.picks import MOST_POOLS, PickedPage
 from bonwise.report.blocks import Cards, Part, Table, next_of
 from bonwise.report.page.environment import LONGEST_TEXT, MOST_BYTES, page_bytes
 from bonwise.report.show import describe, markdown, notebook, page, text
-from bonwise.selection.selection import Comparison, Routed
 from bonwise.selection.totals import Totals
 from bonwise.table.pools import Candidate, Pool
 from cli.commands import pool_file, typed
@@ -27,7 +26,7 @@ from cli.picked import picks
 from cli.served import served
 from crash.runs import Trap
 from report.readers import HOSTILE, harmless, words
-from selection.test_result import full, made, noted, selection
+from selection.test_result import comparison, full, made, noted, routed, selection
 
 
 def part(document, title):
@@ -183,7 +182,7 @@ def test_comparisons_routes_and_failures_are_told():
 
 def test_many_comparisons_are_cut():
     """Of 300 comparisons of a pool 100 are shown and the others counted."""
-    pick = selection(comparisons=tuple(Comparison("a", "b", 1.0, None) for _ in range(300)))
+    pick = selection(comparisons=tuple(comparison("a", "b", 1.0, None) for _ in range(300)))
     (row,) = rows(made(pick))
     *_, table, note = row.inside
     assert (len(table.rows), note.text) == (100, "200 more comparisons are in the output of the command.")
@@ -266,8 +265,8 @@ def test_whatever_a_judge_or_a_service_said_stays_text():
         unscored={"a" + bad: "why " + bad},
         failure="failure " + bad,
         stopped="stopped " + bad,
-        comparisons=(Comparison("a" + bad, "b", 0.5, 1.0),),
-        routed=Routed("strong " + bad, 0.1, "route " + bad, first_pick="a" + bad),
+        comparisons=(comparison("a" + bad, "b", 0.5, 1.0),),
+        routed=routed("strong " + bad, 0.1, "route " + bad, first_pick="a" + bad),
     )
     told = {"judge": "judge " + bad, "strategy": bad, "signal": bad, "strong": bad, "ended": "ended " + bad}
     document = made(pick, selection(prompt_id="q" + bad), words={"a" + bad: "words " + bad}, **told)
@@ -289,7 +288,7 @@ def test_long_names_are_cut_and_stay_apart():
         ranking=(names[1],),
         scores=(None, 0.75),
         unscored={names[0]: "why"},
-        comparisons=(Comparison(*names, 0.5, 1.0),),
+        comparisons=(comparison(*names, 0.5, 1.0),),
     )
     row, _ = rows(made(pick, selection(prompt_id="q"), words={name: f"text {name[-1]}" for name in names}))
     (cards,) = (one for one in row.inside if isinstance(one, Cards))
@@ -478,7 +477,7 @@ def test_the_page_stays_light_whatever_it_shows(tmp_path, text, name):
     collected = PickedPage(tmp_path / "page.html", "pools.jsonl", Totals())
     names = tuple(f"{name}{at}" for at in range(4))
     pick = {"ids": names, "scores": (1.0,) * 4, "ranking": names, "best_id": names[0], "unscored": {}}
-    pick["comparisons"] = tuple(Comparison(names[0], other, 1.0, None) for other in names[1:])
+    pick["comparisons"] = tuple(comparison(names[0], other, 1.0, None) for other in names[1:])
     pools = (Pool(f"p{at}", text, tuple(Candidate(one, text) for one in names)) for at in range(MOST_POOLS))
     for pool in collected.passing(pools):
         noted(collected, selection(prompt_id=pool.prompt_id, **pick))

@@ -343,9 +343,10 @@ def test_by_hand():
     draws = np.zeros((3, 2, 3))
     draws[:, :, 0] = [[0.1] * 2, [0.2] * 2, [0.3] * 2]
     found = first_call_test(draws)
-    assert found.mean_p == pytest.approx(2 * stats.t.sf(2 * np.sqrt(3), 2))
-    assert (found.variance_p, found.covariance_p, found.prompts) == (1.0, 1.0, 3)
-    assert found.p == pytest.approx(3 * found.mean_p)
+    mean_p, variance_p, covariance_p = found.p_values
+    assert mean_p == pytest.approx(2 * stats.t.sf(2 * np.sqrt(3), 2))
+    assert (variance_p, covariance_p, found.prompts) == (1.0, 1.0, 3)
+    assert found.p == pytest.approx(3 * mean_p)
     assert not found.averaged_in
     assert found.reason == "a pilot of 3 prompts cannot show that it is like the later calls, 50 can"
 

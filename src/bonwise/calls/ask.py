@@ -164,13 +164,6 @@ class Choice:
     asked: str = field(default="", repr=False, compare=False)
     """The words that it answers, where a reader needs them to tell what a reply copies from what it says."""
 
-    @property
-    def fault(self) -> str:
-        """Why asking again may bring an answer where this is none; empty where the model gave one."""
-        ended = self.finish == "stop" or (self.finish == "other" and not self.detail)
-        is_empty = ended and not (self.text.strip() or self.logprobs or self.elsewhere)
-        return self.failed or ("the reply is empty" if is_empty else "")
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import LedgerProtocol
     from bonwise.calls.spending import Reservation, Spending
 
-__all__ = ["CallAttempts", "CallSize", "Exchange", "Terms", "UnsupportedError", "attempt_span"]
+__all__ = ["CallAttempts", "CallSize", "Exchange", "Terms", "UnsupportedError", "attempt_span", "fault_of"]
 
 
 @dataclass(slots=True)
@@ -119,6 +119,20 @@ _REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
 """Headers in which services name a request, for their support."""
 
 
+def fault_of(choice: ask.Choice) -> str:
+    """Return why asking again may bring an answer where a choice is none; empty where the model gave one.
+
+    Examples
+    --------
+    >>> from bonwise.calls.ask import Choice
+    >>> fault_of(Choice(" ")), fault_of(Choice("7"))
+    ('the reply is empty', '')
+    """
+    ended = choice.finish == "stop" or (choice.finish == "other" and not choice.detail)
+    is_empty = ended and not (choice.text.strip() or choice.logprobs or choice.elsewhere)
+    return choice.failed or ("the reply is empty" if is_empty else "")
+
+
 class UnsupportedError(Exception):
     """The server does not take a parameter: the request is to be built anew without it."""
 
@@ -141,7 +155,8 @@ class Terms:
 
     ledger: LedgerProtocol
     spending: Spending
-    money: shared_money.SharedMoney
+    money: shared_money.SharedMoney | None
+    """Where a limit on it has a window."""
     totals: bill.CallTotals
     attempts: int
     """The most attempts at one call."""
@@ -243,11 +258,11 @@ class CallAttempts:
             self._refuse_stale()
             if self._terms.spending.overruns:  # of those that were let in, some have taken more
                 self._terms.spending.refuse_overrun(reservation)
-            if self._terms.money.limit is not None:
+            if self._terms.money is not None:
                 async with asyncio.timeout_at(self._until):
                     await self._terms.money.cover(reservation)
             elif self._size.most_cost is not None:
-                reservation.ended = self._terms.money.spent
+                reservation.ended = lambda cost: self._terms.ledger.spend_money(cost, time.time())
             if self._call is not None or await self._claim():
                 self._terms.totals.retries += number > 1
                 self.on_the_wire = True
@@ -331,17 +346,17 @@ class CallAttempts:
             message = f"no answer in the response: {error}"
             raise AttemptError(Problem(kind, message, response.status, sent=True)) from error
         exchange.cost = self._cost(exchange.reply)
-        answered = [at for at, choice in enumerate(exchange.reply.choices[: len(self._keys)]) if not choice.fault]
+        faults = [fault_of(choice) for choice in exchange.reply.choices]
+        answered = [at for at, fault in enumerate(faults[: len(self._keys)]) if not fault]
         if not answered:
-            self._refuse_faulty(exchange.reply, exchange.cost, response.status)
+            self._refuse_faulty(exchange.reply, exchange.cost, response.status, faults[0])
         await self._record(response, exchange.reply, exchange.cost, answered)
         self._terms.totals.trouble = ""
 
-    def _refuse_faulty(self, reply: Reply, cost: float | None, status: int) -> NoReturn:
+    def _refuse_faulty(self, reply: Reply, cost: float | None, status: int, fault: str) -> NoReturn:
         """Count what a reply without any answer of the model has cost, and have it asked for again."""
         self._lost += 1
         self.bill = self.bill.with_answer(reply.usage, cost, reply.partial_usage)
-        fault = reply.choices[0].fault
         raise AttemptError(Problem("broken", f"no answer in the response: {fault}", status, sent=True))
 
     async def _receive(self) -> protocol.Response | Problem:

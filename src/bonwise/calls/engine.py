@@ -79,7 +79,11 @@ class Engine:
         self.deadline, self.reask = asked["deadline"], asked["reask"]
         self.ledger: LedgerProtocol = _opened_ledger(ledger)
         self._owns_ledger = not isinstance(ledger, Ledger)
-        money = shared_money.SharedMoney(self.ledger, self.spending.shared)
+        limit, money = self.spending.shared, None
+        if limit is not None:
+            limit.refuse_without(self.ledger.path)
+        if limit is not None and isinstance(self.ledger, Ledger):
+            money = shared_money.SharedMoney(self.ledger, limit)
         self.terms = attempts.Terms(
             self.ledger, self.spending, money, self.totals, asked["attempts"], self.prices.version
         )

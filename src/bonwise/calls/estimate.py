@@ -265,12 +265,12 @@ def _cost(price: Price, input_tokens: int, output_tokens: float) -> float:
     return without + (per_million - without) * output_tokens / 1_000_000
 
 
-def _counts(found: CostEstimate | ModelEstimate) -> dict[str, Any]:
+def _counts(estimate: CostEstimate | ModelEstimate) -> dict[str, Any]:
     names = (
         *("asks", "samples", "stored", "calls", "calls_most", "input_tokens", "input_tokens_most"),
         *("output_tokens_expected", "output_tokens_most", "cost", "cost_most"),
     )
-    return {name: getattr(found, name) for name in names}
+    return {name: getattr(estimate, name) for name in names}
 
 
 def _sum(costs: Iterable[float | None]) -> float | None:
@@ -290,7 +290,7 @@ def estimate_asks(engine: Engine, asks: Iterable[Ask]) -> CostEstimate:
     still to come. Raises `bonwise.errors.UsageError` for a question that a provider cannot answer.
     """
     view = _View(engine)
-    found = estimate(
+    costs = estimate(
         view.parts(asks),
         lambda _part: view.stored,
         engine.prices,
@@ -298,7 +298,7 @@ def estimate_asks(engine: Engine, asks: Iterable[Ask]) -> CostEstimate:
         observed_output=_observed(engine),
         address=lambda model: view.endpoints[model].base_url,
     )
-    return found.asked_times(1 + (1 if engine.reask is None else engine.reask))
+    return costs.asked_times(1 + (1 if engine.reask is None else engine.reask))
 
 
 class _View:
@@ -332,7 +332,7 @@ class _View:
     def _needed(self, ask: Ask, endpoint: Endpoint) -> list[int]:
         """Return how many samples are to be asked for in each generation that needs any."""
         request = endpoint.provider.request(ask, 1, endpoint.refused)
-        samples, found = list(range(ask.first_sample, ask.first_sample + ask.samples)), []
+        samples, missing_requests = list(range(ask.first_sample, ask.first_sample + ask.samples)), []
         again = self._engine.reask or 0
         for generation in range(again + 1):
             missing, unusable = 0, []
@@ -343,9 +343,9 @@ class _View:
                     self._met.add(key)
                 elif generation < again and not _usable(stored, ask, endpoint):
                     unusable.append(sample)
-            found += [missing] if missing else []
+            missing_requests += [missing] if missing else []
             samples = unusable
-        return found
+        return missing_requests
 
 
 def _usable(stored: Stored, ask: Ask, endpoint: Endpoint) -> bool:

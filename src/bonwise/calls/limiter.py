@@ -13,16 +13,7 @@ from typing import Protocol
 from bonwise.calls import ask, rate_limits
 from bonwise.errors import UsageError
 
-__all__ = [
-    "LATEST",
-    "Bucket",
-    "ConcurrencyWindow",
-    "DeadlineError",
-    "EndpointLimiter",
-    "Lease",
-    "Limiter",
-    "OverloadSigns",
-]
+__all__ = ["LATEST", "Bucket", "ConcurrencyWindow", "DeadlineError", "EndpointLimiter", "Lease", "Limiter"]
 
 SLACK = 1e-6
 """Seconds; a timer may fire this much early without being set again."""
@@ -118,22 +109,39 @@ SLOWER = 2.0
 """Times the usual median latency."""
 
 
-class OverloadSigns:
-    """Counts the latest attempts.
+START = 8
+CUT = 0.7
+
+SLOWLY = 0.6
+"""Calls more with every window of answers: a server that refuses at once refuses much until that is noticed."""
+
+
+class ConcurrencyWindow:
+    """How many calls run at once: more while answers come, fewer on signs that the server has too much to do (AIMD).
+
+    More by one an answer, so that connections are not opened all at once, and slowly from where the server
+    complained. The signs are many failures among the latest attempts, and answers that take long. `seen` are the
+    `cuts` there had been when a call started: one from before the last cut tells nothing about the size since.
 
     Examples
     --------
-    >>> signs = OverloadSigns()
-    >>> [signs.failed() for _ in range(10)].index(True)
+    >>> window = ConcurrencyWindow(64)
+    >>> [window.failed(window.cuts) for _ in range(10)].index(True)
     9
-    >>> signs = OverloadSigns()
-    >>> any(signs.failed() if at % 10 == 0 else signs.answered(0.03) for at in range(1000))
+    >>> round(window.size, 1)
+    5.6
+    >>> window = ConcurrencyWindow(64)
+    >>> any(window.failed(0) if at % 10 == 0 else window.answered(0.03, 0, running=9) for at in range(1000))
     False
     """
 
-    __slots__ = ("_failed", "_seconds", "_suspected", "_usual", "in_a_row")
+    __slots__ = ("_cap", "_failed", "_seconds", "_steep", "_suspected", "_usual", "cuts", "in_a_row", "size")
 
-    def __init__(self) -> None:
+    def __init__(self, cap: int) -> None:
+        self._cap = float(cap)
+        self._steep = self._cap
+        self.size = float(min(START, cap))
+        self.cuts = 0
         self.in_a_row = 0
         """Attempts that have failed since the last answer."""
         self._failed: deque[bool] = deque(maxlen=LATEST)
@@ -141,29 +149,44 @@ class OverloadSigns:
         self._usual: float | None = None
         self._suspected = False
 
-    @property
-    def some_fail(self) -> bool:
-        """Whether more of the latest attempts have failed than `SOME`."""
-        return sum(self._failed) > SOME * len(self._failed)
+    def answered(self, seconds: float, seen: int, *, running: int) -> bool:
+        """Count an answer, which took so long; tell whether answers take so long that it shrank.
 
-    def failed(self) -> bool:
-        """Count an attempt that failed as attempts fail where there is too much to do; tell whether there is."""
+        One that comes while it is used up, by so many calls `running`, makes it grow; but where some of the latest
+        attempts fail, not beyond a size that was complained of before.
+        """
+        self._failed.append(False)
+        self.in_a_row = 0
+        if self._take_long(seconds) and self._cut(seen):
+            return True
+        # A window that is not used up says nothing about what the server could bear.
+        if running + 1 > self.size:
+            if self.size < self._steep:
+                self.size = min(self._cap, self.size + 1.0)
+            elif sum(self._failed) <= SOME * len(self._failed):
+                self.size = min(self._cap, self.size + SLOWLY / self.size)
+        return False
+
+    def failed(self, seen: int) -> bool:
+        """Count an attempt that failed as attempts fail where there is too much to do; tell whether it shrank."""
         self._failed.append(True)
         self.in_a_row += 1
-        seen, failed = len(self._failed), sum(self._failed)
-        overloaded = failed == seen >= IN_A_ROW or (seen == LATEST and failed > TOO_MANY * LATEST)
+        attempts, failed = len(self._failed), sum(self._failed)
+        overloaded = failed == attempts >= IN_A_ROW or (attempts == LATEST and failed > TOO_MANY * LATEST)
         if overloaded:
             self._failed.clear()
-        return overloaded
+        return overloaded and self._cut(seen)
 
-    def answered(self, seconds: float) -> bool:
-        """Count an answer, which took so long; tell whether answers take twice as long as they usually do.
+    def restart(self) -> None:
+        """Begin small again after a pause, and grow fast up to the size known to be good."""
+        self.size = min(self.size, float(START))
+
+    def _take_long(self, seconds: float) -> bool:
+        """Tell whether answers take twice as long as they usually do.
 
         Told once: where answers take as long with fewer calls at once, there are not too many calls, and that is
         how long they usually take from now on.
         """
-        self._failed.append(False)
-        self.in_a_row = 0
         self._seconds.append(seconds)
         if len(self._seconds) < LATEST:
             return False
@@ -178,56 +201,13 @@ class OverloadSigns:
         self._suspected = not self._suspected
         return self._suspected
 
-
-START = 8
-CUT = 0.7
-
-SLOWLY = 0.6
-"""Calls more with every window of answers: a server that refuses at once refuses much until that is noticed."""
-
-
-class ConcurrencyWindow:
-    """Grows while answers come, shrinks when the server has had too much (AIMD).
-
-    By one an answer, so that connections are not opened all at once, and slowly from where the server complained.
-
-    Examples
-    --------
-    >>> window = ConcurrencyWindow(64)
-    >>> window.size, window.cut(window.cuts), round(window.size, 1)
-    (8.0, True, 5.6)
-    """
-
-    __slots__ = ("_cap", "_steep", "cuts", "size")
-
-    def __init__(self, cap: int) -> None:
-        self._cap = float(cap)
-        self._steep = self._cap
-        self.size = float(min(START, cap))
-        self.cuts = 0
-
-    def grow(self, *, careful: bool = False) -> None:
-        """Count an answer that came while it was full; if `careful`, stay at a size that was complained of before."""
-        if self.size < self._steep:
-            self.size = min(self._cap, self.size + 1.0)
-        elif not careful:
-            self.size = min(self._cap, self.size + SLOWLY / self.size)
-
-    def cut(self, seen: int) -> bool:
-        """Shrink, once a round trip, and tell whether it did.
-
-        `seen` are the `cuts` there had been when the failed call started: a call from before the last cut tells
-        nothing about the size since.
-        """
+    def _cut(self, seen: int) -> bool:
+        """Shrink, once a round trip, and tell whether it did."""
         if seen != self.cuts:
             return False
         self.cuts += 1
         self.size = self._steep = max(1.0, self.size * CUT)
         return True
-
-    def restart(self) -> None:
-        """Begin small again after a pause, and grow fast up to the size known to be good."""
-        self.size = min(self.size, float(START))
 
 
 class DeadlineError(Exception):
@@ -283,7 +263,7 @@ class EndpointLimiter:
 
     Limits that responses name pace the endpoint, together with those given here (per minute, to leave room for
     others); calls at once then stay below `max_concurrency` only. Else the calls at once are found by trying, and
-    fewer run where many fail because the server has too much to do: see `OverloadSigns`, and `Bucket` for the
+    fewer run where many fail because the server has too much to do: see `ConcurrencyWindow`, and `Bucket` for the
     spread of starts. A call that fails holds nobody else up. All wait after a 429 where the server names limits, then
     used up, and where it refuses everything: as long as it asks for, or a growing time, jittered by `seed`. Where
     input and output are limited apart, all tokens count as input (a judge writes little), and starts pause when
@@ -318,7 +298,6 @@ class EndpointLimiter:
         self._timer: asyncio.TimerHandle | None = None
         self._closed_until = 0.0
         self._pauses = self._strikes = 0
-        self._signs = OverloadSigns()
 
     async def acquire(self, tokens: int, deadline: float | None = None) -> Lease:
         """Wait until a call may start; see `Limiter.acquire`."""
@@ -444,21 +423,16 @@ class EndpointLimiter:
     def _answered(self, lease: _LimiterLease, now: float) -> None:
         if lease.pauses == self._pauses:
             self._strikes = 0
-        if self._signs.answered(now - lease.since) and self._window.cut(lease.cuts):
-            return
-        # A window that is not used up says nothing about what the server could bear.
-        if not self._has_room():
-            self._window.grow(careful=self._signs.some_fail)
+        self._window.answered(now - lease.since, lease.cuts, running=self._running)
 
     def _failed(self, lease: _LimiterLease, problem: ask.Problem, now: float) -> None:
         throttled = problem.kind == "throttled"
         if throttled and self._server_paces:
             self._pause(lease, problem, now)
             return
-        if self._signs.failed():
-            self._window.cut(lease.cuts)
+        self._window.failed(lease.cuts)
         # A server that refuses some has a pace, which fewer calls at once find; one that refuses all wants a pause.
-        if throttled and self._signs.in_a_row >= LATEST:
+        if throttled and self._window.in_a_row >= LATEST:
             self._pause(lease, problem, now)
 
     def _pause(self, lease: _LimiterLease, problem: ask.Problem, now: float) -> None:

@@ -319,8 +319,8 @@ def _names(entry: Mapping[str, Any], name: str, where: str, *, required: bool) -
     return values
 
 
-def _known(found: Iterable[str], known: Iterable[str], where: str) -> None:
+def _known(fields: Iterable[str], known: Iterable[str], where: str) -> None:
     # A misspelt field would silently fall back to another rate.
-    unknown = sorted(set(found) - set(known))
+    unknown = sorted(set(fields) - set(known))
     if unknown:
         raise InputError(f"{where}: there is no field {unknown[0]}", hint=f"fields are {', '.join(sorted(known))}")

@@ -62,13 +62,13 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     >>> retry_after({"retry-after": "soon"}, now=0) is None
     True
     """
-    said = _lower(headers)
-    milliseconds = _decimal(said.get("retry-after-ms"))
+    lowered = _lower(headers)
+    milliseconds = _decimal(lowered.get("retry-after-ms"))
     if milliseconds is not None and milliseconds <= LONGEST_WAIT * 1000:
         return milliseconds / 1000
-    told = said.get("retry-after")
-    seconds = _decimal(told)
-    return _plausible(_until(told, now, parsedate_to_datetime) if seconds is None else seconds)
+    stated = lowered.get("retry-after")
+    seconds = _decimal(stated)
+    return _plausible(_until(stated, now, parsedate_to_datetime) if seconds is None else seconds)
 
 
 def openai_limits(headers: Mapping[str, str], now: float) -> RateLimits:
@@ -83,13 +83,13 @@ def openai_limits(headers: Mapping[str, str], now: float) -> RateLimits:
     Window(limit=600, remaining=None, reset=63.0)
     """
     del now
-    said = _lower(headers)
+    lowered = _lower(headers)
 
     def window(what: str) -> Window | None:
-        limit = _limit(said.get(f"x-ratelimit-limit-{what}"))
+        limit = _limit(lowered.get(f"x-ratelimit-limit-{what}"))
         if limit is None:
             return None
-        left, reset = said.get(f"x-ratelimit-remaining-{what}"), said.get(f"x-ratelimit-reset-{what}")
+        left, reset = lowered.get(f"x-ratelimit-remaining-{what}"), lowered.get(f"x-ratelimit-reset-{what}")
         return Window(limit, _count(left), _duration(reset))
 
     return RateLimits(requests=window("requests"), tokens=window("tokens"))
@@ -110,15 +110,15 @@ def anthropic_limits(headers: Mapping[str, str], now: float) -> RateLimits:
     >>> anthropic_limits(told, now=10).requests
     Window(limit=50, remaining=49, reset=20.0)
     """
-    said = _lower(headers)
+    lowered = _lower(headers)
 
     def window(what: str) -> Window | None:
         stem = f"anthropic-ratelimit-{what}-"
-        limit = _limit(said.get(stem + "limit"))
+        limit = _limit(lowered.get(stem + "limit"))
         if limit is None:
             return None
-        reset = _plausible(_until(said.get(stem + "reset"), now, datetime.fromisoformat))
-        return Window(limit, _count(said.get(stem + "remaining")), reset)
+        reset = _plausible(_until(lowered.get(stem + "reset"), now, datetime.fromisoformat))
+        return Window(limit, _count(lowered.get(stem + "remaining")), reset)
 
     return RateLimits(
         requests=window("requests"),

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from bonwise.calls.ask import Ask
 from bonwise.cli import arguments, picks
+from bonwise.judges.protocol import Judgment
 from bonwise.printable import printable
 from bonwise.report import amounts, numbers
-from bonwise.selection import contest_run, entrants, judge_runner, protocol
+from bonwise.selection import contest_run, entrants, judge_runner
 from bonwise.selection.settings import SelectionSettings, default_strategy
 from bonwise.table.pools import Pool
 from bonwise.table.verdicts import Preference, Score
@@ -23,6 +24,7 @@ from bonwise.table.verdicts import Preference, Score
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.estimate import CostEstimate, ModelEstimate
+    from bonwise.judges.judging import Result
     from bonwise.judges.protocol import Judge
     from bonwise.selection.selection import Selection
 
@@ -237,7 +239,28 @@ def _figures(row: ModelEstimate | CostEstimate) -> str:
 
 
 _EQUAL = 0.5
-"""What every answer says of a pool: a strategy asks longest about candidates that are equally good."""
+
+
+class _EqualAnswers:
+    """Answers that all candidates are equally good: about these a strategy asks longest. It sends nothing."""
+
+    def __init__(self) -> None:
+        self.asks: list[Ask] = []
+        """What models would be asked in the round that was answered last."""
+
+    def now(self) -> float:
+        """Return a time that stands still."""
+        return 0.0
+
+    async def begin(self) -> None:
+        """Begin at once."""
+
+    async def judge(self, calls: Sequence[judge_runner.Call], until: float | None) -> list[Result]:
+        """Note what would be asked, and answer."""
+        del until
+        self.asks = [ask for call in calls for ask in contest_run.asks_of(call)]
+        equal = (Preference(0, 1, _EQUAL, _EQUAL),)
+        return [Judgment((Score(_EQUAL),) * len(call.texts), equal[: len(call.texts) - 1]) for call in calls]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +273,7 @@ class FirstAsks:
         """Yield what models will be asked, blank and single candidates left out."""
         second = None if self.plan.router is None else self.plan.router.second
         for pool, its in _contested(self.plan, pools):
-            yield from _asked(_contest(self.plan, its).next(), self.plan, pool, its)
-            if second is not None:
-                yield from contest_run.asks_of(judge_runner.Call(second, pool.prompt, its.texts))
+            yield from next(_rounds(self.plan, pool, its, second), ())
 
 
 @dataclass(slots=True)
@@ -321,34 +342,22 @@ def _contested(plan: SelectionSettings, pools: Iterable[Pool]) -> Iterator[tuple
             yield pool, its
 
 
-def _contest(plan: SelectionSettings, its: entrants.DistinctTexts) -> contest_run.CheckedContest:
-    return contest_run.CheckedContest(plan.strategy, its.entrants, plan.judge)
-
-
-def _rounds(plan: SelectionSettings, pool: Pool, its: entrants.DistinctTexts) -> Iterator[list[Ask]]:
+def _rounds(
+    plan: SelectionSettings, pool: Pool, its: entrants.DistinctTexts, second: Judge | None = None
+) -> Iterator[list[Ask]]:
     """Yield what each round asks, every answer being the same."""
-    contest = _contest(plan, its)
+    answers = _EqualAnswers()
+    contest = contest_run.ContestRun(
+        plan.strategy, its.entrants, plan.judge, answers, pool.prompt, its.texts, until=None, second=second
+    )
     most, asked = contest_run.most_calls_of(plan.strategy, plan.judge, len(its.texts)), 0
-    while questions := contest.next():
-        asks = list(_asked(questions, plan, pool, its))
-        asked += sum(ask.samples for ask in asks)
-        yield asks
+    while judge_runner.returned_at_once(contest.round()):
+        yield answers.asks
+        asked += sum(ask.samples for ask in answers.asks)
         if asked >= most:
             return
-        for question in questions:
-            verdict = (
-                Preference(question.a, question.b, _EQUAL, _EQUAL)
-                if isinstance(question, protocol.Match)
-                else Score(_EQUAL)
-            )
-            contest.hear(question, verdict)
-
-
-def _asked(
-    questions: Sequence[protocol.Question], plan: SelectionSettings, pool: Pool, its: entrants.DistinctTexts
-) -> Iterator[Ask]:
-    for call, _ in contest_run.calls_for(questions, plan.judge, pool.prompt, its.texts):
-        yield from contest_run.asks_of(call)
+    if contest.error is not None:
+        raise contest.error
 
 
 def _again(asks: Sequence[Ask], answers: int) -> list[Ask]:

@@ -56,7 +56,7 @@ def compared(
     sides = _Side.of(picks[0], common[0], rule, method), _Side.of(picks[1], common[1], rule, method)
     differences = _differences(*sides, rule, method)
     alone = _alone(*picks), _alone(*reversed(picks))
-    dropped = {one.prompt_id: one.reason for panel in common for one in panel.dropped}
+    dropped = {prompt.prompt_id: prompt.reason for panel in common for prompt in panel.dropped}
     strangers = {*alone[0], *alone[1]}
     return PickComparison(
         prompts=len(common[0].sizes),
@@ -118,8 +118,8 @@ def _choice(
 ) -> dict[str, result.ChoiceRecord]:
     """Choose the better of both by recovery and by gain, with intervals that hold after the choice."""
 
-    def difference(one: str, _: str, metric: str) -> estimand.Estimate | None:
-        return differences[metric] if one == _FIRST else comparison.turned(differences[metric])
+    def difference(name: str, _: str, metric: str) -> estimand.Estimate | None:
+        return differences[metric] if name == _FIRST else comparison.turned(differences[metric])
 
     compared = {
         name: comparison.Compared(side.metrics, judge_record.panel_influences(side.panel, side.sums))
@@ -128,22 +128,22 @@ def _choice(
     return comparison.choices(compared, difference, settings.confidence, seed=settings.seed)
 
 
-def _alone(mine: Picks, other: Picks) -> tuple[str, ...]:
+def _alone(picks: Picks, other: Picks) -> tuple[str, ...]:
     theirs = {pick.prompt_id for pick in other.picks}
-    return tuple(pick.prompt_id for pick in mine.picks if pick.prompt_id not in theirs)
+    return tuple(pick.prompt_id for pick in picks.picks if pick.prompt_id not in theirs)
 
 
 def _reasons(first: Picks, second: Picks) -> dict[str, str]:
     """Say of each prompt that cannot be compared why."""
     pools = {pick.prompt_id: set(pick.ids) for pick in first.picks}
-    found = {
+    reasons = {
         pick.prompt_id: "the two files name different candidates"
         for pick in second.picks
         if pick.prompt_id in pools and pools[pick.prompt_id] != set(pick.ids)
     }
     for picks in (first, second):
-        found |= {prompt: f"{reason} ({picks.source})" for prompt, reason in picks.reasons.items()}
-    return found
+        reasons |= {prompt: f"{reason} ({picks.source})" for prompt, reason in picks.reasons.items()}
+    return reasons
 
 
 def _common(panels: tuple[Panel, ...], sides: tuple[Picks, Picks]) -> tuple[tuple[Panel, Panel], str, LabelsInPart]:
@@ -185,22 +185,22 @@ def _differences(
 def _spent(picks: Picks, panel: Panel, sums: Floats) -> efficiency.Spent:
     t = Sums(*sums)
     by_prompt = {pick.prompt_id: pick for pick in picks.picks}
-    mine = [by_prompt[prompt] for prompt in panel.prompt_ids]
-    said = any(pick.tokens is not None for pick in mine)
+    picks_of_panel = [by_prompt[prompt] for prompt in panel.prompt_ids]
+    has_tokens = any(pick.tokens is not None for pick in picks_of_panel)
     return efficiency.Spent(
         t.J - t.R,
         t.M - t.R,
-        _counts(mine, "answers"),
-        _counts(mine, "tokens"),
+        _counts(picks_of_panel, "answers"),
+        _counts(picks_of_panel, "tokens"),
         f"{picks.source} does not say how many answers were used",
         f"{picks.source} does not say the tokens of every answer"
-        + (", such as of those that came from a ledger" if said else ""),
+        + (", such as of those that came from a ledger" if has_tokens else ""),
     )
 
 
 def _counts(picks: list[Pick], what: str) -> Floats | None:
-    found = [getattr(pick, what) for pick in picks]
-    return None if None in found else np.array(found, dtype=np.float64)
+    counts = [getattr(pick, what) for pick in picks]
+    return None if None in counts else np.array(counts, dtype=np.float64)
 
 
 def _total(counts: Floats | None) -> int | None:

@@ -88,8 +88,8 @@ class PickComparison(Document):
         missing = [name for name in (*WORTH, *COSTS) if name not in self.differences]
         if missing:
             raise ValueError(f"differences lacks {missing[0]}")
-        for side, found in (("first", self.first), ("second", self.second)):
-            odd = sorted(found.metrics.keys() ^ self.differences.keys())
+        for side, audited in (("first", self.first), ("second", self.second)):
+            odd = sorted(audited.metrics.keys() ^ self.differences.keys())
             if odd:
                 raise ValueError(f"{odd[0]} is in one of {side}.metrics and differences, not in both")
         return self

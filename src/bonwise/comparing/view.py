@@ -81,25 +81,25 @@ def _blocks(document: PickComparison) -> Iterator[Block]:
 
 def _verdict(document: PickComparison) -> Part:
     """Return which picks are better by recovery, or by gain where recovery is undefined."""
-    metric = next((one for one in (_RECOVERY, _GAIN) if document.differences[one].estimate is not None), None)
+    metric = next((name for name in (_RECOVERY, _GAIN) if document.differences[name].estimate is not None), None)
     if metric is None:
-        told = "Neither recovery nor gain is defined for both sets of picks."
-        return Part("undefined", [Said("lead", told)], "verdict")
-    found, unit = document.differences[metric], unit_of(metric)
+        lead = "Neither recovery nor gain is defined for both sets of picks."
+        return Part("undefined", [Said("lead", lead)], "verdict")
+    difference, unit = document.differences[metric], unit_of(metric)
     sides = [numbers.with_any_interval(side.metrics[metric], unit) for side in (document.first, document.second)]
     points = numbers.unit_of_difference(unit)
-    size = numbers.estimate(found, points, sign=True)
+    size = numbers.estimate(difference, points, sign=True)
     figures = f"{metric} is {sides[0]} for the first and {sides[1]} for the second"
-    if found.low is None or found.high is None:
-        told = f"The difference has no interval: {figures}, {size} apart."
-        return Part("no interval", [Said("lead", told)], "verdict")
-    figures += f", a difference of {size} {numbers.interval(found, points, sign=True)}"
-    if found.low <= 0 <= found.high:
-        told = f"Neither set of picks is shown to be better: {figures}."
-        return answers.verdict(answers.StatedVerdict("no difference shown", "open", told), _MORE)
-    which = "first" if found.low > 0 else "second"
-    told = f"The {which} set of picks is better: {figures}."
-    return answers.verdict(answers.StatedVerdict(f"the {which} is better", "good", told), _TAKE)
+    if difference.low is None or difference.high is None:
+        lead = f"The difference has no interval: {figures}, {size} apart."
+        return Part("no interval", [Said("lead", lead)], "verdict")
+    figures += f", a difference of {size} {numbers.interval(difference, points, sign=True)}"
+    if difference.low <= 0 <= difference.high:
+        lead = f"Neither set of picks is shown to be better: {figures}."
+        return answers.verdict(answers.StatedVerdict("no difference shown", "open", lead), _MORE)
+    which = "first" if difference.low > 0 else "second"
+    lead = f"The {which} set of picks is better: {figures}."
+    return answers.verdict(answers.StatedVerdict(f"the {which} is better", "good", lead), _TAKE)
 
 
 def _left_out(document: PickComparison) -> Iterator[Said]:
@@ -110,7 +110,7 @@ def _left_out(document: PickComparison) -> Iterator[Said]:
             yield Said(
                 "caveat", f"{numbers.count(len(side.only_here))} only in {printable(side.source)}: {names}{more}"
             )
-    for reason, times in Counter(one.reason for one in document.dropped).most_common(_MOST_REASONS):
+    for reason, times in Counter(prompt.reason for prompt in document.dropped).most_common(_MOST_REASONS):
         yield Said("caveat", f"dropped {numbers.counted(times, 'prompt')}: {printable(reason, longest=120)}")
     yield from table_facts.labels_left_out(document.settings.labels_left_out)
     yield from table_facts.values_read_as(document.settings)
@@ -122,27 +122,27 @@ def _findings(document: PickComparison) -> Iterator[Said]:
     first, second = document.first, document.second
     yield Said("finding", f"First: {names.short(first.source, _PATH)}. Second: {names.short(second.source, _PATH)}.")
     for metric, words in _SUMMED_UP:
-        one, other = first.metrics[metric], second.metrics[metric]
-        if one.estimate is not None and other.estimate is not None:
+        own, other = first.metrics[metric], second.metrics[metric]
+        if own.estimate is not None and other.estimate is not None:
             unit = unit_of(metric)
             apart = _difference(document.differences[metric], numbers.unit_of_difference(unit))
             yield Said(
                 "finding",
-                f"{words}: first {numbers.with_any_interval(one, unit)}, second "
+                f"{words}: first {numbers.with_any_interval(own, unit)}, second "
                 f"{numbers.with_any_interval(other, unit)}; {apart}.",
             )
 
 
-def _difference(found: EstimateRecord, unit: numbers.Unit) -> str:
-    if found.estimate is None:
+def _difference(difference: EstimateRecord, unit: numbers.Unit) -> str:
+    if difference.estimate is None:
         return "no difference can be computed"
-    size, ends = numbers.estimate(found, unit), numbers.interval(found, unit, sign=True)
-    figure = f"the first has {size.removeprefix('-')} {'less' if found.estimate < 0 else 'more'}"
-    if found.estimate == 0:
+    size, ends = numbers.estimate(difference, unit), numbers.interval(difference, unit, sign=True)
+    figure = f"the first has {size.removeprefix('-')} {'less' if difference.estimate < 0 else 'more'}"
+    if difference.estimate == 0:
         figure = "they do not differ"
-    if found.low is None or found.high is None:
+    if difference.low is None or difference.high is None:
         return f"{figure} (no interval)"
-    apart = found.low > 0 or found.high < 0
+    apart = difference.low > 0 or difference.high < 0
     return f"{figure}, and the interval of the difference {ends} {'excludes' if apart else 'holds'} 0"
 
 
@@ -158,18 +158,18 @@ def _table(document: PickComparison) -> Table:
     )
     rows = []
     for metric in document.metrics:
-        found = document.differences[metric]
+        difference = document.differences[metric]
         unit = unit_of(metric)
         apart = numbers.unit_of_difference(unit)
         both = (document.first.metrics[metric], document.second.metrics[metric])
-        star = " *" if found.method == "labelled_only" else ""
-        sides = [cell for one in both for cell in (numbers.estimate(one, unit), numbers.interval(one, unit))]
+        star = " *" if difference.method == "labelled_only" else ""
+        sides = [cell for figure in both for cell in (numbers.estimate(figure, unit), numbers.interval(figure, unit))]
         rows.append(
             (
                 metric + star,
                 *sides,
-                numbers.estimate(found, apart, sign=True),
-                numbers.interval(found, apart, sign=True),
+                numbers.estimate(difference, apart, sign=True),
+                numbers.interval(difference, apart, sign=True),
             )
         )
     return Table.of(columns, rows, "Worth and cost of both, and their differences")
@@ -182,9 +182,9 @@ def _notes(document: PickComparison) -> Iterator[Said]:
         for reason in dict.fromkeys(_reasons(metric, document.first, document.second)):
             reasons.setdefault(reason, []).append(metric)
     for metric in document.metrics:
-        found = document.differences[metric]
-        if found.estimate is not None and found.reason is not None:
-            why = found.reason.removeprefix("no interval: ")
+        difference = document.differences[metric]
+        if difference.estimate is not None and difference.reason is not None:
+            why = difference.reason.removeprefix("no interval: ")
             reasons.setdefault(f"no interval of the difference: {why}", []).append(metric)
     for reason, metrics in reasons.items():
         yield Said("note", f"{', '.join(metrics)}: {printable(reason, longest=200)}")
@@ -229,14 +229,14 @@ def compare_forests(document: PickComparison) -> list[Drawing[forest.Forest]]:
 def _values(document: PickComparison) -> list[Drawing[forest.Forest]]:
     first, second = document.first.metrics, document.second.metrics
     values = [first[_BY_CHANCE], first[_OF_PICKS], second[_OF_PICKS], first[_OF_BEST]]
-    said = _in_words(dict(zip(("random pick", "first", "second", "best candidate"), values, strict=True)))
+    words = _in_words(dict(zip(("random pick", "first", "second", "best candidate"), values, strict=True)))
     files = (f"first: {_file(document.first)}", f"second: {_file(document.second)}")
     shown = dict(zip(("random pick", *files, "best candidate"), values, strict=True))
     return forest.forest_figure(
         _rows(shown),
         "compare-values",
         "Value of the picks",
-        f"Mean label: {said}. How sure the difference is, the paired drawings say, not these two intervals.",
+        f"Mean label: {words}. How sure the difference is, the paired drawings say, not these two intervals.",
         None,
         across="mean label",
         roles=("random", "judge", "other", "oracle"),
@@ -248,13 +248,13 @@ def _file(side: PicksSide) -> str:
     return PurePath(side.source).name or side.source
 
 
-def _rows(found: _Figures) -> list[forest.Row]:
-    return [(word, one.estimate, one.low, one.high) for word, one in found.items()]
+def _rows(figures: _Figures) -> list[forest.Row]:
+    return [(word, figure.estimate, figure.low, figure.high) for word, figure in figures.items()]
 
 
-def _in_words(found: _Figures, unit: numbers.Unit = "number", *, sign: bool = False) -> str:
+def _in_words(figures: _Figures, unit: numbers.Unit = "number", *, sign: bool = False) -> str:
     return "; ".join(
-        f"{word} {numbers.with_any_interval(one, unit, sign=sign)}"
-        for word, one in found.items()
-        if one.estimate is not None
+        f"{word} {numbers.with_any_interval(figure, unit, sign=sign)}"
+        for word, figure in figures.items()
+        if figure.estimate is not None
     )

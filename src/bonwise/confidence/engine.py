@@ -98,7 +98,7 @@ def pair_statements(
         else np.full(len(raw), np.nan)
         for name in ("confidence_first", "confidence_second")
     ]
-    found = _checked(
+    statements = _checked(
         source,
         pd.Categorical.from_codes(np.concatenate([judge.codes, judge.codes]), judge.categories),
         np.concatenate([prompt, prompt]),
@@ -107,7 +107,7 @@ def pair_statements(
         np.concatenate(level),
         ties,
     )
-    return replace(found, labels_left_out=left_out)
+    return replace(statements, labels_left_out=left_out)
 
 
 def _pair_labels(

@@ -65,7 +65,7 @@ def describe(document: ConfidenceAudit) -> Part:
 def _answers(document: ConfidenceAudit) -> dict[str, StatedVerdict]:
     """Return whether stated probabilities are shown to be off; nothing of a judge that stated none."""
     errors = {name: judge.metrics[_ERROR] for name, judge in document.judges.items() if _ERROR in judge.metrics}
-    return {name: _off(found) for name, found in errors.items() if found.estimate is not None}
+    return {name: _off(error) for name, error in errors.items() if error.estimate is not None}
 
 
 def _off(error: EstimateRecord) -> StatedVerdict:
@@ -98,16 +98,16 @@ def _judge(judge: JudgeConfidence, confidence: float, key: str) -> Iterator[Bloc
 
 def _drawn(bins: Sequence[BinRecord], key: str) -> list[Drawing[Curves]]:
     """Draw what was the case by what was stated, beside what a calibrated judge would show."""
-    there = [one for one in bins if one.stated is not None and one.observed.estimate is not None]
+    there = [bin_ for bin_ in bins if bin_.stated is not None and bin_.observed.estimate is not None]
     if not there:
         return []
     calibrated = Curve("calibrated", [0, 1], [0, 1], role="oracle", dashed=True)
     judge = Curve(
         "this judge",
-        [one.stated for one in there if one.stated is not None],
-        [one.observed.estimate for one in there],
-        [one.observed.low for one in there],
-        [one.observed.high for one in there],
+        [bin_.stated for bin_ in there if bin_.stated is not None],
+        [bin_.observed.estimate for bin_ in there],
+        [bin_.observed.low for bin_ in there],
+        [bin_.observed.high for bin_ in there],
         points=True,
     )
     first, last = there[0], there[-1]
@@ -134,11 +134,11 @@ def _summary(judge: JudgeConfidence, ends: str) -> Table:
     return Table.of(columns, rows, "What sums it up")
 
 
-def _note(found: EstimateRecord) -> str:
+def _note(error: EstimateRecord) -> str:
     """Say why there is no estimate or interval, or that an interval is of another kind than its neighbours."""
-    if found.reason is not None:
-        return found.reason
-    return "from the bins' intervals, which hold all at once" if found.interval == "bins" else ""
+    if error.reason is not None:
+        return error.reason
+    return "from the bins' intervals, which hold all at once" if error.interval == "bins" else ""
 
 
 def _bins(bins: Sequence[BinRecord], ends: str) -> Table:

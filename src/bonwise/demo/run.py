@@ -106,10 +106,10 @@ def _audited(name: str, picks: Sequence[selection.Selection], folder: Path, labe
     word = "".join(letter if letter.isalnum() else "-" for letter in name.replace("%", "")).strip("-")
     file = folder / f"picks-{word}.jsonl"
     writing.write_whole(file, pick_lines(picks))
-    found = front.audit(file, labels=labels)
+    audit = front.audit(file, labels=labels)
     scores = sum(sum(pick.draws) for pick in picks) / len(picks)
     strong = sum(pick.routed is not None and pick.routed.strong is not None for pick in picks) / len(picks)
-    return Policy(name, scores, strong, found["value_judge"], found["recovery"], file)
+    return Policy(name, scores, strong, audit["value_judge"], audit["recovery"], file)
 
 
 @dataclass(frozen=True)
@@ -275,14 +275,14 @@ def run_demo(
         writing.write_whole(folder / f"winners-{name}.jsonl", pick_lines(picks))
         made = [labels[pick.prompt_id or "", pick.best_id] for pick in picks if pick.best_id is not None]
         picked[judge.name] = sum(made) / len(made)
-    found = front.audit(folder / "scores.csv", labels=folder / "labels.csv", pools=folder / "pools.jsonl")
-    writing.write_whole(folder / "audit.json", json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n")
-    writing.write_whole(folder / "per_prompt.csv", writing.csv_frame(found.per_prompt()))
-    page.write_page(found, folder / "audit.html", then=None if then is None else then(found))
+    audit = front.audit(folder / "scores.csv", labels=folder / "labels.csv", pools=folder / "pools.jsonl")
+    writing.write_whole(folder / "audit.json", json.dumps(audit.to_dict(), indent=2, allow_nan=False) + "\n")
+    writing.write_whole(folder / "per_prompt.csv", writing.csv_frame(audit.per_prompt()))
+    page.write_page(audit, folder / "audit.html", then=None if then is None else then(audit))
     paradox = front.audit(_long(two_judges(seed=seed)))
     policies = tuple(run_policies(tasks, folder, folder / "labels.csv", seed))
     answers = sum(len(task.pool.candidates) for task in tasks)
-    return Demo(folder, len(tasks), answers, found, picked, paradox, policies)
+    return Demo(folder, len(tasks), answers, audit, picked, paradox, policies)
 
 
 def _refuse_foreign_files(folder: Path, bundled: Mapping[str, str], *, force: bool) -> None:

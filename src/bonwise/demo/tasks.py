@@ -102,7 +102,7 @@ def bullets(text: str, n: int) -> bool:
 def numbered(text: str, n: int) -> bool:
     """Have a list numbered ``1.`` to ``n.``, in order, and no other numbered line."""
     markers = [re.match(r"(\d{1,3})\. ", line) for line in _lines(text)]
-    return [found[1] for found in markers if found] == [str(place) for place in range(1, n + 1)]
+    return [marker[1] for marker in markers if marker] == [str(place) for place in range(1, n + 1)]
 
 
 def alphabetical(text: str) -> bool:
@@ -138,7 +138,7 @@ def no_digits(text: str) -> bool:
 
 def number(text: str, value: float) -> bool:
     """State the number ``value``, with or without separators of thousands."""
-    return any(float(found.replace(",", "")) == value for found in _NUMBER.findall(text))
+    return any(float(number.replace(",", "")) == value for number in _NUMBER.findall(text))
 
 
 def iso_date(text: str, date: str) -> bool:
@@ -175,10 +175,10 @@ def acrostic(text: str, word: str) -> bool:
 def json_keys(text: str, words: Sequence[str]) -> bool:
     """Be one JSON object, and nothing else, with exactly the keys ``words``."""
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and sorted(found) == sorted(words)
+    return isinstance(content, dict) and sorted(content) == sorted(words)
 
 
 def csv_header(text: str, header: str) -> bool:

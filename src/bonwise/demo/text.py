@@ -39,7 +39,7 @@ def demo_in_short(demo: Demo, everything: str) -> Iterator[RenderableType]:
 
 def _all_judges(judges: Mapping[str, JudgeFound]) -> FittedTable:
     """Return one row per judge, the largest recovery first."""
-    ranked = sorted(judges.items(), key=lambda one: -(one[1].metrics["recovery"].estimate or 0.0))
+    ranked = sorted(judges.items(), key=lambda named_judge: -(named_judge[1].metrics["recovery"].estimate or 0.0))
     rows = [
         [name, *(_figure(judge.metrics[key]) for key in ("recovery", "global_r")), judge.verdict.level]
         for name, judge in ranked
@@ -122,18 +122,18 @@ def _file(policy: Policy) -> str:
     return shell_path(policy.file)
 
 
-def _figure(found: EstimateRecord) -> str:
-    if found.estimate is None:
+def _figure(figure: EstimateRecord) -> str:
+    if figure.estimate is None:
         return "-"
-    interval = f" [{found.low:.2f}, {found.high:.2f}]" if found.low is not None else ""
-    return f"{found.estimate:.2f}{interval}"
+    interval = f" [{figure.low:.2f}, {figure.high:.2f}]" if figure.low is not None else ""
+    return f"{figure.estimate:.2f}{interval}"
 
 
 def _weak(judges: Mapping[str, JudgeFound]) -> str:
     """Say what the intervals say, and only of these judges on these tasks."""
     recoveries = {name: judge.metrics["recovery"] for name, judge in judges.items()}
-    better = [name for name, found in recoveries.items() if (found.low or 0.0) > 0]
-    worse = [name for name, found in recoveries.items() if (found.high or 0.0) < 0]
+    better = [name for name, recovery in recoveries.items() if (recovery.low or 0.0) > 0]
+    worse = [name for name, recovery in recoveries.items() if (recovery.high or 0.0) < 0]
     useful = [name for name, judge in judges.items() if judge.verdict.level == "useful"]
     return (
         f"picked is the mean label of the answers that were kept. Better than a random pick: {_all(better)}; worse: "

@@ -234,10 +234,10 @@ def concluded_alone(
 ) -> protocol.Conclusion:
     """Return the score of each candidate asked about alone; `score` takes a reading and the words."""
     verdicts: list[Verdict] = [protocol.EMPTY] * len(candidates)
-    for candidates_with_word, found in zip(protocol.candidates_with_words(candidates), answers, strict=True):
-        said = reading(found)
+    for candidates_with_word, replies in zip(protocol.candidates_with_words(candidates), answers, strict=True):
+        outcome = reading(replies)
         verdicts[candidates_with_word] = (
-            said if isinstance(said, Unscored) else score(said, kept(found.answers[0].raw))
+            outcome if isinstance(outcome, Unscored) else score(outcome, kept(replies.answers[0].raw))
         )
     return protocol.Conclusion(tuple(verdicts))
 
@@ -276,8 +276,8 @@ def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
     'none of 3 draws was scored: refused (2), empty reply (1)'
     """
     every = list(unscored)
-    ((most, _),) = Counter(one.reason for one in every).most_common(1)
-    raw = next((one.raw for one in every if one.reason == most), "")
+    ((most, _),) = Counter(verdict.reason for verdict in every).most_common(1)
+    raw = next((verdict.raw for verdict in every if verdict.reason == most), "")
     return Unscored(f"none of {len(every)} {of} was scored: {counted_reasons(every)}", raw)
 
 
@@ -289,7 +289,7 @@ def counted_reasons(unscored: Iterable[Unscored]) -> str:
     >>> counted_reasons([Unscored("empty reply"), Unscored("refused"), Unscored("refused")])
     'refused (2), empty reply (1)'
     """
-    counts = Counter(one.reason for one in unscored).most_common()
+    counts = Counter(verdict.reason for verdict in unscored).most_common()
     listed = ", ".join(f"{reason} ({count})" for reason, count in counts[:3])
     others = sum(count for _, count in counts[3:])
     return f"{listed}, other reasons ({others})" if others else listed
@@ -312,10 +312,10 @@ def checked_temperature(value: float | None) -> float | None:
 def options_text(judge: Any, *, always: Collection[str] = (), never: Collection[str] = ("of",)) -> dict[str, str]:
     """Return a judge's settings as on a command line: `always` even at their default, `never` not at all."""
     options = {}
-    for one in fields(judge):
-        value = getattr(judge, one.name)
-        if one.init and one.name not in never and (one.name in always or value != one.default):
-            options[one.name] = _option(value)
+    for setting in fields(judge):
+        value = getattr(judge, setting.name)
+        if setting.init and setting.name not in never and (setting.name in always or value != setting.default):
+            options[setting.name] = _option(value)
     return options
 
 

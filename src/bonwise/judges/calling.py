@@ -100,21 +100,21 @@ class FunctionJudge:
     def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict] | Awaitable[list[Verdict]]:
         """Call the function once a candidate, or for all; of an asynchronous one return what is to be awaited."""
         if self.batch:
-            found, texts = self.function(prompt, list(candidates)), len(candidates)
-            return self._later(found, texts) if inspect.isawaitable(found) else self._each(found, texts)
+            returned, texts = self.function(prompt, list(candidates)), len(candidates)
+            return self._later(returned, texts) if inspect.isawaitable(returned) else self._each(returned, texts)
         values = [self.function(prompt, text) for text in candidates]
         if any(inspect.isawaitable(value) for value in values):
             return _awaited(values, self._verdict)
         return [self._verdict(value) for value in values]
 
-    async def _later(self, found: Awaitable[Any], texts: int) -> list[Verdict]:
-        return self._each(await found, texts)
+    async def _later(self, coming: Awaitable[Any], texts: int) -> list[Verdict]:
+        return self._each(await coming, texts)
 
-    def _each(self, found: Any, texts: int) -> list[Verdict]:
+    def _each(self, returned: Any, texts: int) -> list[Verdict]:
         """Read the scores of a batch; a `JudgeError` where there is not one for each text."""
-        verdicts = [self._verdict(value) for value in found] if _is_in_order(found) else None
+        verdicts = [self._verdict(value) for value in returned] if _is_in_order(returned) else None
         if verdicts is None or len(verdicts) != texts:
-            what = type(found).__name__ if verdicts is None else f"{len(verdicts)} scores"
+            what = type(returned).__name__ if verdicts is None else f"{len(verdicts)} scores"
             hint = "a batch function returns one score for each text, in order"
             raise JudgeError(f"judge {self.name!r} returned {what} for {texts} texts", hint=hint)
         return verdicts
@@ -163,12 +163,12 @@ def innermost(judge: Judge) -> object:
     >>> first.function is second.function, innermost(first) is innermost(second)
     (False, True)
     """
-    found: object = judge
+    inner: object = judge
     for _ in range(_LAYERS):
-        found = _inside(found)
-    if isinstance(found, MethodType):
-        return found.__self__
-    return found.__code__ if isinstance(found, FunctionType) else found
+        inner = _inside(inner)
+    if isinstance(inner, MethodType):
+        return inner.__self__
+    return inner.__code__ if isinstance(inner, FunctionType) else inner
 
 
 def _inside(called: object) -> object:
@@ -184,11 +184,11 @@ def _inside(called: object) -> object:
 
 def threads_of(judge: Judge) -> int:
     """Return how many threads may call a judge at once: as many as a function that it wraps states, else one."""
-    found: object = judge
+    inner: object = judge
     for _ in range(_LAYERS):
-        if isinstance(found, FunctionJudge):
-            return found.workers or 1
-        found = _inside(found)
+        if isinstance(inner, FunctionJudge):
+            return inner.workers or 1
+        inner = _inside(inner)
     return 1
 
 
@@ -199,30 +199,30 @@ def checked(judge: Judge, answer: object, texts: Sequence[str]) -> tuple[Verdict
             f"judge {judge.name!r} returned {type(answer).__name__}",
             hint="return one Score or Unscored a candidate, in order",
         )
-    found = tuple(answer)
-    if len(found) != len(texts):
+    verdicts = tuple(answer)
+    if len(verdicts) != len(texts):
         raise JudgeError(
-            f"judge {judge.name!r} returned {len(found)} verdicts for {len(texts)} candidates",
+            f"judge {judge.name!r} returned {len(verdicts)} verdicts for {len(texts)} candidates",
             hint="return one Score or Unscored a candidate, in order",
         )
-    for verdict in found:
+    for verdict in verdicts:
         if not isinstance(verdict, Score | Unscored):
             raise JudgeError(
                 f"judge {judge.name!r} returned {type(verdict).__name__}", hint="return Score or Unscored"
             )
-    return found
+    return verdicts
 
 
 async def _awaited(values: Sequence[Any], verdict: Callable[[Any], Verdict]) -> list[Verdict]:
     import asyncio  # noqa: PLC0415 - functions that are not asynchronous need no event loop
 
-    async def one(value: Any) -> Verdict:
+    async def score_of(value: Any) -> Verdict:
         return verdict(await value if inspect.isawaitable(value) else value)
 
     if len(values) == 1:
-        return [await one(values[0])]
+        return [await score_of(values[0])]
     try:
-        return list(await asyncio.gather(*(one(value) for value in values)))
+        return list(await asyncio.gather(*(score_of(value) for value in values)))
     except asyncio.CancelledError:
         for value in values:
             # Python warns of a coroutine that is never awaited; cancelled at once, none of these has begun.
@@ -231,10 +231,10 @@ async def _awaited(values: Sequence[Any], verdict: Callable[[Any], Verdict]) -> 
         raise
 
 
-def _is_in_order(found: Any) -> bool:
+def _is_in_order(returned: Any) -> bool:
     # An array without dimensions is iterable by its type alone.
-    whole = isinstance(found, str | bytes | Mapping | AbstractSet) or getattr(found, "shape", None) == ()
-    return isinstance(found, Iterable) and not whole
+    whole = isinstance(returned, str | bytes | Mapping | AbstractSet) or getattr(returned, "shape", None) == ()
+    return isinstance(returned, Iterable) and not whole
 
 
 def _score_and_reason(value: Any) -> tuple[Any, str]:
@@ -293,8 +293,8 @@ async def _awaited_scores(
     first: Awaitable[Any],
     then: Callable[[Sequence[Verdicts]], Verdicts],
 ) -> Verdicts:
-    found = [checked(judge, await first, candidates)]
+    answers = [checked(judge, await first, candidates)]
     for _ in range(times - 1):
         answer = judge.judge(prompt, candidates)
-        found.append(checked(judge, await answer if inspect.isawaitable(answer) else answer, candidates))
-    return then(found)
+        answers.append(checked(judge, await answer if inspect.isawaitable(answer) else answer, candidates))
+    return then(answers)

@@ -67,9 +67,9 @@ class ComparingSettings(AskingSettings):
     def read(self, choice: Choice) -> Any:
         """Read what is said of two candidates."""
 
-    def credit(self, said: Any) -> tuple[float, int | None]:
+    def credit(self, choice: Any) -> tuple[float, int | None]:
         """Return what the candidate shown first earned, and the stated confidence."""
-        return float(said), None
+        return float(choice), None
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return one question for each pair and order."""
@@ -96,12 +96,12 @@ class ComparingSettings(AskingSettings):
     def _preference(self, pair: Pair, answers: Sequence[Answers]) -> Preference:
         earned: dict[bool, float | Unscored] = {}
         sure: dict[bool, int | None] = {}
-        for first, found in zip(pair.orders, answers, strict=True):
-            said = reading(found)
-            if isinstance(said, Unscored):
-                earned[first] = said
+        for first, replies in zip(pair.orders, answers, strict=True):
+            outcome = reading(replies)
+            if isinstance(outcome, Unscored):
+                earned[first] = outcome
             else:
-                value, sure[first] = self.credit(said)
+                value, sure[first] = self.credit(outcome)
                 earned[first] = value if first else 1.0 - value
         return Preference(pair.a, pair.b, earned.get(True), earned.get(False), (sure.get(True), sure.get(False)))
 
@@ -162,16 +162,16 @@ def borda(candidates: int, preferences: Sequence[Preference]) -> tuple[Verdict, 
     for pair in preferences:
         own[pair.a].append(pair)
         own[pair.b].append(pair)
-    return tuple(_verdict(one, its) for one, its in enumerate(own))
+    return tuple(_verdict(at, its) for at, its in enumerate(own))
 
 
 def _verdicts(candidates: Sequence[str], preferences: Sequence[Preference]) -> tuple[Verdict, ...]:
     present = set(candidates_with_words(candidates))
     earned = borda(len(candidates), preferences)
-    return tuple(verdict if one in present else EMPTY for one, verdict in enumerate(earned))
+    return tuple(verdict if at in present else EMPTY for at, verdict in enumerate(earned))
 
 
-def _verdict(one: int, own: Sequence[Preference]) -> Verdict:
+def _verdict(candidate: int, own: Sequence[Preference]) -> Verdict:
     """Return the mean credit over a candidate's own pairs; owed while one of them is."""
     if not own:
         return ALONE
@@ -180,14 +180,14 @@ def _verdict(one: int, own: Sequence[Preference]) -> Verdict:
         return owed
     if all(pair.value is None for pair in own):
         return unscored_by_loss(own)
-    return Score(math.fsum(_credit(one, pair, 0.5) for pair in own) / len(own))
+    return Score(math.fsum(_credit(candidate, pair, 0.5) for pair in own) / len(own))
 
 
-def _credit(one: int, pair: Preference, otherwise: float) -> float:
+def _credit(candidate: int, pair: Preference, otherwise: float) -> float:
     """Return what one of the two earned, or something else where the pair has no value."""
     if pair.value is None:
         return otherwise
-    return pair.value if pair.a == one else 1.0 - pair.value
+    return pair.value if pair.a == candidate else 1.0 - pair.value
 
 
 def unscored_by_loss(own: Sequence[Preference]) -> Unscored:
@@ -225,22 +225,22 @@ def lost_may_decide(candidates: int, preferences: Sequence[Preference]) -> bool:
     >>> lost_may_decide(3, [Preference(0, 1, 1.0, 1.0), Preference(0, 2, 0.0, 1.0), lost])
     True
     """
-    own = [[pair for pair in preferences if one in (pair.a, pair.b)] for one in range(candidates)]
+    own = [[pair for pair in preferences if at in (pair.a, pair.b)] for at in range(candidates)]
     open_ = [any(pair.value is None for pair in its) for its in own]
     if not any(open_):
         return False
     least, half, most = (
         [
-            rounded(math.fsum(_credit(one, pair, share) for pair in its) / max(len(its), 1))
-            for one, its in enumerate(own)
+            rounded(math.fsum(_credit(at, pair, share) for pair in its) / max(len(its), 1))
+            for at, its in enumerate(own)
         ]
         for share in (0.0, 0.5, 1.0)
     )
-    scored = [one for one, its in enumerate(own) if any(pair.value is not None for pair in its)]
+    scored = [at for at, its in enumerate(own) if any(pair.value is not None for pair in its)]
     best = max(scored, key=half.__getitem__, default=None)
     if best is None:
         return True
-    return any(most[one] >= least[best] and (open_[one] or open_[best]) for one in range(candidates) if one != best)
+    return any(most[at] >= least[best] and (open_[at] or open_[best]) for at in range(candidates) if at != best)
 
 
 def _first(prompt: str, text_a: str, text_b: str, seed: int) -> bool:
@@ -334,7 +334,9 @@ class Logprob(ComparingSettings):
         """Turn the answers into scores, in pairs by way of preferences."""
         if self.pairs:
             return super().conclude(prompt, candidates, answers)
-        return concluded_alone(candidates, answers, lambda said, raw: Score(said.score, said.low, said.high, raw=raw))
+        return concluded_alone(
+            candidates, answers, lambda stated, raw: Score(stated.score, stated.low, stated.high, raw=raw)
+        )
 
     def calls(self, candidates: int) -> int:
         """Return one call per candidate, or one for each pair and order."""
@@ -395,9 +397,9 @@ class Pairwise(ComparingSettings):
         """Read which of the two is better."""
         return pick(choice, self.file.asked)
 
-    def credit(self, said: Any) -> tuple[float, int | None]:
+    def credit(self, choice: Any) -> tuple[float, int | None]:
         """Return 1 for the better one, 0.5 for a tie, and the stated confidence."""
-        return _CREDIT[said.choice], said.confidence
+        return _CREDIT[choice.choice], choice.confidence
 
 
 @takes_numbers

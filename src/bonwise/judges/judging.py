@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce, wraps
+from functools import partial, reduce
 from itertools import chain
 from operator import add
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from bonwise.calls import portal
 from bonwise.calls.ask import Ask
 from bonwise.calls.bill import NOTHING_PAID, Bill
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
@@ -26,11 +27,10 @@ from bonwise.tracing import UNTRACED, Untraced, span
 if TYPE_CHECKING:
     from bonwise.calls.ask import Answers
     from bonwise.calls.engine import Engine
-    from bonwise.calls.portal import Portal
 
 __all__ = [
     "CallsInThread",
-    "Outcomes",
+    "Result",
     "asked",
     "asked_or_failed",
     "blocks",
@@ -41,47 +41,40 @@ __all__ = [
     "judge_now",
     "judge_with",
     "missing_key",
-    "note_outcomes",
     "redrawn",
     "run_together",
     "spent",
-    "traced_judging",
+    "traced",
 ]
 
-P = ParamSpec("P")
-Outcomes = Sequence[Judgment | BonwiseError | None]
+Result = Judgment | BonwiseError | None
+"""What came of a call: None where it had not ended when the time was up."""
+
+R = TypeVar("R", bound=Judgment | Sequence[Result])
 
 
-def traced_judging(
-    judged: Callable[Concatenate[Engine, Judge, P], Coroutine[Any, Any, Judgment]],
-) -> Callable[Concatenate[Engine, Judge, P], Coroutine[Any, Any, Judgment]]:
-    """Trace a function that lets an engine's judge look at one pool."""
-
-    @wraps(judged)
-    def traced(engine: Engine, judge: Judge, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, Judgment]:
-        current = span(f"judge {judge.name}", "EVALUATOR")
-        course = judged(engine, judge, *args, **kwargs)
-        return course if current is UNTRACED else _told(current, judge.name, course)
-
-    return traced
+def traced(judge: Judge, course: Coroutine[Any, Any, R]) -> Coroutine[Any, Any, R]:
+    """Return what makes calls of a judge, inside a span where somebody traces."""
+    current = span(f"judge {judge.name}", "EVALUATOR")
+    return course if current is UNTRACED else _noted(current, judge.name, course)
 
 
-async def _told(current: Untraced, judge: str, course: Coroutine[Any, Any, Judgment]) -> Judgment:
+async def _noted(current: Untraced, judge: str, course: Coroutine[Any, Any, R]) -> R:
     with current:
-        judgment = await course
-        note_outcomes(current, judge, (judgment,))
-    return judgment
+        returned = await course
+        _note(current, judge, (returned,) if isinstance(returned, Judgment) else returned)
+    return returned
 
 
-def note_outcomes(current: Untraced, judge: str, found: Outcomes) -> None:
+def _note(current: Untraced, judge: str, results: Sequence[Result]) -> None:
     """Note what a judge found in the calls of one use, and what all of them took."""
     candidates, bill = 0, Bill()
-    for one in found:
-        if isinstance(one, BonwiseError):
-            current.fail(type(one).__name__)
-        elif one is not None:
-            candidates, bill = candidates + len(one.verdicts), bill + one.bill
-            for verdict in one.verdicts:
+    for result in results:
+        if isinstance(result, BonwiseError):
+            current.fail(type(result).__name__)
+        elif result is not None:
+            candidates, bill = candidates + len(result.verdicts), bill + result.bill
+            for verdict in result.verdicts:
                 current.event("gen_ai.evaluation.result", _evaluation(judge, verdict))
     current.note({"bonwise.judge": judge, "bonwise.candidates": candidates, **spent(bill)})
 
@@ -120,8 +113,7 @@ class _Running:
 _RUNNING: ContextVar[_Running | None] = ContextVar("bonwise engine at work", default=None)
 
 
-@traced_judging
-async def judge_with(
+def judge_with(
     engine: Engine,
     judge: Judge,
     prompt: str,
@@ -129,7 +121,7 @@ async def judge_with(
     *,
     draw: int = 0,
     temperature: float | None = None,
-) -> Judgment:
+) -> Coroutine[Any, Any, Judgment]:
     """Judge the candidates of one prompt; the engine answers the questions of a judge that asks a model.
 
     A judge that is neither asking nor asynchronous runs in a thread of its own, one call at a time, so it need not be
@@ -141,9 +133,9 @@ async def judge_with(
     of the judge's own. What did not arrive is an `Unscored` with ``owed`` set. A judge that does not keep its
     contract, that fails in whatever way, or that is occupied raises `JudgeError`.
     """
-    if not is_asking(judge):
-        return await (called if _is_awaited(judge) else _called_in_thread)(engine, judge, prompt, texts)
-    return await _asked(engine, judge, prompt, texts, draw, temperature)
+    if is_asking(judge):
+        return traced(judge, _asked(engine, judge, prompt, texts, draw, temperature))
+    return traced(judge, (called if _is_awaited(judge) else _called_in_thread)(engine, judge, prompt, texts))
 
 
 async def _asked(
@@ -242,8 +234,8 @@ def judge_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
     """Judge from synchronous code, in a loop too; a missing answer is a `CallError`, a bad one a `JudgeError`."""
     if not is_asking(judge):
         answer: Any = judge.judge(prompt, texts)
-        found = _portal().run(_awaited, answer) if inspect.isawaitable(answer) else answer
-        return Judgment(checked(judge, found, texts))
+        returned = portal.default_portal().run(_awaited, answer) if inspect.isawaitable(answer) else answer
+        return Judgment(checked(judge, returned, texts))
     judgment = _asked_now(judge, prompt, texts)
     for verdict in judgment.verdicts:
         if isinstance(verdict, Unscored) and verdict.owed:
@@ -252,24 +244,18 @@ def judge_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
 
 
 def _distinct(effective: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-    found: list[Mapping[str, Any]] = []
-    for one in effective:
-        if one not in found:
-            found.append(one)
-    return tuple(found)
-
-
-def _portal() -> Portal:
-    from bonwise.calls.portal import default_portal  # noqa: PLC0415 - local judges need no event loop
-
-    return default_portal()
+    distinct: list[Mapping[str, Any]] = []
+    for parameters in effective:
+        if parameters not in distinct:
+            distinct.append(parameters)
+    return tuple(distinct)
 
 
 def _asked_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
     """Ask by the engine for which this thread works, else by the shared one."""
     running = _RUNNING.get()
     if running is None:
-        return _portal().run(judge_with, judge, prompt, texts)
+        return portal.default_portal().run(judge_with, judge, prompt, texts)
     if _is_running_here(running.loop):
         raise UsageError(
             f"an asynchronous judge asked {judge.name!r} synchronously, which would wait for ever",
@@ -328,20 +314,20 @@ async def _heard(running: _Running, judge: Judge, texts: Sequence[str], call: Ca
 
 def _judgment(running: _Running, judge: Judge, texts: Sequence[str], outcome: Outcome) -> Judgment:
     """Hold what came of a call to the contract, and add what the judge has asked of others."""
-    found: tuple[Verdict, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
     error = outcome.error
     if error is None:
         try:
-            found = checked(judge, outcome.value, texts)
+            verdicts = checked(judge, outcome.value, texts)
         except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - what it returned may be lazy, and fail
             error = raised
     if isinstance(error, CallError):
-        found = (Unscored(f"owed: {error.message}", owed=True),) * len(texts)
+        verdicts = (Unscored(f"owed: {error.message}", owed=True),) * len(texts)
     elif isinstance(error, BonwiseError):
         raise error
     elif error is not None:
         raise failed(judge, error) from error
-    return Judgment(found, bill=sum(running.bills, NOTHING_PAID))
+    return Judgment(verdicts, bill=sum(running.bills, NOTHING_PAID))
 
 
 def _is_cancelled() -> bool:
@@ -376,12 +362,15 @@ def blocks(judge: Judge) -> bool:
 async def _called_in_thread(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
     alone = threads_of(judge) > 1 and isinstance(judge, FunctionJudge) and not judge.batch
     about = [(prompt, (text,)) for text in texts] if alone else [(prompt, texts)]
-    found = []
-    for one in await CallsInThread(engine, judge, about).run():
-        if isinstance(one, BonwiseError):
-            raise one
-        found.append(one)
-    return Judgment(sum((one.verdicts for one in found), ()), bill=sum((one.bill for one in found), NOTHING_PAID))
+    judgments = []
+    for result in await CallsInThread(engine, judge, about).run():
+        if isinstance(result, BonwiseError):
+            raise result
+        judgments.append(result)
+    return Judgment(
+        sum((judgment.verdicts for judgment in judgments), ()),
+        bill=sum((judgment.bill for judgment in judgments), NOTHING_PAID),
+    )
 
 
 class CallsInThread:
@@ -412,7 +401,7 @@ class CallsInThread:
             waiting = self._take(dict(chain.from_iterable(ended)))
         if waiting:
             await self._awaited(waiting)
-        return [one for one in self.found if one is not None]
+        return [result for result in self.found if result is not None]
 
     async def _turn(self, calls: Sequence[Callable[[], Any]], outcomes: list[Outcome], threads: int) -> None:
         try:
@@ -468,9 +457,9 @@ async def run_together(
 
 def _in_thread(running: _Running, judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
     _RUNNING.set(running)  # in the context of this call only
-    found: Any = judge.judge(prompt, texts)
+    returned: Any = judge.judge(prompt, texts)
     # What a generator does is done here too, and not in the event loop.
-    return tuple(found) if isinstance(found, Iterator) else found
+    return tuple(returned) if isinstance(returned, Iterator) else returned
 
 
 async def _awaited(_engine: Engine, answer: Awaitable[Any]) -> Any:

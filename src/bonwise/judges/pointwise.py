@@ -65,7 +65,7 @@ class Pointwise(AskingSettings):
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
         """Turn each answer into the score of its candidate."""
         low, high = self.file.asked.scale
-        return concluded_alone(candidates, answers, lambda said, raw: Score((said - low) / (high - low), raw=raw))
+        return concluded_alone(candidates, answers, lambda number, raw: Score((number - low) / (high - low), raw=raw))
 
     def calls(self, candidates: int) -> int:
         """Return one call per candidate."""
@@ -124,7 +124,7 @@ class Interval(AskingSettings):
         """Return one call per candidate."""
         return candidates
 
-    def _score(self, said: readers.ReadInterval, raw: str) -> Score:
+    def _score(self, stated: readers.ReadInterval, raw: str) -> Score:
         least, most = self.file.asked.scale
-        value, low, high = ((one - least) / (most - least) for one in said)
+        value, low, high = ((value_stated - least) / (most - least) for value_stated in stated)
         return Score(value, raw=raw, low=low, high=high)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
-from bonwise.errors import UsageError
+from bonwise.calls.portal import running_loop
 
 __all__ = [
     "AsyncReader",
@@ -22,7 +22,6 @@ __all__ = [
     "Turns",
     "from_callers_thread",
     "read_in_thread",
-    "running_loop",
     "work_on_many",
 ]
 
@@ -200,17 +199,6 @@ async def work_on_many(
     finally:
         source.close()
         await _cancelled([*([] if stopping is None else [stopping]), *state.under_way()])
-
-
-def running_loop() -> asyncio.AbstractEventLoop:
-    """Return the running event loop of asyncio; UsageError under trio, or where none runs."""
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        raise UsageError(
-            "asynchronous functions of bonwise need the event loop of asyncio, and none runs here",
-            hint="under trio call the synchronous one in a thread: await trio.to_thread.run_sync(...)",
-        ) from None
 
 
 class _LoopState(Generic[T, R]):

@@ -169,17 +169,17 @@ class PromptFile:
         if longest < 1:
             raise UsageError(f"longest is {longest}", hint="keep at least one character of each text")
         sent = all_enclosed(self.identity, texts, longest=longest)
-        user = _filled(self.user, {variable: one.text for variable, one in sent.items()})
-        shortened = sum(one.shortened for one in sent.values())
-        return Rendered(self.system, user, shortened, sum(one.replaced for one in sent.values()))
+        user = _filled(self.user, {variable: shown_text.text for variable, shown_text in sent.items()})
+        shortened = sum(shown_text.shortened for shown_text in sent.values())
+        return Rendered(self.system, user, shortened, sum(shown_text.replaced for shown_text in sent.values()))
 
     def _texts(self, prompt: str, candidates: Sequence[str]) -> dict[str, str]:
         wanted = MODES[self.mode].candidates
         # A text is a sequence of texts to Python: two letters would pass for two candidates.
         if isinstance(candidates, str) or len(candidates) != wanted:
-            found = "one text" if isinstance(candidates, str) else f"{len(candidates)} candidates"
+            given = "one text" if isinstance(candidates, str) else f"{len(candidates)} candidates"
             hint = f"give a list of {wanted}"
-            raise UsageError(f"mode {self.mode} judges {wanted} at a time, not {found}", hint=hint)
+            raise UsageError(f"mode {self.mode} judges {wanted} at a time, not {given}", hint=hint)
         texts: tuple[object, ...] = (prompt, *candidates)
         for text in texts:
             if not isinstance(text, str):
@@ -195,4 +195,4 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     >>> _filled("{{prompt}} | {{candidate}}", {"prompt": "{{candidate}}", "candidate": "{{x}}"})
     '{{candidate}} | {{x}}'
     """
-    return VARIABLE.sub(lambda found: values[found["name"]], template)
+    return VARIABLE.sub(lambda match: values[match["name"]], template)

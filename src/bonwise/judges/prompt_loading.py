@@ -138,7 +138,7 @@ def prompt_path(name_or_path: str | Path) -> Path:
     """
     if isinstance(name_or_path, Path):
         return name_or_path
-    if name_or_path.endswith(_SUFFIX) or any(one in name_or_path for one in ("/", os.sep)):
+    if name_or_path.endswith(_SUFFIX) or any(separator in name_or_path for separator in ("/", os.sep)):
         return Path(name_or_path)
     if name_or_path not in builtin_names():
         hint = f"name one of {', '.join(builtin_names())}, or give the path of a {_SUFFIX} file"
@@ -173,12 +173,12 @@ def _template_problems(
     sections: prompt_sections.Sections, declared: Sequence[str], source: str
 ) -> Iterator[RowError]:
     """Yield what is wrong with the variables in the text."""
-    for found in prompt_file.VARIABLE.finditer(sections.system.text):
-        line = sections.system.line_at(found.start())
+    for match in prompt_file.VARIABLE.finditer(sections.system.text):
+        line = sections.system.line_at(match.start())
         hint = "keep the system part the same for every call, and put variables under [user]"
-        yield prompt_sections.problem(source, line, f"{quoted(found[0])} in the system part", hint)
+        yield prompt_sections.problem(source, line, f"{quoted(match[0])} in the system part", hint)
     yield from _misused(sections.user, declared, source)
-    used = [found["name"] for found in prompt_file.VARIABLE.finditer(sections.user.text)]
+    used = [match["name"] for match in prompt_file.VARIABLE.finditer(sections.user.text)]
     for name in declared:
         if name not in used:
             hint = f"put {{{{{name}}}}} on a line of its own, or take it out of variables"
@@ -190,20 +190,20 @@ def _template_problems(
 def _misused(user: prompt_sections.Section, declared: Sequence[str], source: str) -> Iterator[RowError]:
     seen: set[str] = set()
     lines = user.text.split("\n")
-    for found in prompt_file.VARIABLE.finditer(user.text):
-        name, line = found["name"], user.line_at(found.start())
+    for match in prompt_file.VARIABLE.finditer(user.text):
+        name, line = match["name"], user.line_at(match.start())
         if name is None:
             yield prompt_sections.problem(
                 source, line, "{{ begins no variable", "write {{name}}, or put a space between the braces"
             )
         elif name not in declared:
             hint = f"the declared variables are {', '.join(declared)}" if declared else "declare it in variables"
-            yield prompt_sections.problem(source, line, f"unknown variable {quoted(found[0])}", hint)
+            yield prompt_sections.problem(source, line, f"unknown variable {quoted(match[0])}", hint)
         elif name in seen:
-            yield prompt_sections.problem(source, line, f"{found[0]} is used twice", "use each variable once")
-        elif lines[line - user.line] != found[0]:
+            yield prompt_sections.problem(source, line, f"{match[0]} is used twice", "use each variable once")
+        elif lines[line - user.line] != match[0]:
             yield prompt_sections.problem(
-                source, line, f"{found[0]} shares its line", "put it on a line of its own, no spaces"
+                source, line, f"{match[0]} shares its line", "put it on a line of its own, no spaces"
             )
         seen.add(name)
 
@@ -213,10 +213,10 @@ def front_matter(section: prompt_sections.Section, source: str) -> dict[str, Any
     try:
         return tomllib.loads(section.text)
     except ValueError as error:  # includes integers with more digits than Python reads
-        said = str(error)
-        found = re.search(r"\(at line (\d+), column (\d+)\)", said)
-        line = section.line + int(found[1]) - 1 if found else section.line
-        what = said[: found.start()].strip() if found else said
+        words = str(error)
+        place = re.search(r"\(at line (\d+), column (\d+)\)", words)
+        line = section.line + int(place[1]) - 1 if place else section.line
+        what = words[: place.start()].strip() if place else words
         raise prompt_sections.problem(
             source, line, f"not TOML: {what}", 'write key = value, text in "quotes"'
         ) from error
@@ -227,20 +227,20 @@ def front_matter(section: prompt_sections.Section, source: str) -> dict[str, Any
 
 
 def front_matter_problems(
-    found: Mapping[str, Any], section: prompt_sections.Section, source: str
+    fields: Mapping[str, Any], section: prompt_sections.Section, source: str
 ) -> Iterator[RowError]:
     """Yield what is wrong with the keys and their values."""
-    for key in found:
+    for key in fields:
         if key not in _EXAMPLES:
             hint = f"the keys are {', '.join((*_REQUIRED, *_OPTIONAL))}"
             yield prompt_sections.problem(source, section.line_of(key), f"unknown key {quoted(key)}", hint)
     for key in _REQUIRED:
-        if key not in found:
+        if key not in fields:
             yield prompt_sections.problem(source, section.line, f"the front matter has no {key}", _EXAMPLES[key])
-    for key, value in found.items():
+    for key, value in fields.items():
         if key in _EXAMPLES and not _fits(key, value):
             yield prompt_sections.problem(source, section.line_of(key), f"{key} is {quoted(value)}", _EXAMPLES[key])
-    yield from _variable_problems(found, section, source)
+    yield from _variable_problems(fields, section, source)
 
 
 def _is_scale(value: object) -> bool:
@@ -258,7 +258,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "name": lambda value: isinstance(value, str) and _NAME.fullmatch(value) is not None,
     "version": lambda value: type(value) is int and value >= 1,
     "mode": lambda value: isinstance(value, str) and value in prompt_sections.MODES,
-    "variables": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    "variables": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
     "description": lambda value: isinstance(value, str) and "\n" not in value,
     "form": lambda value: value in prompt_sections.FORMS,
     "field": _is_word,
@@ -272,9 +272,11 @@ def _fits(key: str, value: object) -> bool:
     return _CHECKS[key](value)
 
 
-def _variable_problems(found: Mapping[str, Any], section: prompt_sections.Section, source: str) -> Iterator[RowError]:
+def _variable_problems(
+    fields: Mapping[str, Any], section: prompt_sections.Section, source: str
+) -> Iterator[RowError]:
     """Compare the declared variables with those of the mode, where both can be read."""
-    mode, declared = found.get("mode"), found.get("variables")
+    mode, declared = fields.get("mode"), fields.get("variables")
     if not _fits("mode", mode) or not _fits("variables", declared):
         return
     wanted, line = prompt_sections.MODES[str(mode)].variables, section.line_of("variables")

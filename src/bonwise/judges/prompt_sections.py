@@ -111,7 +111,7 @@ def fields_of(mode: str, field: str = "") -> dict[str, Field]:
     >>> list(fields_of("pairwise", "winner"))
     ['winner', 'confidence']
     """
-    return {field if field and not at else name: one for at, (name, one) in enumerate(MODES[mode].fields.items())}
+    return {field if field and not at else name: kind for at, (name, kind) in enumerate(MODES[mode].fields.items())}
 
 
 _FENCE = "+++"
@@ -141,9 +141,9 @@ class Section:
         heading = re.search(rf"^\s*\[{re.escape(table)}\]", self.text, re.MULTILINE) if table else None
         start = heading.start() if heading else 0
         quoted = rf"""["']?{re.escape(key)}["']?"""
-        found = re.compile(rf"^\s*(?:\[{quoted}[\].]|{quoted}\s*[.=])", re.MULTILINE).search(self.text, start)
+        match = re.compile(rf"^\s*(?:\[{quoted}[\].]|{quoted}\s*[.=])", re.MULTILINE).search(self.text, start)
         # White space before the key may begin on an earlier line.
-        return self.line_at(found.end() - 1) if found else self.line_of(table) if table else self.line
+        return self.line_at(match.end() - 1) if match else self.line_of(table) if table else self.line
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +181,12 @@ def _front_matter_end(lines: Sequence[str], source: str) -> int:
 
 def _headings(lines: Sequence[str], close: int, source: str) -> tuple[int, int]:
     where = {heading: [at for at in range(close + 1, len(lines)) if lines[at] == heading] for heading in _HEADINGS}
-    for heading, found in where.items():
-        if not found:
+    for heading, places in where.items():
+        if not places:
             raise problem(source, len(lines), f"no line {heading}", _SHAPE)
-        if len(found) > 1:
-            raise problem(source, found[1] + 1, f"{heading} stands here again", f"keep one {heading}")
-    system, user = (found[0] for found in where.values())
+        if len(places) > 1:
+            raise problem(source, places[1] + 1, f"{heading} stands here again", f"keep one {heading}")
+    system, user = (places[0] for places in where.values())
     if user < system:
         raise problem(source, user + 1, "[user] before [system]", "put [system] first")
     return system, user
@@ -303,6 +303,6 @@ def _misfits(name: str, fragment: Mapping[str, Any], wanted: Field, line: int, s
         hint = f'write type = "{wanted.types[0]}"'
         yield problem(source, line, f"the type of {quoted(name)} is {quoted(fragment['type'])}", hint)
     values = fragment.get("enum")
-    if wanted.values and {repr(one) for one in values or ()} != {repr(value) for value in wanted.values}:
+    if wanted.values and {repr(given) for given in values or ()} != {repr(value) for value in wanted.values}:
         hint = f"write enum = {list(wanted.values)}".replace("'", '"')
         yield problem(source, line, f"the enum of {quoted(name)} does not list its values", hint)

@@ -81,8 +81,8 @@ def expected_answers(pools: Iterable[Pool], judges: Sequence[protocol.Judge]) ->
 
 async def _judged(pool: Pool, judges: Sequence[protocol.Judge], engine: Engine) -> JudgedPool:
     texts = [candidate.text for candidate in pool.candidates]
-    found = await asyncio.gather(*(judging.judge_with(engine, judge, pool.prompt, texts) for judge in judges))
-    return JudgedPool(pool, tuple(found))
+    judgments = await asyncio.gather(*(judging.judge_with(engine, judge, pool.prompt, texts) for judge in judges))
+    return JudgedPool(pool, tuple(judgments))
 
 
 Cell = str | float | int
@@ -106,7 +106,7 @@ def score_table(
     written out where it would make a file binary, and `tokens` what its answers on the pool took, spread evenly over
     the rows: a sum over a prompt is exact. An answer that several equal questions share counts for each of them.
     """
-    verdicts = [verdict for one in judged for found in one.judgments for verdict in found.verdicts]
+    verdicts = [verdict for pool in judged for judgment in pool.judgments for verdict in judgment.verdicts]
     scores = [verdict for verdict in verdicts if isinstance(verdict, Score)]
     interval = any(score.low is not None for score in scores)
     draws = max((len(score.draws) for score in scores), default=0)
@@ -116,14 +116,14 @@ def score_table(
     header += ("raw",) * raw + ("tokens",) * tokens
     rows = [
         (
-            *(one.pool.prompt_id, candidate.id, judge.name),
-            *_cells(found.verdicts[at], interval=interval, draws=draws),
-            *((writable(found.verdicts[at].raw),) * raw),
-            *((_tokens(found.bill, len(found.verdicts)),) * tokens),
+            *(pool.pool.prompt_id, candidate.id, judge.name),
+            *_cells(judgment.verdicts[at], interval=interval, draws=draws),
+            *((writable(judgment.verdicts[at].raw),) * raw),
+            *((_tokens(judgment.bill, len(judgment.verdicts)),) * tokens),
         )
-        for one in judged
-        for at, candidate in enumerate(one.pool.candidates)
-        for judge, found in zip(judges, one.judgments, strict=True)
+        for pool in judged
+        for at, candidate in enumerate(pool.pool.candidates)
+        for judge, judgment in zip(judges, pool.judgments, strict=True)
     ]
     return header, rows
 
@@ -137,12 +137,12 @@ def pair_rows(
     first, ``shown_second`` when shown second, ``order_effect`` their difference; confidences go from 1 to 5. `tokens`
     adds what the judge's answers on the pool took, spread evenly over its pairs.
     """
-    for one in judged:
-        names = [candidate.id for candidate in one.pool.candidates]
-        for judge, found in zip(judges, one.judgments, strict=True):
-            took = (_tokens(found.bill, len(found.preferences)),) * tokens if found.preferences else ()
-            for pair in found.preferences:
-                yield one.pool.prompt_id, judge.name, names[pair.a], names[pair.b], *_pair_cells(pair), *took
+    for pool in judged:
+        names = [candidate.id for candidate in pool.pool.candidates]
+        for judge, judgment in zip(judges, pool.judgments, strict=True):
+            took = (_tokens(judgment.bill, len(judgment.preferences)),) * tokens if judgment.preferences else ()
+            for pair in judgment.preferences:
+                yield pool.pool.prompt_id, judge.name, names[pair.a], names[pair.b], *_pair_cells(pair), *took
 
 
 def _cells(verdict: Verdict, *, interval: bool, draws: int) -> tuple[Cell, ...]:
@@ -204,15 +204,15 @@ class OrderEffect:
 
 def order_effects(judged: Sequence[JudgedPool], judges: Sequence[protocol.Judge]) -> list[OrderEffect]:
     """Return the effect of each judge that compared pairs in both orders."""
-    found = []
+    effects_by_judge = []
     for at, judge in enumerate(judges):
-        pairs = [pair for one in judged for pair in one.judgments[at].preferences]
+        pairs = [pair for pool in judged for pair in pool.judgments[at].preferences]
         effects = [pair.order_effect for pair in pairs if pair.order_effect is not None]
         if effects:
             differing = sum(pair.verdict_changes is True for pair in pairs)
             mean = math.fsum(effects) / len(effects)
-            found.append(OrderEffect(judge.name, len(effects), mean, differing))
-    return found
+            effects_by_judge.append(OrderEffect(judge.name, len(effects), mean, differing))
+    return effects_by_judge
 
 
 def words_of_lost(judged: Iterable[JudgedPool], at: int) -> str:
@@ -223,6 +223,6 @@ def words_of_lost(judged: Iterable[JudgedPool], at: int) -> str:
     >>> words_of_lost([], 0)
     ''
     """
-    pairs = [pair for one in judged for pair in one.judgments[at].preferences]
+    pairs = [pair for pool in judged for pair in pool.judgments[at].preferences]
     lost = sum(pair.lost for pair in pairs)
     return f"{lost:,} of {len(pairs):,} comparisons lost" if lost else ""

@@ -103,8 +103,8 @@ def _parts(made: Any) -> Iterator[Any]:
     """Yield a judge or a strategy, and the judges it is made of."""
     yield made
     if is_dataclass(made):
-        for one in fields(made):
-            inner = getattr(made, one.name, None)
+        for setting in fields(made):
+            inner = getattr(made, setting.name, None)
             if callable(getattr(inner, "judge", None)):
                 yield from _parts(inner)
     for part in getattr(made, "parts", ()):
@@ -149,7 +149,7 @@ def _is_same(made: Any, again: Any) -> bool:
     if type(made) is not type(again):
         return False
     if is_dataclass(made):
-        compared = (one.name for one in fields(made) if one.compare)
+        compared = (setting.name for setting in fields(made) if setting.compare)
         return all(_is_same(getattr(made, name), getattr(again, name)) for name in compared)
     kind: Any = type(made)
     if kind.__eq__ is object.__eq__:

@@ -259,16 +259,16 @@ if hasattr(os, "register_at_fork"):
 
 def _worker_of(owner: object, depth: int, threads: int) -> _Worker:
     place = (id(owner), depth, threads)
-    found = _WORKERS.get(place)
-    if found is None:
+    worker = _WORKERS.get(place)
+    if worker is None:
         # Bound here: at the end of a program the names of a module go before what refers to them.
         def gone(_: object, workers: dict[_Place, _Worker] = _WORKERS) -> None:
             retired = workers.pop(place, None)
             if retired is not None:
                 retired.close()
 
-        found = _WORKERS.setdefault(place, _Worker(weakref.ref(owner, gone), threads))
-    return found
+        worker = _WORKERS.setdefault(place, _Worker(weakref.ref(owner, gone), threads))
+    return worker
 
 
 def _can_be_held_weakly(owner: object) -> bool:

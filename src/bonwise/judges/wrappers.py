@@ -92,7 +92,7 @@ class Quantized:
         """Ask the model and wait, or call a judge that asks no model."""
         if self.asking:
             return asking.ask_now(self, prompt, candidates)
-        return calling.called(self.of, prompt, candidates, 1, lambda found: self._rounded(found[0]))
+        return calling.called(self.of, prompt, candidates, 1, lambda drawn: self._rounded(drawn[0]))
 
     def calls(self, candidates: int) -> int:
         """Return the inner judge's calls."""
@@ -217,7 +217,11 @@ class Resampled:
             As in `bonwise.judges.protocol.Judgment`.
         """
         sent = list(effective)
-        if sent and self.varies_by.startswith("temperature") and not any("temperature" in one for one in sent):
+        if (
+            sent
+            and self.varies_by.startswith("temperature")
+            and not any("temperature" in parameters for parameters in sent)
+        ):
             return "the service's own sampling: it takes no temperature"
         return self.varies_by
 
@@ -229,19 +233,19 @@ class Resampled:
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Let the inner judge conclude from each draw, and put these conclusions together."""
         inner = calling.as_asking(self.of)
-        found = [
+        conclusions = [
             inner.conclude(prompt, candidates, [_draw(answer, number) for answer in answers])
             for number in range(self.draws)
         ]
-        verdicts = self._together(candidates, [one.verdicts for one in found])
-        return Conclusion(verdicts, tuple(_preferences([one.preferences for one in found])))
+        verdicts = self._together(candidates, [conclusion.verdicts for conclusion in conclusions])
+        return Conclusion(verdicts, tuple(_preferences([conclusion.preferences for conclusion in conclusions])))
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
         """Ask the model and wait; a judge that asks no model is called once a draw."""
         if self.asking:
             return asking.ask_now(self, prompt, candidates)
         return calling.called(
-            self.of, prompt, candidates, self.draws, lambda found: self._together(candidates, found)
+            self.of, prompt, candidates, self.draws, lambda drawn: self._together(candidates, drawn)
         )
 
     def calls(self, candidates: int) -> int:
@@ -259,22 +263,22 @@ class Resampled:
         owed = asking.owed_among(drawn)
         if owed:
             return owed
-        values = tuple(one.value if isinstance(one, Score) else None for one in drawn)
+        values = tuple(verdict.value if isinstance(verdict, Score) else None for verdict in drawn)
         scored = [value for value in values if value is not None]
         if not scored:
-            return asking.most_common((one for one in drawn if isinstance(one, Unscored)), "draws")
-        mean, said = statistics.fmean(scored), _said(drawn)
+            return asking.most_common((verdict for verdict in drawn if isinstance(verdict, Unscored)), "draws")
+        mean, words = statistics.fmean(scored), _said(drawn)
         if len(scored) < 2:
-            return Score(mean, draws=values, raw=said)
+            return Score(mean, draws=values, raw=words)
         half = (
             _quantile((1 + self.confidence) / 2, len(scored) - 1) * statistics.stdev(scored) / math.sqrt(len(scored))
         )
-        return Score(mean, low=mean - half, high=mean + half, draws=values, raw=said)
+        return Score(mean, low=mean - half, high=mean + half, draws=values, raw=words)
 
 
 def _said(drawn: Sequence[Verdict]) -> str:
     """Return what was said in all draws, one below the other."""
-    return kept("\n\n".join(filter(None, (one.raw for one in drawn))))
+    return kept("\n\n".join(filter(None, (verdict.raw for verdict in drawn))))
 
 
 def _draw(answers: Answers, number: int) -> Answers:
@@ -285,13 +289,13 @@ def _draw(answers: Answers, number: int) -> Answers:
 def _preferences(draws: Sequence[Sequence[Preference]]) -> Iterator[Preference]:
     """Yield the mean of each comparison over the draws in which it has a value, and the median confidence."""
     for drawn in zip(*draws, strict=True):
-        scored = [one for one in drawn if one.value is not None]
-        same = scored if scored and all(one.lost for one in drawn if one.value is None) else drawn
+        scored = [pair for pair in drawn if pair.value is not None]
+        same = scored if scored and all(pair.lost for pair in drawn if pair.value is None) else drawn
         yield replace(
             same[0],
-            shown_first=_side([one.shown_first for one in same]),
-            shown_second=_side([one.shown_second for one in same]),
-            confidence=(_sure([one.confidence[0] for one in same]), _sure([one.confidence[1] for one in same])),
+            shown_first=_side([pair.shown_first for pair in same]),
+            shown_second=_side([pair.shown_second for pair in same]),
+            confidence=(_sure([pair.confidence[0] for pair in same]), _sure([pair.confidence[1] for pair in same])),
         )
 
 
@@ -299,16 +303,16 @@ def _side(drawn: Sequence[float | Unscored | None]) -> float | Unscored | None:
     owed = asking.owed_among(drawn)
     if owed:
         return owed
-    scored = [one for one in drawn if isinstance(one, float)]
+    scored = [side for side in drawn if isinstance(side, float)]
     if scored:
         return statistics.fmean(scored)
-    unscored = [one for one in drawn if isinstance(one, Unscored)]
+    unscored = [side for side in drawn if isinstance(side, Unscored)]
     return asking.most_common(unscored, "draws") if unscored else None
 
 
 def _sure(stated: Sequence[int | None]) -> int | None:
     # The low median is a confidence that was stated; a mean is none.
-    known = [one for one in stated if one is not None]
+    known = [level for level in stated if level is not None]
     return statistics.median_low(known) if known else None
 
 

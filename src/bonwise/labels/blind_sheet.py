@@ -76,8 +76,8 @@ def sheet_of_pools(
     rows = []
     for at in rng.permutation(len(kept))[:count]:
         pool, candidates = kept[at]
-        shuffled = [candidates[one] for one in rng.permutation(len(candidates))]
-        rows += [SheetRow(pool.prompt_id, one.id, pool.prompt, one.text) for one in shuffled]
+        shuffled = [candidates[place] for place in rng.permutation(len(candidates))]
+        rows += [SheetRow(pool.prompt_id, candidate.id, pool.prompt, candidate.text) for candidate in shuffled]
     settings = SheetSettings(
         pools=str(pools),
         labels=labels,
@@ -153,13 +153,13 @@ class BlindSheet:
         ksO3FsfMPPTCyHu1LbBzxBPJ8pug8Lw,,Say hi,no
         kE9atOrpAvUJ-eUB9P7o7u_pYQg,,Say hi,hi
         """
-        said = next((name for name in ("text", "response") if name in sheet.columns), None)
-        if said is None:
+        text_column = next((name for name in ("text", "response") if name in sheet.columns), None)
+        if text_column is None:
             raise InputError(
                 "a label sheet without names shows words, and the scores hold none of the candidates",
                 hint="give the file of pools with --pools",
             )
-        columns = ["prompt_id", "candidate", "prompt", said, "oracle_label"]
+        columns = ["prompt_id", "candidate", "prompt", text_column, "oracle_label"]
         told = sheet.reindex(columns=columns).astype(object)
         told = told.where(told.notna(), None)
         rows = [
@@ -175,8 +175,8 @@ class BlindSheet:
     def digest(self) -> str:
         """What tells this sheet from any other: 16 hexadecimal digits of its keys, words and scale."""
         content = [[row.prompt_id, row.candidate, row.prompt, row.response] for row in self.rows]
-        told = json.dumps([str(self.scale or ""), content]).encode()
-        return hashlib.sha256(told).hexdigest()[:16]
+        stated = json.dumps([str(self.scale or ""), content]).encode()
+        return hashlib.sha256(stated).hexdigest()[:16]
 
     def text(self, path: str | Path) -> str:
         """Return what is written under a name, see `kind_of_sheet`; refused on a scale that it cannot offer."""
@@ -261,10 +261,10 @@ def row_key(row: SheetRow) -> str:
 
 
 def _pools(rows: Sequence[SheetRow]) -> list[list[SheetRow]]:
-    found: dict[str, list[SheetRow]] = {}
+    by_prompt: dict[str, list[SheetRow]] = {}
     for row in rows:
-        found.setdefault(row.prompt_id, []).append(row)
-    return list(found.values())
+        by_prompt.setdefault(row.prompt_id, []).append(row)
+    return list(by_prompt.values())
 
 
 def _label(cell: object) -> float | None:

@@ -117,12 +117,12 @@ class CellPhase:
     def __post_init__(self) -> None:
         cells = self._cells
         _refuse(self.population, cells, self.labels)
-        found = (
+        strata = (
             cell_allocation.cell_strata(cells, self.labels) if self.before is None else self._continued(self.before)
         )
-        object.__setattr__(self, "of_prompts", found)
+        object.__setattr__(self, "of_prompts", strata)
         self._refuse_fewer()
-        object.__setattr__(self, "counts", cell_allocation.allocate_cells(cells, found, self.labels, held=self.held))
+        object.__setattr__(self, "counts", cell_allocation.allocate_cells(cells, strata, self.labels, held=self.held))
 
     @cached_property
     def _tops(self) -> TopOfScores:
@@ -155,7 +155,7 @@ class CellPhase:
         whole = np.zeros(len(self.of_prompts), dtype=bool) if self.before is None else self.before.whole
         many = int(self.of_prompts.max()) + 1
         counted = (np.bincount(self.of_prompts[mask], minlength=many) for mask in (whole, self.taken & ~whole))
-        return cell_allocation.CellAllocation(*(one.astype(np.int64) for one in counted))
+        return cell_allocation.CellAllocation(*(counts.astype(np.int64) for counts in counted))
 
     def _refuse_fewer(self) -> None:
         whole = self.taken if self.before is None else self.before.whole
@@ -179,9 +179,9 @@ class CellPhase:
     def draw(self, seed: int) -> tuple[label_design.LabelDesign, _Mask]:
         """Return the design of all phases, and which prompts were drawn now."""
         rng = np.random.default_rng([seed, self.number])
-        found, taken, counts, held = self.of_prompts, self.taken, self.counts, self.held
-        whole = label_allocation.draw_within(found, counts.whole - held.whole, rng, taken)
-        pair = label_allocation.draw_within(found, counts.pairs - held.pairs, rng, taken | whole)
+        strata, taken, counts, held = self.of_prompts, self.taken, self.counts, self.held
+        whole = label_allocation.draw_within(strata, counts.whole - held.whole, rng, taken)
+        pair = label_allocation.draw_within(strata, counts.pairs - held.pairs, rng, taken | whole)
         panel, before, now = self.population.panel, self.before, whole | pair
         picks, others = sheet.drawn_pairs("pair", panel, pair, before, rng)
         earlier = np.zeros(len(now), dtype=np.int64) if before is None else before.phase
@@ -190,15 +190,15 @@ class CellPhase:
         design = label_design.LabelDesign(
             panel.prompt_ids,
             np.where(now, self.number, earlier),
-            ((counts.whole + counts.pairs) / self.prompts)[found],
-            found,
+            ((counts.whole + counts.pairs) / self.prompts)[strata],
+            strata,
             label_design.WHOLE_AND_PAIR,
             seed,
             panel.judge,
             picks,
             others,
             seeds=np.where(earlier > 0, seed if before is None else before.seeds, seed),
-            cells=draw_records.CellChances.of(all_whole, k[found], m[found], self._tops.tied, panel.sizes),
+            cells=draw_records.CellChances.of(all_whole, k[strata], m[strata], self._tops.tied, panel.sizes),
         )
         return design, now
 

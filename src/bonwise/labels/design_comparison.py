@@ -81,14 +81,14 @@ class LabelledPools:
     @property
     def gain(self) -> Floats:
         """Y1: what the pick is worth beyond a random pick."""
-        found: Floats = self.Y[:, 1]
-        return found
+        gains: Floats = self.Y[:, 1]
+        return gains
 
     @property
     def best(self) -> Floats:
         """Y2: what the best candidate is worth beyond a random pick."""
-        found: Floats = self.Y[:, 2]
-        return found
+        bests: Floats = self.Y[:, 2]
+        return bests
 
     def counts(self) -> result.ComparedCounts:
         """Return the counts of the document."""
@@ -113,7 +113,7 @@ def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
     labels = population.panel.labels[cells]
     ranked = population.panel.ranked[cells]
     features = label_features.label_features(
-        scores, sizes, [one[cells] for one in population.further.values()], ranked
+        scores, sizes, [scores_of_judge[cells] for scores_of_judge in population.further.values()], ranked
     )
     Y = label_features.outcomes(prompt_sums(scores, labels, sizes, ranked))
     rho, phi = _told_apart(Y, population.table.source)
@@ -143,9 +143,9 @@ def _complete(population: LabelPopulation) -> tuple[npt.NDArray[np.bool_], int]:
     lacking = int((~kept).sum())
     if not kept.any() or lacking > panel.MAY_LACK * len(kept):
         in_part = panel.LabelsInPart.of_panel(population.panel)
-        told = f"; {in_part.unused}" if in_part.prompts else ""
+        unused = f"; {in_part.unused}" if in_part.prompts else ""
         raise InputError(
-            f"{population.table.source}: {lacking:,} of {len(kept):,} prompts lack labels, and {_ALL_KNOWN}{told}",
+            f"{population.table.source}: {lacking:,} of {len(kept):,} prompts lack labels, and {_ALL_KNOWN}{unused}",
             hint="give a completely labelled table, such as that of an earlier audit, or a label_file (--label-file)",
         )
     return kept, lacking
@@ -226,7 +226,7 @@ class ShareOfLabels:
         alike = np.zeros(len(pools.phi), dtype=np.int64), np.array([self.labels])
         base = recovery_variance.design_variance(pools.phi, *alike)
         at_random = self._simulated(recovery_variance.by_strata(*alike), "uniform")
-        found = {"uniform": self._variance(alike, None, base, None)}
+        by_design = {"uniform": self._variance(alike, None, base, None)}
         for name, size in _sizes(pools).items():
             design = self._design(name, size)
             draw = (
@@ -237,8 +237,8 @@ class ShareOfLabels:
             ratio = recovery_variance.variance_ratio(self._simulated(draw, name), at_random, pools.recovery)
             # What is best to draw by differs where a model takes its part off.
             best = [self._design(name, _own(fit.left)) for fit in self.fits] if name == "optimum" else None
-            found[name] = self._variance(design, best, base, ratio)
-        return found
+            by_design[name] = self._variance(design, best, base, ratio)
+        return by_design
 
     def _variance(
         self,
@@ -255,7 +255,7 @@ class ShareOfLabels:
         if model != outcome_model.LABELS_ONLY:
             pairs = zip(self.fits, by_fit or [design] * len(self.fits), strict=True)
             with_scores = (
-                float(np.mean([recovery_variance.design_variance(fit.left, *one) for fit, one in pairs])) / base
+                float(np.mean([recovery_variance.design_variance(fit.left, *drawn) for fit, drawn in pairs])) / base
             )
         return result.ComparedShare(
             share=self.share,
@@ -268,7 +268,7 @@ class ShareOfLabels:
         )
 
     def _simulated(self, draw: Callable[[np.random.Generator], Any], name: str) -> Floats:
-        stream = [str(one) for one in COMPARED].index(name)
+        stream = [str(design) for design in COMPARED].index(name)
         outcomes = self.pools.gain, self.pools.best
         return recovery_variance.drawn_recoveries(outcomes, draw, self.draws, (self.seed, self.labels, stream))
 
@@ -279,37 +279,37 @@ class ShareOfLabels:
             most = min(
                 self.labels, label_allocation.LEAST * (self.labels - recovery_variance.pilot_size(self.labels))
             )
-            found = label_allocation.level_by_spread(self.pools.tops.mean, self.pools.tops.spread, most)
-            held, phi = np.bincount(found), self.pools.phi
-            means = np.bincount(found, weights=phi) / held
-            sd: Floats = np.sqrt(np.bincount(found, weights=(phi - means[found]) ** 2) / held)
+            levels = label_allocation.level_by_spread(self.pools.tops.mean, self.pools.tops.spread, most)
+            held, phi = np.bincount(levels), self.pools.phi
+            means = np.bincount(levels, weights=phi) / held
+            sd: Floats = np.sqrt(np.bincount(levels, weights=(phi - means[levels]) ** 2) / held)
         else:
             cut: Callable[[Floats, int], _Ints] = (
                 label_allocation.tie_strata if name == "stratified" else label_allocation.strata
             )
-            found = cut(size, self.labels)
-            held = np.bincount(found)
-            sd = np.bincount(found, weights=size) / held
-        return found, label_allocation.allocate(held.astype(np.int64), held * sd, self.labels)
+            levels = cut(size, self.labels)
+            held = np.bincount(levels)
+            sd = np.bincount(levels, weights=size) / held
+        return levels, label_allocation.allocate(held.astype(np.int64), held * sd, self.labels)
 
 
 def _sizes(pools: LabelledPools) -> dict[str, Floats | None]:
     """Return what each design but ``uniform`` takes the spread of a prompt's outcome to be in proportion to."""
-    found = {
+    sizes_by_name = {
         "margin": recovery_variance.falling_with_rank(np.round(pools.tops.margin, tie_decimals(pools.scores))),
         "neyman": None,
         "stratified": label_allocation.pick_factor(pools.tops.tied, pools.sizes),
         "rule": label_allocation.size_measure(pools.scores, pools.sizes),
     }
     if pools.second is not None:
-        found["rule_further"] = label_allocation.size_measure(pools.scores, pools.sizes, pools.second)
-    return found | {"label_spread": _own(np.sqrt(pools.label_spread)), "optimum": _own(pools.phi)}
+        sizes_by_name["rule_further"] = label_allocation.size_measure(pools.scores, pools.sizes, pools.second)
+    return sizes_by_name | {"label_spread": _own(np.sqrt(pools.label_spread)), "optimum": _own(pools.phi)}
 
 
 def _own(deviations: Floats) -> Floats:
     """Return sizes by each prompt's own deviation; one whose own is 0 is drawn all the same."""
-    found: Floats = np.abs(deviations) + 0.02 * float(np.abs(deviations).mean())
-    return found
+    sizes: Floats = np.abs(deviations) + 0.02 * float(np.abs(deviations).mean())
+    return sizes
 
 
 def _link(source: str, target: str, r: estimand.Estimate) -> result.ProxyLink:
@@ -380,12 +380,12 @@ def compared_designs(
 def _checked_shares(shares: object) -> tuple[float, ...]:
     if isinstance(shares, str) or not isinstance(shares, Sequence | np.ndarray):
         raise UsageError(f"shares are several numbers, not {quoted(shares)}", hint="such as shares=[0.25]")
-    found = tuple(checks.checked_number("a share", share, "0.25 for a quarter") for share in shares)
-    for share in found:
+    given = tuple(checks.checked_number("a share", share, "0.25 for a quarter") for share in shares)
+    for share in given:
         checks.check_share(share)
-    if not found or len(set(found)) < len(found):
+    if not given or len(set(given)) < len(given):
         raise UsageError("shares must be given, and each once", hint="such as 0.1 and 0.25")
-    return found
+    return given
 
 
 def _labels_at(share: float, prompts: int, source: str) -> int:
@@ -432,28 +432,28 @@ _APART = 2
 
 def comparison_sentences(designs: Mapping[result.DesignName, result.ComparedDesign]) -> tuple[str, ...]:
     """Return which design varies least at each share, where that is beyond doubt, and what scores add."""
-    said = [_best(designs, at) for at in range(len(designs["uniform"].shares))]
-    said += [_with_scores(share) for share in designs["uniform"].shares]
-    said.append(
+    sentences = [_best(designs, at) for at in range(len(designs["uniform"].shares))]
+    sentences += [_with_scores(share) for share in designs["uniform"].shares]
+    sentences.append(
         "The figures describe these prompts; the designs that look at labels are marked, and nobody can draw by them."
     )
-    return tuple(said)
+    return tuple(sentences)
 
 
-def _attained(name: str, found: result.ComparedShare) -> tuple[float, float]:
+def _attained(name: str, compared: result.ComparedShare) -> tuple[float, float]:
     """Return the ratio that a user would see, and its standard error.
 
     Of ``neyman`` it is that of the draws, after real pilots, not the perfect one of the formula.
     """
-    if name == "neyman" and found.drawn is not None:
-        return found.drawn, found.drawn_se or 0.0
-    return found.labels_only, 0.0
+    if name == "neyman" and compared.drawn is not None:
+        return compared.drawn, compared.drawn_se or 0.0
+    return compared.labels_only, 0.0
 
 
 def _best(designs: Mapping[result.DesignName, result.ComparedDesign], at: int) -> str:
-    one = designs["uniform"].shares[at]
-    lead = f"Labelling {percent(one.share)} of the prompts ({one.labels:,}), "
-    ratios = {name: _attained(name, found.shares[at]) for name, found in designs.items() if found.feasible}
+    compared = designs["uniform"].shares[at]
+    lead = f"Labelling {percent(compared.share)} of the prompts ({compared.labels:,}), "
+    ratios = {name: _attained(name, design.shares[at]) for name, design in designs.items() if design.feasible}
     best, *others = sorted(ratios, key=lambda name: ratios[name][0])
     ratio, se = ratios[best]
     close = [name for name in others if ratios[name][0] - ratio <= _APART * float(np.hypot(ratios[name][1], se))]
@@ -472,10 +472,10 @@ def _figure(ratio: float, se: float) -> str:
     return f"{number(ratio)} (standard error {number(se)})" if se else number(ratio)
 
 
-def _with_scores(one: result.ComparedShare) -> str:
-    if one.with_scores is None:
-        return f"With {one.labels:,} labelled prompts an audit fits no model of the scores: labels are used alone."
+def _with_scores(row: result.ComparedShare) -> str:
+    if row.with_scores is None:
+        return f"With {row.labels:,} labelled prompts an audit fits no model of the scores: labels are used alone."
     return (
-        f"With {one.labels:,} labelled prompts an audit takes the scores as covariates ({one.model}); the variance "
-        f"of labels at random is then {number(one.with_scores)} of what it is without."
+        f"With {row.labels:,} labelled prompts an audit takes the scores as covariates ({row.model}); the variance "
+        f"of labels at random is then {number(row.with_scores)} of what it is without."
     )

@@ -176,19 +176,19 @@ class LabelPhase:
         of = f"{counts.drawn_now:,} of {counts.prompts:,} prompts"
         if whole.clustered:
             of += f", those of {int((self.counts - self.held).sum()):,} of {whole.count:,} clusters,"
-        said = [
+        sentences = [
             f"{of} {verb} to be labelled now{more}: {what}.",
             f"Drawn by {self.name}: {rules.MEANING[self.name]}.",
         ]
         if self.name == "pair" and labels % 2:
-            said.append(f"Labels come in pairs: {labels - 1:,} of the {labels:,} asked for are used.")
-        return tuple(said)
+            sentences.append(f"Labels come in pairs: {labels - 1:,} of the {labels:,} asked for are used.")
+        return tuple(sentences)
 
     def said_of_the_next(self, labels: int) -> tuple[str, ...]:
         """Return what is left to draw after a pilot, in words."""
         if self.name != "neyman" or self.before is not None:
             return ()
-        said = (
+        sentence = (
             f"This is the pilot of {labels:,} labelled prompts: label it, then draw the others with this file as the "
             "earlier draw."
         )
@@ -196,7 +196,7 @@ class LabelPhase:
             f"With fewer than {ENOUGH_FOR_NEYMAN} labels its intervals hold less often than they say: rule needs no "
             "pilot."
         )
-        return (said, few) if labels < ENOUGH_FOR_NEYMAN else (said,)
+        return (sentence, few) if labels < ENOUGH_FOR_NEYMAN else (sentence,)
 
 
 def drawn_labels(  # noqa: PLR0913 - the one front door of the draw; all but the source are named

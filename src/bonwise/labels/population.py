@@ -72,13 +72,13 @@ class DrawnUnits:
 
     def mean(self, values: sums.Floats) -> sums.Floats:
         """Return the mean over the prompts of each unit."""
-        found: sums.Floats = np.bincount(self.of_prompts, weights=values, minlength=self.count) / self.sizes
-        return found
+        means: sums.Floats = np.bincount(self.of_prompts, weights=values, minlength=self.count) / self.sizes
+        return means
 
     def first(self, values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
         """Return what the first prompt of each unit has."""
-        found: npt.NDArray[_Number] = values[np.unique(self.of_prompts, return_index=True)[1]]
-        return found
+        firsts: npt.NDArray[_Number] = values[np.unique(self.of_prompts, return_index=True)[1]]
+        return firsts
 
     def of(self, prompts: int) -> int:
         """Return how many units of average size make that many prompts, at most."""
@@ -129,7 +129,7 @@ class LabelPopulation:
     @property
     def dropped(self) -> list[facts.DroppedPrompt]:
         """The prompts left out, each with its reason."""
-        return [facts.DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in self.panel.dropped]
+        return [facts.DroppedPrompt(prompt_id=lost.prompt_id, reason=lost.reason) for lost in self.panel.dropped]
 
 
 def label_population(
@@ -149,15 +149,15 @@ def label_population(
     elif label_file is not None:
         table = opening.join_labels(table, label_file, reading)
     name = _audited(table, judge)
-    mine = next(
+    own_panel = next(
         panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape) if panel.judge == name
     )
-    further = cell_scores.further_scores(table, mine)
+    further = cell_scores.further_scores(table, own_panel)
     settings = PopulationSettings(
         source=table.source,
-        judge=mine.judge,
+        judge=own_panel.judge,
         further_judges=list(further),
-        shape=mine.shape,
+        shape=own_panel.shape,
         labels_in_table=own,
         label_file=None if label_file is None else name_of(label_file, "labels"),
         exclude=list(reading.exclude),
@@ -167,7 +167,7 @@ def label_population(
         label_scale=None if reading.label_scale is None else str(reading.label_scale),
         **reading_options.values_read(table),
     )
-    return LabelPopulation(table, mine, MappingProxyType(further), settings)
+    return LabelPopulation(table, own_panel, MappingProxyType(further), settings)
 
 
 def _refuse_kinds(source: object, label_file: object, judge: object) -> None:

@@ -44,10 +44,10 @@ class VarianceRatio(NamedTuple):
     se: float
 
 
-def design_variance(phi: Floats, found: _Ints, counts: _Ints) -> float:
+def design_variance(phi: Floats, strata: _Ints, counts: _Ints) -> float:
     """Return the variance over draws of the weighted mean of phi: ``sum_h N_h^2 (1/n_h - 1/N_h) S_h^2 / N^2``.
 
-    Over the squared mean of Y2 it is that of recovery to first order. `found` are strata, `counts` n_h, 1 or more;
+    Over the squared mean of Y2 it is that of recovery to first order. `strata` are strata, `counts` n_h, 1 or more;
     phi may be what a model leaves.
 
     Examples
@@ -58,10 +58,10 @@ def design_variance(phi: Floats, found: _Ints, counts: _Ints) -> float:
     >>> design_variance(phi, np.array([0, 0, 1, 1]), np.array([1, 1]))
     2.5
     """
-    held = np.bincount(found, minlength=len(counts))
-    totals = np.bincount(found, weights=phi, minlength=len(counts))
-    around = phi - (totals / np.maximum(held, 1))[found]
-    spread = np.bincount(found, weights=around**2, minlength=len(counts)) / np.maximum(held - 1, 1)
+    held = np.bincount(strata, minlength=len(counts))
+    totals = np.bincount(strata, weights=phi, minlength=len(counts))
+    around = phi - (totals / np.maximum(held, 1))[strata]
+    spread = np.bincount(strata, weights=around**2, minlength=len(counts)) / np.maximum(held - 1, 1)
     return float(np.sum(held**2 * (1 / counts - 1 / held) * spread)) / len(phi) ** 2
 
 
@@ -117,34 +117,34 @@ def pilot_size(labels: int) -> int:
     return min(labels, max(20, -(-labels // 5)))
 
 
-def by_strata(found: _Ints, counts: _Ints) -> Callable[[np.random.Generator], Drawn]:
+def by_strata(strata: _Ints, counts: _Ints) -> Callable[[np.random.Generator], Drawn]:
     """Return what draws so many prompts of each stratum."""
-    weights = (np.bincount(found, minlength=len(counts)) / counts)[found]
-    return lambda rng: (label_allocation.draw_within(found, counts, rng), weights)
+    weights = (np.bincount(strata, minlength=len(counts)) / counts)[strata]
+    return lambda rng: (label_allocation.draw_within(strata, counts, rng), weights)
 
 
-def two_phase(outcomes: tuple[Floats, Floats], found: _Ints, labels: int) -> Callable[[np.random.Generator], Drawn]:
+def two_phase(outcomes: tuple[Floats, Floats], strata: _Ints, labels: int) -> Callable[[np.random.Generator], Drawn]:
     """Return what draws a pilot at random, then the rest by the spread of phi that the pilot showed.
 
     Nothing is looked at of prompts that are not drawn; no more labels than the pilot takes are drawn at random.
     """
     if labels <= pilot_size(labels):
-        return by_strata(np.zeros(len(found), dtype=np.int64), np.array([labels]))
-    held = np.bincount(found)
+        return by_strata(np.zeros(len(strata), dtype=np.int64), np.array([labels]))
+    held = np.bincount(strata)
     Y1, Y2 = outcomes
 
     def draw(rng: np.random.Generator) -> Drawn:
         pilot = label_allocation.draw_within(
-            np.zeros(len(found), dtype=np.int64), np.array([pilot_size(labels)]), rng
+            np.zeros(len(strata), dtype=np.int64), np.array([pilot_size(labels)]), rng
         )
         best = float(Y2[pilot].sum())
         phi = Y1[pilot] - (float(Y1[pilot].sum()) / best if best > 0 else 0.0) * Y2[pilot]
         prior = np.full(len(held), max(float(np.mean(phi**2)), 1e-12))
-        taken = np.bincount(found[pilot], minlength=len(held))
+        taken = np.bincount(strata[pilot], minlength=len(held))
         counts = label_allocation.allocate(
-            held, held * label_allocation.shrunken_sd(phi, found[pilot], prior), labels, taken=taken
+            held, held * label_allocation.shrunken_sd(phi, strata[pilot], prior), labels, taken=taken
         )
-        return pilot | label_allocation.draw_within(found, counts - taken, rng, pilot), (held / counts)[found]
+        return pilot | label_allocation.draw_within(strata, counts - taken, rng, pilot), (held / counts)[strata]
 
     return draw
 
@@ -158,15 +158,15 @@ def drawn_recoveries(
     no label that differs from their mean.
     """
     Y1, Y2 = outcomes
-    found = np.full(draws, np.nan)
+    recoveries = np.full(draws, np.nan)
     for at in range(draws):
         mask, weights = draw(np.random.default_rng([*seed, at]))
         taken = np.flatnonzero(mask)
         w = weights[taken]
         below = _dot(w, Y2[taken])
         if below > 0:
-            found[at] = _dot(w, Y1[taken]) / below
-    return found
+            recoveries[at] = _dot(w, Y1[taken]) / below
+    return recoveries
 
 
 def _dot(a: Floats, b: Floats) -> float:
@@ -175,7 +175,7 @@ def _dot(a: Floats, b: Floats) -> float:
     return sum((float(a[some] @ b[some]) for some in blocks), start=0.0)
 
 
-def variance_ratio(found: Floats, uniform: Floats, truth: float) -> VarianceRatio | None:
+def variance_ratio(drawn: Floats, uniform: Floats, truth: float) -> VarianceRatio | None:
     """Compare mean squared errors about `truth` of the design and of random draws, NaN left out; None without any.
 
     Examples
@@ -183,12 +183,12 @@ def variance_ratio(found: Floats, uniform: Floats, truth: float) -> VarianceRati
     >>> variance_ratio(np.array([1.0, -1.0, 1.0]), np.array([2.0, -2.0, 2.0]), 0.0)
     VarianceRatio(ratio=0.25, se=0.0)
     """
-    squares = [(one[~np.isnan(one)] - truth) ** 2 for one in (found, uniform)]
+    squares = [(recoveries[~np.isnan(recoveries)] - truth) ** 2 for recoveries in (drawn, uniform)]
     if min(map(len, squares)) < 2 or squares[1].mean() == 0:
         return None
-    means = [float(one.mean()) for one in squares]
+    means = [float(errors_squared.mean()) for errors_squared in squares]
     ratio = means[0] / means[1]
-    errors = [float(one.std(ddof=1)) / np.sqrt(len(one)) for one in squares]
+    errors = [float(errors_squared.std(ddof=1)) / np.sqrt(len(errors_squared)) for errors_squared in squares]
     se = float(np.hypot(errors[0], ratio * errors[1])) / means[1]
     return VarianceRatio(ratio, se)
 

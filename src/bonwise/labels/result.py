@@ -370,19 +370,23 @@ class LabelDraw(Document):
     def _adds_up(self) -> Self:
         data, strata = self.data.clusters or self.data, self.strata
         units = self.data.prompts if self.data.clusters is None else self.data.clusters.clusters
-        for what, told, found in (
-            ("prompts" if self.data.clusters is None else "clusters", units, sum(one.prompts for one in strata)),
-            ("drawn_now", data.drawn_now, sum(one.drawn_now for one in strata)),
-            ("drawn", data.drawn, sum(one.drawn_before + one.drawn_now for one in strata)),
+        for what, stated, added in (
+            (
+                "prompts" if self.data.clusters is None else "clusters",
+                units,
+                sum(stratum.prompts for stratum in strata),
+            ),
+            ("drawn_now", data.drawn_now, sum(stratum.drawn_now for stratum in strata)),
+            ("drawn", data.drawn, sum(stratum.drawn_before + stratum.drawn_now for stratum in strata)),
         ):
-            if told != found:
-                raise ValueError(f"data say {what} {told}, the strata {found}")
+            if stated != added:
+                raise ValueError(f"data say {what} {stated}, the strata {added}")
         return self
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per stratum."""
-        for one in self.strata:
-            yield one.to_dict()
+        for stratum in self.strata:
+            yield stratum.to_dict()
 
     @property
     def design(self) -> LabelDesign:

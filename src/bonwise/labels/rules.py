@@ -91,10 +91,10 @@ class Rule:
         return np.where(np.bincount(self.strata, weights=self.size, minlength=len(self.sd)) > 0, self.units, 0)
 
     @classmethod
-    def of_size(cls, found: _Ints, size: Floats, *sentences: str) -> Rule:
+    def of_size(cls, strata: _Ints, size: Floats, *sentences: str) -> Rule:
         """Return the rule that labels in proportion to a size measure."""
-        count = np.bincount(found)
-        return cls(found, size, np.bincount(found, weights=size) / count, sentences=sentences)
+        count = np.bincount(strata)
+        return cls(strata, size, np.bincount(strata, weights=size) / count, sentences=sentences)
 
 
 def rule_of(name: str, population: LabelPopulation, labels: int, before: _Ints | None = None) -> Rule:
@@ -103,22 +103,22 @@ def rule_of(name: str, population: LabelPopulation, labels: int, before: _Ints |
     tops = top_of_scores(panel.scores, panel.sizes, panel.ranked)
     if name not in ("uniform", "pick") and not (tops.tied < panel.sizes).any():
         return _nothing_open(population.units.count)
-    found = _RULES[name](population, tops, labels)
-    return found if before is None else replace(found, strata=before, sd=_means(before, found))
+    rule = _RULES[name](population, tops, labels)
+    return rule if before is None else replace(rule, strata=before, sd=_means(before, rule))
 
 
-def _means(found: _Ints, rule: Rule) -> Floats:
-    size = np.ones(len(found)) if rule.size is None else rule.size
-    means: Floats = np.bincount(found, weights=size) / np.bincount(found)
+def _means(strata: _Ints, rule: Rule) -> Floats:
+    size = np.ones(len(strata)) if rule.size is None else rule.size
+    means: Floats = np.bincount(strata, weights=size) / np.bincount(strata)
     return means
 
 
 def _nothing_open(units: int) -> Rule:
-    said = (
+    sentence = (
         "The judge ties all candidates of every prompt, so its pick is a random pick and its recovery is 0 whatever "
         "the labels are; nothing tells the prompts apart, so all were equally likely to be drawn."
     )
-    return Rule(np.zeros(units, dtype=np.int64), None, np.ones(1), sentences=(said,))
+    return Rule(np.zeros(units, dtype=np.int64), None, np.ones(1), sentences=(sentence,))
 
 
 def _uniform(population: LabelPopulation, _tops: TopOfScores, _labels: int) -> Rule:
@@ -135,11 +135,11 @@ def looked_at(population: LabelPopulation, second: Floats | None) -> tuple[str, 
     """Say whose scores the spread is of."""
     judge = population.panel.judge
     if second is None:
-        said = (
+        sentence = (
             f"The table holds no further judge, so the spread is of the scores of {judge}; a second judge on "
             "all prompts would choose better and narrow the interval further."
         )
-        return (said,)
+        return (sentence,)
     missing = int(np.isnan(second[np.cumsum(population.panel.sizes) - 1]).sum())
     counts = "prompt lacks them and counts" if missing == 1 else "prompts lack them and count"
     lacking = f"; {missing:,} {counts} as of mean spread" if missing else ""
@@ -153,8 +153,8 @@ def _by_ties(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rul
 
 def _by_level(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
     mean = population.units.mean
-    found = label_allocation.level_by_spread(mean(tops.mean), mean(tops.spread), labels)
-    return Rule(found, None, np.ones(int(found.max()) + 1))
+    levels = label_allocation.level_by_spread(mean(tops.mean), mean(tops.spread), labels)
+    return Rule(levels, None, np.ones(int(levels.max()) + 1))
 
 
 def _pick(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
@@ -169,10 +169,10 @@ def _pair(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
         panel.scores if second is None else second, panel.sizes
     )
     apart = tops.tied < panel.sizes
-    found = np.zeros(len(size), dtype=np.int64)
-    found[apart] = label_allocation.strata(size[apart], labels)
-    found[~apart] = found.max() + 1
-    return Rule.of_size(found, np.where(apart, size, 0.0), *looked_at(population, second))
+    strata = np.zeros(len(size), dtype=np.int64)
+    strata[apart] = label_allocation.strata(size[apart], labels)
+    strata[~apart] = strata.max() + 1
+    return Rule.of_size(strata, np.where(apart, size, 0.0), *looked_at(population, second))
 
 
 _RULES: Mapping[str, Callable[[LabelPopulation, TopOfScores, int], Rule]] = MappingProxyType(
@@ -197,12 +197,14 @@ def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, wei
     t = Sums(*panel.keep(seen).sums())
     gain, best, w = t.J - t.R, t.M - t.R, weights[seen]
     if float(w @ best) <= 0:
-        said = "All labels of a prompt were equal in every prompt so far, so they say nothing of where to label next."
-        return replace(rule, sentences=(*rule.sentences, said))
+        words = (
+            "All labels of a prompt were equal in every prompt so far, so they say nothing of where to label next."
+        )
+        return replace(rule, sentences=(*rule.sentences, words))
     phi = gain - float(w @ gain) / float(w @ best) * best
     groups = rule.strata[population.units.of_prompts[seen]]
-    said = f"The spread of the outcomes of {_counted(int(seen.sum()))} decided where the others are drawn."
-    sentences = (*rule.sentences, said)
+    words = f"The spread of the outcomes of {_counted(int(seen.sum()))} decided where the others are drawn."
+    sentences = (*rule.sentences, words)
     if rule.size is None:
         within = phi - (np.bincount(groups, phi) / np.maximum(np.bincount(groups), 1))[groups]
         prior = np.full(len(rule.sd), max(float(np.mean(phi**2)), 1e-12))
@@ -307,11 +309,11 @@ def counted_prompts(count: int) -> str:
 
 def _unlabelled(drawn: _Mask, complete: _Mask) -> tuple[str, ...]:
     owed, extra = int((drawn & ~complete).sum()), int((complete & ~drawn).sum())
-    found = []
+    sentences = []
     if owed:
-        found.append(f"Of the {int(drawn.sum()):,} prompts drawn before {owed:,} still lack labels.")
+        sentences.append(f"Of the {int(drawn.sum()):,} prompts drawn before {owed:,} still lack labels.")
     if extra:
-        found.append(
+        sentences.append(
             f"Labelled but never drawn: {counted_prompts(extra)}; they say nothing about the others and are left out."
         )
-    return tuple(found)
+    return tuple(sentences)

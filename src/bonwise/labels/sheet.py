@@ -44,7 +44,7 @@ def drawn_pairs(
         return (), ()
     names = np.asarray(panel.candidates, dtype=object)[panel.names]
     top = top_of_scores.at_top(panel.ranked, panel.sizes)
-    found = []
+    pairs = []
     for mask, wanted, kept in (
         (top, True, None if before is None else before.picks),
         (~top, rule == "pair", None if before is None else before.others),
@@ -53,8 +53,8 @@ def drawn_pairs(
         cells = _one_of(mask, panel.sizes, rng)
         if wanted:
             drawn[now] = names[cells[now]]
-        found.append(drawn.tolist())
-    return found[0], found[1]
+        pairs.append(drawn.tolist())
+    return pairs[0], pairs[1]
 
 
 def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
@@ -103,8 +103,8 @@ def _as_given(labels: sums.Floats, scale: scales.Scale | None) -> sums.Floats:
     """Return labels on the scale that they were declared on, as they were typed up to the last bits."""
     if scale is None:
         return labels
-    found: sums.Floats = np.round(scale.low + labels * (scale.high - scale.low), _TYPED_DECIMALS)
-    return found
+    labels_given: sums.Floats = np.round(scale.low + labels * (scale.high - scale.low), _TYPED_DECIMALS)
+    return labels_given
 
 
 def with_texts(sheet: pd.DataFrame, source: opening.ScoreSource, table: score_table.ScoreTable) -> pd.DataFrame:
@@ -112,10 +112,10 @@ def with_texts(sheet: pd.DataFrame, source: opening.ScoreSource, table: score_ta
     if isinstance(source, opening.HoldsScores | score_table.ScoreTable):
         return sheet
     raw, _ = reading.open_rows(source)
-    found = [name for name in _TEXTS if name in raw.columns and name not in table.columns.values()]
-    if not found:
+    texts = [name for name in _TEXTS if name in raw.columns and name not in table.columns.values()]
+    if not texts:
         return sheet
-    words = raw[found].astype(object).where(raw[found].notna(), "").set_axis(table.frame.index, axis=0)
+    words = raw[texts].astype(object).where(raw[texts].notna(), "").set_axis(table.frame.index, axis=0)
     keys = table.frame[["prompt_id", "candidate"]].astype(object)
     first = pd.concat([keys, words], axis=1)[~pd.Series(table.cell_keys()).duplicated().to_numpy()]
     return sheet.merge(first, on=["prompt_id", "candidate"], how="left")

@@ -21,7 +21,7 @@ def cannot_be_drawn(dropped: Sequence[DroppedPrompt]) -> Iterator[Said]:
     """Yield how many prompts no draw can take, and some of the reasons; nothing where there are none."""
     if not dropped:
         return
-    reasons = sorted({printable(one.reason) for one in dropped})
+    reasons = sorted({printable(prompt.reason) for prompt in dropped})
     more = ", ..." if len(reasons) > _MOST else ""
     yield Said("caveat", f"cannot be drawn: {counted(len(dropped), 'prompt')} ({', '.join(reasons[:_MOST])}{more})")
 
@@ -51,11 +51,11 @@ def _comparison_blocks(document: result.DesignComparison) -> Iterator[Block]:
     yield from cannot_be_drawn(data.dropped)
     yield Said("note", "Variance of recovery over that of as many labels alone drawn at random")
     yield Said("note", "Labels alone, to first order:")
-    yield _shares(document, lambda one: number(one.labels_only))
+    yield _shares(document, lambda compared: number(compared.labels_only))
     models = sorted({share.model for share in document.designs[_UNIFORM].shares if share.with_scores is not None})
     if models:
         yield Said("note", f"With the scores as covariates, as an audit uses them ({', '.join(models)}):")
-        yield _shares(document, lambda one: number(one.with_scores))
+        yield _shares(document, lambda compared: number(compared.with_scores))
     yield Said(
         "note",
         f"Labels alone, by {count(settings.draws)} draws of each design (standard error of these draws in brackets):",
@@ -87,18 +87,18 @@ def _shares(
     """Return a column per share and a row per design; of draws none for random ones, the measure of the others."""
     columns = (Column("design", "name"), *(Column(percent(share)) for share in document.settings.shares))
     rows = [
-        (_name(name, design), *(figure(one) for one in design.shares))
+        (_name(name, design), *(figure(compared) for compared in design.shares))
         for name, design in document.designs.items()
         if not (drawn and name == _UNIFORM)
     ]
     return Table.of(columns, rows)
 
 
-def _with_se(one: result.ComparedShare) -> str:
-    if one.drawn is None or one.drawn_se is None:
-        return number(one.drawn)
-    known = Ends(one.drawn, one.drawn - one.drawn_se, one.drawn + one.drawn_se)
-    return f"{estimate(known)} ({number(one.drawn_se, like=known)})"
+def _with_se(compared: result.ComparedShare) -> str:
+    if compared.drawn is None or compared.drawn_se is None:
+        return number(compared.drawn)
+    known = Ends(compared.drawn, compared.drawn - compared.drawn_se, compared.drawn + compared.drawn_se)
+    return f"{estimate(known)} ({number(compared.drawn_se, like=known)})"
 
 
 def _meanings(document: result.DesignComparison) -> Table:
@@ -187,40 +187,40 @@ def _draw_facts(settings: result.DrawSettings) -> Iterator[tuple[str, str]]:
 
 
 def _strata(strata: Sequence[result.DrawnStratum]) -> Table:
-    sized = any(one.mean_size is not None for one in strata)
-    second = any(one.drawn_before for one in strata)
-    parted = any(one.pairs is not None for one in strata)
+    sized = any(stratum.mean_size is not None for stratum in strata)
+    second = any(stratum.drawn_before for stratum in strata)
+    parted = any(stratum.pairs is not None for stratum in strata)
     columns = (
         Column("stratum", "name"),
-        Column("clusters" if any(one.unit for one in strata) else "prompts"),
+        Column("clusters" if any(stratum.unit for stratum in strata) else "prompts"),
         *((Column("before"),) if second else ()),
         Column("drawn"),
         *((Column("whole"), Column("pairs")) if parted else ()),
         Column("propensity"),
         *((Column("mean size", spare=1),) if sized else ()),
     )
-    return Table.of(columns, [tuple(_row(one, second=second, sized=sized)) for one in strata])
+    return Table.of(columns, [tuple(_row(stratum, second=second, sized=sized)) for stratum in strata])
 
 
-def _row(one: result.DrawnStratum, *, second: bool, sized: bool) -> Iterator[str]:
-    yield str(one.stratum)
-    yield count(one.prompts)
+def _row(stratum: result.DrawnStratum, *, second: bool, sized: bool) -> Iterator[str]:
+    yield str(stratum.stratum)
+    yield count(stratum.prompts)
     if second:
-        yield count(one.drawn_before)
-    yield count(one.drawn_now)
-    if one.whole_pools is not None and one.pairs is not None:
-        yield count(one.whole_pools)
-        yield count(one.pairs)
-    yield number(one.propensity, "share")
+        yield count(stratum.drawn_before)
+    yield count(stratum.drawn_now)
+    if stratum.whole_pools is not None and stratum.pairs is not None:
+        yield count(stratum.whole_pools)
+        yield count(stratum.pairs)
+    yield number(stratum.propensity, "share")
     if sized:
-        yield number(one.mean_size)
+        yield number(stratum.mean_size)
 
 
-def _width(found: result.WidthRatio) -> str:
-    if found.estimate is None:
-        return f"Expected width: not known in advance ({found.reason})."
-    share = f", scores explaining {percent(round(found.explained, 2))} of it" if found.explained else ""
+def _width(width: result.WidthRatio) -> str:
+    if width.estimate is None:
+        return f"Expected width: not known in advance ({width.reason})."
+    share = f", scores explaining {percent(round(width.explained, 2))} of it" if width.explained else ""
     return (
-        f"Expected width, to first order: {number(found.estimate)} of the width of as many random labels, if "
-        f"{found.assumption}{share}."
+        f"Expected width, to first order: {number(width.estimate)} of the width of as many random labels, if "
+        f"{width.assumption}{share}."
     )

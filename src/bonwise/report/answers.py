@@ -46,7 +46,7 @@ class StatedVerdict:
     """One sentence with the figure and its interval."""
 
 
-def outcome_of(found: Bounded, than: float = 0.0) -> Outcome:
+def outcome_of(figure: Bounded, than: float = 0.0) -> Outcome:
     """Return where an interval lies; a figure without one is open, and so is an interval that touches the value.
 
     Examples
@@ -57,11 +57,11 @@ def outcome_of(found: Bounded, than: float = 0.0) -> Outcome:
     >>> outcome_of(Ends(0.2, None, None))
     'open'
     """
-    if found.low is None or found.high is None:
+    if figure.low is None or figure.high is None:
         return "open"
-    if found.low > than:
+    if figure.low > than:
         return "above"
-    return "below" if found.high < than else "open"
+    return "below" if figure.high < than else "open"
 
 
 def verdict(answer: StatedVerdict, then: Sequence[Said] = (), more: Sequence[Block] = ()) -> Part:
@@ -124,11 +124,11 @@ def agreement_answer(agreement: EstimateRecord, phi: EstimateRecord | None = Non
     if outcome == "open":
         return StatedVerdict("no agreement shown", "open", f"No agreement beyond that of a coin is shown: {figure}.")
     if phi is not None and outcome_of(phi) != "above":
-        told = "undefined" if phi.estimate is None else f"{with_interval(phi)}, and 0 for such a judge"
+        stated = "undefined" if phi.estimate is None else f"{with_interval(phi)}, and 0 for such a judge"
         return StatedVerdict(
             "one side may do",
             "open",
-            f"A judge that always names the same side may agree as often: {figure}; the correlation phi is {told}.",
+            f"A judge that always names the same side may agree as often: {figure}; the correlation phi is {stated}.",
         )
     return StatedVerdict("better than a coin", "good", f"The verdicts agree with the oracle's: {figure}.")
 

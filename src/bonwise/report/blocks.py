@@ -394,7 +394,7 @@ def decisive_first(part: Part, *, above_all: bool = False) -> Part:
         return replace(part, blocks=sorted(inside, key=_rank_in_a_verdict))
     if above_all:
         return replace(part, blocks=sorted(inside, key=_rank))
-    above = next((at for at, one in enumerate(inside) if isinstance(one, Part)), len(inside))
+    above = next((at for at, block in enumerate(inside) if isinstance(block, Part)), len(inside))
     return replace(part, blocks=[*inside[:above], *sorted(inside[above:], key=_rank)])
 
 
@@ -417,7 +417,7 @@ def next_of(blocks: Iterable[Block]) -> Iterator[Part]:
     """Yield what to type next, of the verdicts among blocks."""
     for block in blocks:
         if isinstance(block, Part) and block.role == "verdict":
-            yield from (one for one in block.blocks if isinstance(one, Part) and one.role == "next")
+            yield from (part for part in block.blocks if isinstance(part, Part) and part.role == "next")
 
 
 def drawings_of(blocks: Iterable[Block]) -> Iterator[Drawing[FigureData]]:

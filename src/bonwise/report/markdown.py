@@ -45,7 +45,7 @@ def rendered(described: Part) -> str:
     <BLANKLINE>
     192 labels
     """
-    last = (line for one in next_of(described.blocks) for line in _part(one, _TOP + 1))
+    last = (line for part in next_of(described.blocks) for line in _part(part, _TOP + 1))
     blocks, lost = _within(chain(_part(decisive_first(described), _TOP), last), _MOST_BYTES)
     if lost:
         blocks.append(f"Left out, because a build shows no longer summary: {counted(lost, 'line')}.")
@@ -62,8 +62,8 @@ def markdown_error(source: str, message: str, hint: str) -> str:
     <BLANKLINE>
     a.csv: no such file (check the path)
     """
-    told = f"{message} ({hint})" if hint else message
-    return rendered(Part(f"Audit of {printable(source, longest=_LONGEST)}: bad input", [Said("caveat", told)]))
+    sentence = f"{message} ({hint})" if hint else message
+    return rendered(Part(f"Audit of {printable(source, longest=_LONGEST)}: bad input", [Said("caveat", sentence)]))
 
 
 def paragraph(text: str) -> str:
@@ -71,8 +71,8 @@ def paragraph(text: str) -> str:
     return _BEGINS_A_LIST.sub(r"\1\\\2", _text(text, longest=_LONGEST_PARAGRAPH))
 
 
-def _whole(said: Said) -> str:
-    return f"{said.text} {said.file}" if said.file else said.text
+def _whole(sentence: Said) -> str:
+    return f"{sentence.text} {sentence.file}" if sentence.file else sentence.text
 
 
 def _part(part: Part, depth: int) -> Iterator[str]:
@@ -149,5 +149,5 @@ def _bold(value: str) -> Iterator[str]:
 def _text(value: str, *, longest: int = _LONGEST) -> str:
     """Write text that stays text in the middle of a line."""
     words = " ".join(printable(value, longest=longest).split())
-    gapped = _LINKED.sub(lambda found: found.group() + _GAP, words)
-    return _MARKUP.sub(lambda found: _ENTITIES.get(found.group(), "\\" + found.group()), gapped)
+    gapped = _LINKED.sub(lambda match: match.group() + _GAP, words)
+    return _MARKUP.sub(lambda match: _ENTITIES.get(match.group(), "\\" + match.group()), gapped)

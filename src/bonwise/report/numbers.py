@@ -93,7 +93,7 @@ class Ends:
     high: float | None
 
 
-def estimate(found: Bounded | None, unit: Unit = "number", *, sign: bool = False) -> str:
+def estimate(figure: Bounded | None, unit: Unit = "number", *, sign: bool = False) -> str:
     """Write an estimate, a dash where there is none; with `sign` a plus stands before a figure above 0.
 
     Examples
@@ -104,12 +104,12 @@ def estimate(found: Bounded | None, unit: Unit = "number", *, sign: bool = False
     >>> estimate(Ends(0.0098, -0.1, 0.12), "points")
     '1 point'
     """
-    if found is None or found.estimate is None:
+    if figure is None or figure.estimate is None:
         return NOTHING
-    return _in_unit(_written(found.estimate, unit, _decimals_of(found, unit), sign=sign), unit)
+    return _in_unit(_written(figure.estimate, unit, _decimals_of(figure, unit), sign=sign), unit)
 
 
-def interval(found: Bounded | None, unit: Unit = "number", *, sign: bool = False) -> str:
+def interval(figure: Bounded | None, unit: Unit = "number", *, sign: bool = False) -> str:
     """Write an interval; a dash where there is none.
 
     Examples
@@ -120,14 +120,14 @@ def interval(found: Bounded | None, unit: Unit = "number", *, sign: bool = False
     >>> interval(Ends(0.109, 0.004, 0.254), "points")
     '[0.4, 25.4]'
     """
-    if found is None or found.low is None or found.high is None:
+    if figure is None or figure.low is None or figure.high is None:
         return NOTHING
-    decimals, after = _decimals_of(found, unit), "" if unit == "points" else _AFTER[unit]
-    low, high = (_written(end, unit, decimals, sign=sign) + after for end in (found.low, found.high))
+    decimals, after = _decimals_of(figure, unit), "" if unit == "points" else _AFTER[unit]
+    low, high = (_written(end, unit, decimals, sign=sign) + after for end in (figure.low, figure.high))
     return f"[{low}, {high}]"
 
 
-def estimates(found: Iterable[tuple[Bounded | None, Unit]]) -> list[str]:
+def estimates(figures: Iterable[tuple[Bounded | None, Unit]]) -> list[str]:
     """Write a column of estimates, each in its unit.
 
     Examples
@@ -136,10 +136,10 @@ def estimates(found: Iterable[tuple[Bounded | None, Unit]]) -> list[str]:
     >>> estimates([(found, "number"), (found, "share"), (None, "share")])
     ['0.21', '21%', '-']
     """
-    return [estimate(one, unit) for one, unit in found]
+    return [estimate(figure, unit) for figure, unit in figures]
 
 
-def intervals(found: Iterable[tuple[Bounded | None, Unit]]) -> list[str]:
+def intervals(figures: Iterable[tuple[Bounded | None, Unit]]) -> list[str]:
     """Write the column of their intervals.
 
     Examples
@@ -147,10 +147,10 @@ def intervals(found: Iterable[tuple[Bounded | None, Unit]]) -> list[str]:
     >>> intervals([(Ends(0.2126, 0.0809, 0.3427), "number"), (None, "share")])
     ['[0.08, 0.34]', '-']
     """
-    return [interval(one, unit) for one, unit in found]
+    return [interval(figure, unit) for figure, unit in figures]
 
 
-def with_interval(found: Bounded, unit: Unit = "number", *, sign: bool = False) -> str:
+def with_interval(figure: Bounded, unit: Unit = "number", *, sign: bool = False) -> str:
     """Write an estimate and its interval, for a sentence.
 
     Examples
@@ -158,13 +158,13 @@ def with_interval(found: Bounded, unit: Unit = "number", *, sign: bool = False) 
     >>> with_interval(Ends(0.2126, 0.0809, 0.3427), "share"), with_interval(Ends(0.5, None, None))
     ('21% [8%, 34%]', '0.500 (no interval)')
     """
-    if found.estimate is None:
+    if figure.estimate is None:
         return NOTHING
-    ends = interval(found, unit, sign=sign)
-    return f"{estimate(found, unit, sign=sign)} {'(no interval)' if ends == NOTHING else ends}"
+    ends = interval(figure, unit, sign=sign)
+    return f"{estimate(figure, unit, sign=sign)} {'(no interval)' if ends == NOTHING else ends}"
 
 
-def with_any_interval(found: Bounded, unit: Unit = "number", *, sign: bool = False) -> str:
+def with_any_interval(figure: Bounded, unit: Unit = "number", *, sign: bool = False) -> str:
     """Write an estimate, and its interval where it has one, for a sentence.
 
     Examples
@@ -172,8 +172,8 @@ def with_any_interval(found: Bounded, unit: Unit = "number", *, sign: bool = Fal
     >>> with_any_interval(Ends(0.2126, 0.0809, 0.3427), "share"), with_any_interval(Ends(0.5, None, None))
     ('21% [8%, 34%]', '0.500')
     """
-    write = estimate if found.low is None else with_interval
-    return write(found, unit, sign=sign)
+    write = estimate if figure.low is None else with_interval
+    return write(figure, unit, sign=sign)
 
 
 def number(value: float | None, unit: Unit = "number", *, like: Bounded | None = None, sign: bool = False) -> str:
@@ -311,15 +311,15 @@ def interval_title(confidence: float) -> str:
     return f"{percent(confidence)} interval"
 
 
-def _decimals_of(found: Bounded, unit: Unit) -> int | None:
+def _decimals_of(figure: Bounded, unit: Unit) -> int | None:
     """Return the decimals of an estimate and its ends, None where there is no width to take them from.
 
     An end that would be written as 0 gets more: whether an interval holds 0 is what a reader looks for.
     """
-    if found.low is None or found.high is None or not found.high > found.low:
+    if figure.low is None or figure.high is None or not figure.high > figure.low:
         return None
-    fewest = _decimals((found.high - found.low) * _SCALES[unit])
-    ends = [end * _SCALES[unit] for end in (found.low, found.high) if end]
+    fewest = _decimals((figure.high - figure.low) * _SCALES[unit])
+    ends = [end * _SCALES[unit] for end in (figure.low, figure.high) if end]
     enough = (more for more in range(_MORE + 1) if all(round(end, fewest + more) for end in ends))
     return fewest + next(enough, 0)
 

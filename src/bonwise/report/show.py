@@ -108,12 +108,12 @@ def figure(drawings: Sequence[Drawing[FigureData]], name: str) -> Drawing[Figure
     known = by_name(drawings)
     if name in known:
         return known[name]
-    fitting = [one for one in known if f"-{name}-" in f"-{one}-"]
+    fitting = [drawing_name for drawing_name in known if f"-{name}-" in f"-{drawing_name}-"]
     if not known:
         raise UsageError(f"no figure is named {name!r}: this result has no figures", hint="see to_frame()")
     if not fitting:
         raise UsageError(f"no figure is named {name!r}", hint=f"choose of {', '.join(known)}")
-    if len({match[0] for one in fitting if (match := _NUMBERED.match(one))}) > 1:
+    if len({match[0] for drawing_name in fitting if (match := _NUMBERED.match(drawing_name))}) > 1:
         raise UsageError(f"several judges have a figure {name!r}", hint=f"choose of {', '.join(fitting)}")
     return known[fitting[0]]
 

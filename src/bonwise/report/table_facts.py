@@ -49,16 +49,16 @@ def table_facts(
 
 
 def labels_left_out(
-    found: facts.LabelsLeftOut | None, unlabelled: facts.UnlabelledCandidates | None = None
+    left_out: facts.LabelsLeftOut | None, unlabelled: facts.UnlabelledCandidates | None = None
 ) -> Iterator[blocks.Said]:
     """Yield what is to be said of labels whose prompts are not in the file, and of candidates that had none."""
     if unlabelled is not None:
         yield blocks.Said("caveat", unlabelled.sentence)
-    if found is not None:
+    if left_out is not None:
         yield blocks.Said(
             "caveat",
-            f"labels of {numbers.count(found.prompts)} prompts that are not in the file left out "
-            f"({numbers.count(found.rows)} rows)",
+            f"labels of {numbers.count(left_out.prompts)} prompts that are not in the file left out "
+            f"({numbers.count(left_out.rows)} rows)",
         )
 
 

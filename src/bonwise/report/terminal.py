@@ -109,7 +109,9 @@ class FittedTable:
         """Name a column that is not shown; an interval by what it is of."""
         if not header.strip().endswith("interval"):
             return header.strip()
-        before = [one for one in self.headers[: self.headers.index(header)] if not one.strip().endswith("interval")]
+        before = [
+            left for left in self.headers[: self.headers.index(header)] if not left.strip().endswith("interval")
+        ]
         known = len(before) > self.left and before[-1] != "estimate"
         return f"interval of {before[-1].strip()}" if known else header.strip()
 
@@ -186,14 +188,14 @@ def _renderables(described: Part, then: Sequence[Said]) -> Iterator[RenderableTy
     if then:
         yield from _blocks(then)
         return
-    for one in next_of(verdicts):
-        yield Text(f"{_line(one.title)}:")
-        yield from _blocks(one.blocks)
+    for part in next_of(verdicts):
+        yield Text(f"{_line(part.title)}:")
+        yield from _blocks(part.blocks)
 
 
-def lines(said: Sequence[Said]) -> Iterator[RenderableType]:
+def lines(sentences: Sequence[Said]) -> Iterator[RenderableType]:
     """Yield what to print of sentences that are no part of a document."""
-    yield from _blocks(said)
+    yield from _blocks(sentences)
 
 
 def _blocks(blocks: Sequence[Block]) -> Iterator[RenderableType]:
@@ -222,8 +224,11 @@ def _is_verdict(block: Block) -> bool:
     return isinstance(block, Part) and block.role == "verdict"
 
 
-def _said(said: Said) -> Text:
-    return Text(_line(f"{said.text} {said.file}" if said.file else said.text), style=_STYLES.get(said.role, ""))
+def _said(sentence: Said) -> Text:
+    return Text(
+        _line(f"{sentence.text} {sentence.file}" if sentence.file else sentence.text),
+        style=_STYLES.get(sentence.role, ""),
+    )
 
 
 def _table(table: Table) -> FittedTable:
@@ -267,13 +272,13 @@ def _more_rows(table: Table) -> Iterator[Text]:
 
 def _apart(titles: Sequence[str]) -> list[str]:
     """Return titles that differ: blanks at the end of what stands there already."""
-    found: list[str] = []
+    names: list[str] = []
     for title in titles:
         name = title
-        while name in found:
+        while name in names:
             name += " "
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def _line(text: str) -> str:

@@ -57,8 +57,8 @@ class RedrawPaths(NamedTuple):
         """Return the gain of each pool that goes on while its cost reaches a price, or lies over it."""
         steps = (self.opportunity > price) if over else (self.opportunity >= price)
         taken = np.minimum(steps.sum(axis=1), self.opportunity.shape[1] - 1)
-        found: Floats = self.gained[np.arange(len(taken)), taken]
-        return found
+        gained: Floats = self.gained[np.arange(len(taken)), taken]
+        return gained
 
 
 def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) -> float:
@@ -74,8 +74,8 @@ def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) ->
 
     def centred(values: Floats) -> Floats:
         known = np.where(whole, values, 0.0)
-        found: Floats = np.where(whole, known - (known.sum(axis=1) / count)[:, None], 0.0)
-        return found
+        around: Floats = np.where(whole, known - (known.sum(axis=1) / count)[:, None], 0.0)
+        return around
 
     each = [centred(later[:, :, k]) for k in range(later.shape[2])]
     total = np.sum(each, axis=0)
@@ -169,11 +169,11 @@ class _BudgetUse:
     def gains(self, share: float, *, redraw: bool = True) -> Floats:
         """Return the expected gain of each prompt."""
         routed = routing.routed_part(self.expected, share, self.weights)
-        found: Floats = routed * self.expected
+        gains_now: Floats = routed * self.expected
         if redraw and share < 1:
             left = 1 - routed
-            found = found + left * self.slope * self.paths.at(self.calls(share), self.weights * left)
-        return found
+            gains_now = gains_now + left * self.slope * self.paths.at(self.calls(share), self.weights * left)
+        return gains_now
 
     def total(self, share: float, *, redraw: bool = True) -> float:
         return float(np.mean(self.weights * self.gains(share, redraw=redraw)))
@@ -198,8 +198,8 @@ def _best(plan: _BudgetUse, mean_calls: float, confidence: float) -> result.Budg
 
 def _taken(plan: _BudgetUse) -> tuple[float, float]:
     """Return the best share and the further calls on each of the others; neither where nothing can be gained."""
-    shares = sorted({one for one in _SHARES if one < plan.most} | {plan.most})
-    totals = [plan.total(one) for one in shares]
+    shares = sorted({share for share in _SHARES if share < plan.most} | {plan.most})
+    totals = [plan.total(share) for share in shares]
     if max(totals) <= _NOTHING:
         return 0.0, 0.0
     # Where the budget routes every prompt to a judge that never errs, nothing is left to gain.
@@ -257,11 +257,11 @@ def _check(prompts: judged_prompts.JudgedPrompts, mean_calls: float, strong_cost
 
 def _padded(cells: Floats, sizes: np.typing.NDArray[np.int64]) -> Floats:
     """Return cells grouped by prompt as (prompts, most candidates, k), NaN where a pool is smaller."""
-    found = np.full((len(sizes), int(sizes.max()), cells.shape[1]), np.nan)
+    padded = np.full((len(sizes), int(sizes.max()), cells.shape[1]), np.nan)
     starts = np.cumsum(sizes) - sizes
     owner = np.repeat(np.arange(len(sizes)), sizes)
-    found[owner, np.arange(len(cells)) - starts[owner]] = cells
-    return found
+    padded[owner, np.arange(len(cells)) - starts[owner]] = cells
+    return padded
 
 
 def routed(  # noqa: PLR0913 - all but the source are named

@@ -37,7 +37,7 @@ def decompose(
     u, e, g, w = signal[known], wrong[known], gain[known], w[known]
     gap = np.divide(g, e, out=np.zeros(len(g)), where=e > 0)
     at = gain_model.bins_of(u, w)
-    bins = [_bin(u, e, g, w, at == one, confidence) for one in np.unique(at)]
+    bins = [_bin(u, e, g, w, at == bin_at, confidence) for bin_at in np.unique(at)]
     means = [(b.signal, b.wrong.estimate, b.gap.estimate, b.gain.estimate) for b in bins]
     of_wrong, of_gap, of_gain = (_across([row[0] for row in means], [row[k] for row in means]) for k in (1, 2, 3))
     return result.GainDecomposition(
@@ -141,7 +141,7 @@ def _check(
     w = np.ones(len(margin)) if weights is None else weights
     together = correlation(margin, figure, w, confidence=confidence)
     at = gain_model.bins_of(margin, w)
-    groups = [at == one for one in np.unique(at) if np.count_nonzero(at == one) >= _LEAST]
+    groups = [at == group for group in np.unique(at) if np.count_nonzero(at == group) >= _LEAST]
     means = [
         result.MarginGroup(
             margin=float(np.average(margin[group], weights=w[group])),
@@ -179,10 +179,10 @@ def _half(mean: Estimate) -> float:
     return 0.0 if mean.low is None or mean.high is None else (mean.high - mean.low) / 2
 
 
-def _answer(found: Estimate, *, wrong_step: bool, up: bool) -> tuple[Literal["yes", "no", "inconclusive"], str]:
-    if found.low is None or found.high is None:
-        return "inconclusive", found.reason or "too few prompts"
-    low, high = (found.low, found.high) if up else (-found.high, -found.low)
+def _answer(figure: Estimate, *, wrong_step: bool, up: bool) -> tuple[Literal["yes", "no", "inconclusive"], str]:
+    if figure.low is None or figure.high is None:
+        return "inconclusive", figure.reason or "too few prompts"
+    low, high = (figure.low, figure.high) if up else (-figure.high, -figure.low)
     if high < 0:
         return "no", "the correlation has the wrong sign"
     if wrong_step:

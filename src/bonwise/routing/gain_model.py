@@ -73,12 +73,12 @@ def cross_fitted(
     """
     names = tuple(features)
     X, y, w, rows = _complete(features, names, gain, weights)
-    found = np.full(len(gain), np.nan)
+    predicted = np.full(len(gain), np.nan)
     if len(rows) < 2 * _LEAST:
-        return found
-    found[:] = _along(_solve(X, y, w), _matrix(features, names))
-    found[rows] = _out_of_fold((X, y, w), folds, seed, one_level=one_level)
-    return found
+        return predicted
+    predicted[:] = _along(_solve(X, y, w), _matrix(features, names))
+    predicted[rows] = _out_of_fold((X, y, w), folds, seed, one_level=one_level)
+    return predicted
 
 
 def cross_fitted_means(signal: Floats, gain: Floats, weights: Floats, *, folds: int = FOLDS, seed: int = 0) -> Floats:
@@ -97,14 +97,14 @@ def cross_fitted_means(signal: Floats, gain: Floats, weights: Floats, *, folds: 
     if known.any():
         at[known] = bins_of(signal[known], weights[known], BINS)
     part = _parts(len(gain), folds, seed)
-    found = np.empty(len(gain))
+    means = np.empty(len(gain))
     for fold in range(folds):
         held, kept = part == fold, part != fold
         masses = np.bincount(at[kept], weights=weights[kept], minlength=BINS + 1)
         sums = np.bincount(at[kept], weights=(weights * gain)[kept], minlength=BINS + 1)
         overall = np.full(BINS + 1, sums.sum() / masses.sum())
-        found[held] = np.divide(sums, masses, out=overall, where=masses > 0)[at[held]]
-    return found
+        means[held] = np.divide(sums, masses, out=overall, where=masses > 0)[at[held]]
+    return means
 
 
 QUINTILES = 5
@@ -121,8 +121,8 @@ def bins_of(values: Floats, weights: Floats, bins: int = QUINTILES) -> np.typing
 
 
 def _parts(count: int, folds: int, seed: int) -> np.typing.NDArray[np.int64]:
-    found: np.typing.NDArray[np.int64] = np.random.default_rng(seed).permutation(np.arange(count) % folds)
-    return found
+    parts: np.typing.NDArray[np.int64] = np.random.default_rng(seed).permutation(np.arange(count) % folds)
+    return parts
 
 
 def _complete(
@@ -167,14 +167,14 @@ def _along(line: _Line, X: Floats) -> Floats:
 def _out_of_fold(data: tuple[Floats, Floats, Floats], folds: int, seed: int, *, one_level: bool) -> Floats:
     X, y, w = data
     part, level = _parts(len(y), folds, seed), float(np.average(y, weights=w))
-    found = np.empty(len(y))
+    predicted = np.empty(len(y))
     for fold in range(folds):
         held, kept = part == fold, part != fold
         line = _solve(X[kept], y[kept], w[kept])
-        found[held] = _along(line, X[held])
+        predicted[held] = _along(line, X[held])
         if one_level:
-            found[held] += level - line[3]
-    return found
+            predicted[held] += level - line[3]
+    return predicted
 
 
 def _report(data: tuple[Floats, Floats, Floats], *, weighted: bool, seed: int) -> FitReport:
@@ -196,11 +196,11 @@ def _report(data: tuple[Floats, Floats, Floats], *, weighted: bool, seed: int) -
     )
 
 
-def _r2(found: Floats, y: Floats, w: Floats) -> estimand.Estimate:
+def _r2(predicted: Floats, y: Floats, w: Floats) -> estimand.Estimate:
     around = (y - np.average(y, weights=w)) ** 2
     total = float(np.average(around, weights=w))
     if total <= 1e-18:
         return estimand.Estimate.undefined("all gains are equal", len(y))
-    left = (y - found) ** 2
+    left = (y - predicted) ** 2
     share = float(np.average(left, weights=w)) / total
     return correlation.from_influence(1 - share, w * (share * around - left) / total, limits=(-np.inf, 1.0))

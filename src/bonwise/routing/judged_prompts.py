@@ -72,8 +72,8 @@ class JudgedPrompts:
     def random(self) -> Floats:
         """Expected label of a random pick, of the labelled prompts."""
         known = self.panel.keep(self.labelled)
-        found: Floats = np.add.reduceat(known.labels, np.cumsum(known.sizes) - known.sizes) / known.sizes
-        return found
+        means: Floats = np.add.reduceat(known.labels, np.cumsum(known.sizes) - known.sizes) / known.sizes
+        return means
 
     @property
     def weights(self) -> Floats | None:
@@ -86,9 +86,9 @@ class JudgedPrompts:
         return self.outcomes.weights if self.weighted and bool(self.labelled.all()) else None
 
     def _of_all(self, values: Floats, blank: float = np.nan) -> Floats:
-        found = np.full(len(self.labelled), blank)
-        found[self.labelled] = values
-        return found
+        of_all = np.full(len(self.labelled), blank)
+        of_all[self.labelled] = values
+        return of_all
 
 
 def judged_prompts(
@@ -103,13 +103,13 @@ def judged_prompts(
     panel = _with_first_scores(table, panel, one_draw=one_draw)
     if not weighted:
         panel = _without_stray_blanks(panel)
-    said = cell_scores.cell_repeats(table, panel, one_draw=one_draw)
-    draws = None if first_pass_only else said.draws
-    features = pool_features(said.first, panel.sizes, said.width, draws)
+    repeats = cell_scores.cell_repeats(table, panel, one_draw=one_draw)
+    draws = None if first_pass_only else repeats.draws
+    features = pool_features(repeats.first, panel.sizes, repeats.width, draws)
     others = [judge for judge in table.judges if judge != panel.judge]
     if others and not first_pass_only:
         features["disagreement"] = disagreement(
-            said.first, panel.sizes, [cell_scores.scores_of(table, panel, other) for other in others]
+            repeats.first, panel.sizes, [cell_scores.scores_of(table, panel, other) for other in others]
         )
     labelled = panel.labelled_cells == panel.sizes
     if not labelled.any():
@@ -118,16 +118,18 @@ def judged_prompts(
             hint="add an oracle_label column, --labels FILE, or --oracle judge:NAME",
         )
     known = panel.keep(labelled)
-    sums = Sums(*known.sums(said.first[np.repeat(labelled, panel.sizes)]))
+    sums = Sums(*known.sums(repeats.first[np.repeat(labelled, panel.sizes)]))
     everywhere = np.ones(len(known.sizes), dtype=bool)
     weights = (
         1 / cell_scores.propensities(table, known.prompt_ids, everywhere) if weighted else np.ones(len(known.sizes))
     )
     # Only rounding can carry a gain below 0.
     outcomes = Outcomes(sums.J, np.maximum(sums.M - sums.J, 0.0), weights)
-    unscored = cell_scores.unscored_reasons(table, panel, np.isnan(said.first))
+    unscored = cell_scores.unscored_reasons(table, panel, np.isnan(repeats.first))
     wrong = 1 - sums.hit
-    return JudgedPrompts(panel, features, labelled, outcomes, wrong, weighted, said.draws, said.first_of, unscored)
+    return JudgedPrompts(
+        panel, features, labelled, outcomes, wrong, weighted, repeats.draws, repeats.first_of, unscored
+    )
 
 
 def _with_first_scores(table: score_table.ScoreTable, panel: Panel, *, one_draw: bool) -> Panel:

@@ -39,9 +39,9 @@ class ScoredPools:
 
     def back(self, values: Floats) -> Floats:
         """Return values of these prompts as values of all prompts, NaN for the others."""
-        found = np.full(len(self.prompts), np.nan)
-        found[self.prompts] = values
-        return found
+        of_all = np.full(len(self.prompts), np.nan)
+        of_all[self.prompts] = values
+        return of_all
 
     def mean(self, by_cell: Floats) -> Floats:
         """Average over the cells with a value; NaN for a prompt without one."""
@@ -56,8 +56,8 @@ class ScoredPools:
         values = by_cell[self.cells]
         if not len(values):
             return self.back(values)
-        found = np.maximum.reduceat(np.where(np.isnan(values), -np.inf, values), self._starts)
-        return self.back(np.where(found > -np.inf, found, np.nan))
+        highest = np.maximum.reduceat(np.where(np.isnan(values), -np.inf, values), self._starts)
+        return self.back(np.where(highest > -np.inf, highest, np.nan))
 
     @property
     def _starts(self) -> _Ints:
@@ -85,21 +85,21 @@ def pool_features(
     """
     scores, sizes = np.asarray(scores, dtype=float), np.asarray(sizes, dtype=np.int64)
     pools = ScoredPools.of(~np.isnan(scores), sizes)
-    found = _tops(pools, scores)
+    features = _tops(pools, scores)
     if widths is not None:
-        found["width"] = rounded_each(pools.mean(np.asarray(widths, dtype=float)), pool_decimals(scores, sizes))
+        features["width"] = rounded_each(pools.mean(np.asarray(widths, dtype=float)), pool_decimals(scores, sizes))
     if draws is not None:
-        found.update(_draw_features(pools, np.asarray(draws, dtype=float), sizes))
-    return found
+        features.update(_draw_features(pools, np.asarray(draws, dtype=float), sizes))
+    return features
 
 
 def _tops(pools: ScoredPools, by_cell: Floats) -> dict[str, Floats]:
     names = ("level", "spread", "top", "margin", "tied")
     decimals = pool_decimals(by_cell[pools.cells], pools.sizes)
     scores = rounded_each(by_cell[pools.cells], np.repeat(decimals, pools.sizes))
-    found = top_of_scores(scores, pools.sizes) if len(pools.sizes) else (np.zeros(0),) * 5
+    tops = top_of_scores(scores, pools.sizes) if len(pools.sizes) else (np.zeros(0),) * 5
     # Rounded once more: sums over other blocks of cells differ in the last bit, and equal margins must tie.
-    return {name: pools.back(rounded_each(values, decimals)) for name, values in zip(names, found, strict=True)}
+    return {name: pools.back(rounded_each(values, decimals)) for name, values in zip(names, tops, strict=True)}
 
 
 def _draw_features(pools: ScoredPools, draws: Floats, sizes: _Ints) -> dict[str, Floats]:
@@ -126,18 +126,20 @@ def _p_best(pools: ScoredPools, means: Floats, counts: _Ints, variance: Floats) 
     # It loads scipy, which routing by a margin or by widths never needs.
     from bonwise.stats.beliefs import best_of_normals  # noqa: PLC0415
 
-    found = np.full(len(pools.sizes), np.nan)
+    chances_of_picks = np.full(len(pools.sizes), np.nan)
     scores = means[pools.cells]
     values = rounded_each(scores, np.repeat(pool_decimals(scores, pools.sizes), pools.sizes))
     errors = np.sqrt(np.repeat(variance[pools.prompts], pools.sizes) / counts[pools.cells])
     starts = np.cumsum(pools.sizes) - pools.sizes
     for size in np.unique(pools.sizes):
-        mine = np.flatnonzero(pools.sizes == size)
-        at = starts[mine][:, None] + np.arange(size)
+        of_size = np.flatnonzero(pools.sizes == size)
+        at = starts[of_size][:, None] + np.arange(size)
         chances = best_of_normals(values[at], errors[at]).probability
         lead = values[at].argmax(axis=1)
-        found[mine] = np.where(np.isnan(errors[at[:, 0]]), np.nan, chances[np.arange(len(mine)), lead])
-    return pools.back(np.round(found, TIE_DECIMALS))
+        chances_of_picks[of_size] = np.where(
+            np.isnan(errors[at[:, 0]]), np.nan, chances[np.arange(len(of_size)), lead]
+        )
+    return pools.back(np.round(chances_of_picks, TIE_DECIMALS))
 
 
 def disagreement(scores: Floats, sizes: _Ints, others: Sequence[Floats]) -> Floats:
@@ -148,16 +150,16 @@ def disagreement(scores: Floats, sizes: _Ints, others: Sequence[Floats]) -> Floa
     prompt, NaN where unscored; who scored fewer than two candidates of a prompt has no say on it. The result is by
     prompt, in [0, 1], NaN where no other judge has a say.
     """
-    mine = _picks(scores, sizes)
+    picks = _picks(scores, sizes)
     starts = np.cumsum(sizes) - sizes
     total, heard = np.zeros(len(sizes)), np.zeros(len(sizes))
     for other in others:
-        same = np.add.reduceat(mine * _picks(other, sizes), starts)
+        same = np.add.reduceat(picks * _picks(other, sizes), starts)
         says = ~np.isnan(same)
         total += np.where(says, same, 0.0)
         heard += says
-    found: Floats = 1 - np.divide(total, heard, out=np.full(len(sizes), np.nan), where=heard > 0)
-    return found
+    shares: Floats = 1 - np.divide(total, heard, out=np.full(len(sizes), np.nan), where=heard > 0)
+    return shares
 
 
 def _picks(scores: Floats, sizes: _Ints) -> Floats:

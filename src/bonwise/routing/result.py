@@ -173,7 +173,7 @@ class SignalRecord(Record):
 
     def at(self, share: float) -> RoutedShareRecord:
         """Return the figures at one of the shares."""
-        return next(one for one in self.shares if one.share == share)
+        return next(sent for sent in self.shares if sent.share == share)
 
 
 class RoutedData(Record):
@@ -300,7 +300,7 @@ class JudgeRoute(Record):
 
     @model_validator(mode="after")
     def _holds_all_signals_against_the_same_shares(self) -> Self:
-        shares = [one.share for one in self.perfect]
+        shares = [sent.share for sent in self.perfect]
         for name, signal in self.signals.items():
             if signal.shares and [share.share for share in signal.shares] != shares:
                 raise ValueError(f"signals.{name} has other shares than perfect")
@@ -318,7 +318,7 @@ class JudgeRoute(Record):
 
     def perfect_at(self, share: float) -> RoutedShareRecord:
         """Return the figures of the perfect order at one of the shares."""
-        return next(one for one in self.perfect if one.share == share)
+        return next(sent for sent in self.perfect if sent.share == share)
 
 
 _OF_ONE = tuple(JudgeRoute.model_fields)

@@ -77,26 +77,26 @@ _METHODS = frozenset({"complete", "labelled_only", "aipw", "weighted"})
 def sound(lowest: float) -> Callable[[EstimateRecord], EstimateRecord]:
     """Return what refuses an estimate that no study makes, of a figure between `lowest` and 1."""
 
-    def checked(found: EstimateRecord) -> EstimateRecord:
-        missing = [one is None for one in (found.low, found.high, found.interval)]
+    def checked(figure: EstimateRecord) -> EstimateRecord:
+        missing = [end is None for end in (figure.low, figure.high, figure.interval)]
         if any(missing) and not all(missing):
             raise ValueError("has only a part of low, high and interval")
-        if found.reason is None and (found.estimate is None or found.low is None):
+        if figure.reason is None and (figure.estimate is None or figure.low is None):
             raise ValueError("has no estimate or no interval, and no reason for that")
-        if found.estimate is None and (found.low is not None or found.se is not None):
+        if figure.estimate is None and (figure.low is not None or figure.se is not None):
             raise ValueError("has an interval or an se without an estimate")
-        ends = [one for one in (found.low, found.estimate, found.high) if one is not None]
+        ends = [end for end in (figure.low, figure.estimate, figure.high) if end is not None]
         if any(before > after + _ROUNDING for before, after in pairwise(ends)):
             raise ValueError("has low, estimate and high that do not follow one another")
         if any(not lowest - _ROUNDING <= end <= 1 + _ROUNDING for end in ends):
             raise ValueError(f"has figures that are not {in_range(lowest, 1.0)}")
-        if found.estimate is not None and not found.n:
+        if figure.estimate is not None and not figure.n:
             raise ValueError("has an estimate from n = 0 prompts")
-        if found.low is not None and not found.se:
+        if figure.low is not None and not figure.se:
             raise ValueError("has an interval without an se")
-        if found.method not in _METHODS or found.interval not in _INTERVALS:
+        if figure.method not in _METHODS or figure.interval not in _INTERVALS:
             raise ValueError("has no known method or interval")
-        return found
+        return figure
 
     return checked
 

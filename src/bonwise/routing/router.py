@@ -331,15 +331,15 @@ def contenders(verdicts: Sequence[Verdict]) -> tuple[int, ...]:
     scored = {at: verdict for at, verdict in enumerate(verdicts) if isinstance(verdict, Score)}
     if len(scored) < 2:
         return ()
-    decimals = pool_decimals(one.value for one in scored.values())
-    values = {at: rounded(one.value, decimals) for at, one in scored.items()}
+    decimals = pool_decimals(score.value for score in scored.values())
+    values = {at: rounded(score.value, decimals) for at, score in scored.items()}
     best = max(values.values())
-    floor = min(rounded(_end(one.low, one), decimals) for at, one in scored.items() if values[at] == best)
-    found = {at for at, one in scored.items() if rounded(_end(one.high, one), decimals) >= floor}
-    if len(found) < 2:
-        runner_up = max(value for at, value in values.items() if at not in found)
-        found |= {at for at, value in values.items() if value == runner_up}
-    return () if len(found) == len(verdicts) else tuple(sorted(found))
+    floor = min(rounded(_end(score.low, score), decimals) for at, score in scored.items() if values[at] == best)
+    running = {at for at, score in scored.items() if rounded(_end(score.high, score), decimals) >= floor}
+    if len(running) < 2:
+        runner_up = max(value for at, value in values.items() if at not in running)
+        running |= {at for at, value in values.items() if value == runner_up}
+    return () if len(running) == len(verdicts) else tuple(sorted(running))
 
 
 def _found(signal: str | PathLike[str] | SavedRouter) -> Signal | SavedRouter:

@@ -207,5 +207,5 @@ def _quantiles(values: Floats, weights: Floats, most: int) -> Floats:
     order = order[~np.isnan(values[order])]
     reached = np.cumsum(weights[order])
     wanted = (np.arange(most) + 0.5) / most * reached[-1]
-    found: Floats = values[order[np.searchsorted(reached, wanted)]]
-    return found
+    quantiles: Floats = values[order[np.searchsorted(reached, wanted)]]
+    return quantiles

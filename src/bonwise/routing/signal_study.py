@@ -87,7 +87,11 @@ def study_signal(
         values = signal.value(features)
     values = compared_signals(values)  # as in production, where equal widths must tie
     sent, values = prompts.sent_first(values)[prompts.labelled], values[prompts.labelled]
-    without = [one for one in DRAW_FEATURES if one in features and one in signal.also and one not in looks_at]
+    without = [
+        feature
+        for feature in DRAW_FEATURES
+        if feature in features and feature in signal.also and feature not in looks_at
+    ]
     figures = tuple(routing.routed_share(sent, outcomes, share, confidence=confidence) for share in shares)
     record = result.SignalRecord(
         meaning=signal.meaning,
@@ -179,11 +183,11 @@ def _fallback(signals: Mapping[result_router.SignalName, StudiedSignal]) -> Stud
 
 def _why(taken: StudiedSignal, learnt: StudiedSignal) -> tuple[str, ...]:
     if taken is learnt:
-        said = ["Its figures are cross-fitted: each prompt's gain is predicted by a model of other prompts."]
+        sentences = ["Its figures are cross-fitted: each prompt's gain is predicted by a model of other prompts."]
         if _taught(learnt) < _LEAST_LABELS_FOR_THE_INTERVAL:
             least = _LEAST_LABELS_FOR_THE_INTERVAL
-            said.append(f"Below {least} labelled prompts they are approximate, and too low on average.")
-        return tuple(said)
+            sentences.append(f"Below {least} labelled prompts they are approximate, and too low on average.")
+        return tuple(sentences)
     missing = f"{_LEARNT} has no figures: {learnt.record.reason}."
     if learnt.per_prompt is not None:
         missing = (
@@ -193,17 +197,17 @@ def _why(taken: StudiedSignal, learnt: StudiedSignal) -> tuple[str, ...]:
     return missing, f"{taken.signal.name} is not shown to be better than others."
 
 
-def _caveats(taken: StudiedSignal, found: routing.RoutedShare, unsettled: int) -> tuple[str, ...]:
-    said = []
+def _caveats(taken: StudiedSignal, routed: routing.RoutedShare, unsettled: int) -> tuple[str, ...]:
+    sentences = []
     if unsettled:
-        said.append(f"Prompts with fewer than two scores are sent first: {counted(unsettled, 'prompt')}.")
+        sentences.append(f"Prompts with fewer than two scores are sent first: {counted(unsettled, 'prompt')}.")
     if taken.lacking:
-        said.append(f"Prompts without a value of it are sent last: {counted(taken.lacking, 'labelled prompt')}.")
-    if found.lift.low is None:
-        said.append(f"Whether it lifts the value over random routing is not shown: {found.lift.reason}.")
-    elif found.lift.low <= 0:
-        said.append("At this share no lift over random routing is shown: its interval holds 0.")
-    return tuple(said)
+        sentences.append(f"Prompts without a value of it are sent last: {counted(taken.lacking, 'labelled prompt')}.")
+    if routed.lift.low is None:
+        sentences.append(f"Whether it lifts the value over random routing is not shown: {routed.lift.reason}.")
+    elif routed.lift.low <= 0:
+        sentences.append("At this share no lift over random routing is shown: its interval holds 0.")
+    return tuple(sentences)
 
 
 SHARES = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30, 0.40, 0.50, 0.75, 1.0)

@@ -141,15 +141,15 @@ def fit_signal(
             raise UsageError(note, hint="label more prompts, or choose a signal that is not learnt")
         return FittedSignal(name, SIGNALS[FALLBACK], None, f"{note}: {FALLBACK} is used in its place")
     taken = signal.looks_at(features, labelled)
-    left_out = any(one in features for one in DRAW_FEATURES if one in signal.also) and not set(taken) & set(
-        DRAW_FEATURES
-    )
+    left_out = any(feature in features for feature in DRAW_FEATURES if feature in signal.also) and not set(
+        taken
+    ) & set(DRAW_FEATURES)
     note = (
         f"{labelled} labelled prompts are fewer than {LEAST_LABELS_WITH_DRAWS}: repeated scores are not looked at"
         if left_out
         else ""
     )
-    model = gain_model.fit_gain({one: features[one] for one in taken}, gain, weights, seed=seed)
+    model = gain_model.fit_gain({feature: features[feature] for feature in taken}, gain, weights, seed=seed)
     return FittedSignal(name, signal, model, note)
 
 
@@ -171,8 +171,8 @@ _REMEDIES = {
 
 SIGNALS: Mapping[str, Signal] = MappingProxyType(
     {
-        one.name: one
-        for one in (
+        signal.name: signal
+        for signal in (
             Signal("margin", ("margin",), "a small margin between the two highest scores", _of=np.negative),
             Signal("margin_level", ("margin", "level"), "expected gain given margin and mean score", learnt=True),
             Signal("interval_width", ("width",), "wide intervals of the scores", _of=np.positive),
@@ -213,16 +213,16 @@ def live_features(first_pass: FirstPass, needs: Sequence[str], first: First = "s
     values = _values(verdicts) if first == "score" else _first_draws(verdicts)
     widths = _widths(verdicts) if "width" in needs else None
     draws = _draws(verdicts) if _FROM_DRAWS.intersection(needs) else None
-    found = pool_features.pool_features(values, sizes, widths, draws)
-    stated = [one for one in first_pass.p_best if one is not None]
+    features = pool_features.pool_features(values, sizes, widths, draws)
+    stated = [chance for chance in first_pass.p_best if chance is not None]
     if "p_best" in needs and stated:
         # A strategy's posterior knows more than the draws of one pool.
-        found["p_best"] = np.array([max(stated)])
+        features["p_best"] = np.array([max(stated)])
     if "disagreement" in needs:
-        found["disagreement"] = pool_features.disagreement(
+        features["disagreement"] = pool_features.disagreement(
             values, sizes, [_values(other) for other in first_pass.others]
         )
-    return found
+    return features
 
 
 def compared_signals(values: Floats) -> Floats:
@@ -245,8 +245,8 @@ def live_signal(
         for name in needs:
             if not math.isfinite(features[name][0]):
                 return None, _ABSENT.get(name, f"the feature {name} is unknown")
-        found = float(compared_signals(value(features))[0])
-    return (found, "") if math.isfinite(found) else (None, "the signal is not finite")
+        number = float(compared_signals(value(features))[0])
+    return (number, "") if math.isfinite(number) else (None, "the signal is not finite")
 
 
 def _values(verdicts: Sequence[Verdict]) -> Floats:
@@ -268,7 +268,7 @@ def _widths(verdicts: Sequence[Verdict]) -> Floats:
 
 def _draws(verdicts: Sequence[Verdict]) -> Floats:
     drawn = [verdict.draws if isinstance(verdict, Score) else () for verdict in verdicts]
-    found = np.full((len(drawn), max(map(len, drawn), default=0)), math.nan)
-    for row, values in zip(found, drawn, strict=True):
+    table = np.full((len(drawn), max(map(len, drawn), default=0)), math.nan)
+    for row, values in zip(table, drawn, strict=True):
         row[: len(values)] = [math.nan if value is None else value for value in values]
-    return found
+    return table

@@ -41,13 +41,13 @@ _NO_FIGURE = "no figure"
 def captured_curves(judge: result.JudgeRoute, share: float, key: str) -> list[Drawing[Curves]]:
     """Draw the part of the possible lift that each signal captures."""
     names = _ranked(judge, share)
-    said = ", ".join(f"{name} {_captured_on_curve(judge.studied[name].at(share))}" for name in reversed(names))
+    captured = ", ".join(f"{name} {_captured_on_curve(judge.studied[name].at(share))}" for name in reversed(names))
     return curves_figure(
         [_captured_by(name, judge.studied[name], foremost=name == names[-1]) for name in names],
         key,
         "Captured by share sent on",
         "Part of the possible lift over random routing that each signal captures; a perfect order captures 100%, a "
-        f"random one 0%. With {numbers.percent(share)} sent on: {said}.",
+        f"random one 0%. With {numbers.percent(share)} sent on: {captured}.",
         across=_ACROSS,
         up="part of the possible lift",
         guides=[Guide(numbers.percent(share), x=share), Guide("random", y=0.0)],
@@ -70,26 +70,26 @@ def _ranked(judge: result.JudgeRoute, share: float) -> list[result_router.Signal
 
 def _value(name: result_router.SignalName, judge: result.JudgeRoute, share: float, key: str) -> list[Drawing[Curves]]:
     shares = judge.studied[name].shares
-    across = [one.share for one in shares]
+    across = [sent.share for sent in shares]
     at, best = judge.studied[name].at(share), judge.perfect_at(share)
     value = numbers.Ends(at.value, at.value_low, at.value_high)
     chance = "" if at.at_random is None else f", {numbers.number(at.at_random, like=value)} at random"
     ends = "" if value.low is None else f" {numbers.interval(value)}"
     return curves_figure(
         [
-            Curve("random order", across, [one.at_random for one in shares], role="random", dashed=True),
+            Curve("random order", across, [sent.at_random for sent in shares], role="random", dashed=True),
             Curve(
                 "perfect order",
-                [one.share for one in judge.perfect],
-                [one.value for one in judge.perfect],
+                [sent.share for sent in judge.perfect],
+                [sent.value for sent in judge.perfect],
                 role="oracle",
             ),
             Curve(
                 name,
                 across,
-                [one.value for one in shares],
-                [one.value_low for one in shares],
-                [one.value_high for one in shares],
+                [sent.value for sent in shares],
+                [sent.value_low for sent in shares],
+                [sent.value_high for sent in shares],
             ),
         ],
         key,
@@ -112,10 +112,10 @@ def _captured_by(name: result_router.SignalName, signal: result.SignalRecord, *,
     )
 
 
-def _captured_on_curve(found: result.RoutedShareRecord) -> str:
-    if found.captured is None:
+def _captured_on_curve(sent: result.RoutedShareRecord) -> str:
+    if sent.captured is None:
         return _NO_FIGURE
-    captured = numbers.Ends(found.captured, found.low, found.high)
+    captured = numbers.Ends(sent.captured, sent.low, sent.high)
     return numbers.with_any_interval(captured, "share")
 
 
@@ -177,12 +177,14 @@ def signal_table(judge: result.JudgeRoute, share: float) -> Table:
 
 def curve_table(judge: result.JudgeRoute, share: float) -> Table:
     """Return what each signal captures at every share."""
-    shares = [one.share for one in judge.perfect if one.share < 1]
+    shares = [sent.share for sent in judge.perfect if sent.share < 1]
     kept = (numbers.percent(share), *_TELLING)
-    titles = [numbers.percent(one) for one in shares]
+    titles = [numbers.percent(share) for share in shares]
     spare = [title for title in titles if title not in kept]
     columns = [Column(title, spare=spare.index(title) + 1 if title in spare else 0) for title in titles]
-    rows = [(name, *(_captured_in_table(signal.at(one)) for one in shares)) for name, signal in judge.studied.items()]
+    rows = [
+        (name, *(_captured_in_table(signal.at(share)) for share in shares)) for name, signal in judge.studied.items()
+    ]
     title = "Part of the possible lift captured, by share sent on"
     return Table.of((Column("signal", "name"), *columns), rows, title)
 
@@ -203,10 +205,10 @@ def factor_tables(judge: result.JudgeRoute) -> list[Table]:
     for name, signal in judge.studied.items():
         parts = signal.decomposition
         if parts is not None:
-            pairs = (_pair(one) for one in (parts.corr_wrong, parts.corr_gap, parts.corr_gain))
+            pairs = (_pair(figure) for figure in (parts.corr_wrong, parts.corr_gap, parts.corr_gain))
             prompts.append((name, *(cell for pair in pairs for cell in pair)))
             across = parts.across_bins
-            groups.append((name, *(numbers.number(one) for one in (across.wrong, across.gap, across.gain))))
+            groups.append((name, *(numbers.number(figure) for figure in (across.wrong, across.gap, across.gain))))
     return [
         Table.of(over_prompts, prompts, "Mean gain = P(wrong) x mean gap if wrong: correlations with each"),
         Table.of(over_groups, groups, "The same correlations over 5 equal groups of prompts"),
@@ -224,12 +226,12 @@ def _captured_in_table(at: result.RoutedShareRecord) -> str:
     return numbers.estimate(numbers.Ends(at.captured, at.low, at.high), "share")
 
 
-def _pair(found: EstimateRecord) -> tuple[str, str]:
-    return numbers.estimate(found), numbers.interval(found)
+def _pair(figure: EstimateRecord) -> tuple[str, str]:
+    return numbers.estimate(figure), numbers.interval(figure)
 
 
-def _cell(found: EstimateRecord) -> str:
-    return numbers.NOTHING if found.estimate is None else f"{numbers.estimate(found)} ({numbers.count(found.n)})"
+def _cell(figure: EstimateRecord) -> str:
+    return numbers.NOTHING if figure.estimate is None else f"{numbers.estimate(figure)} ({numbers.count(figure.n)})"
 
 
 _LIVE = (
@@ -339,28 +341,28 @@ def _left_out(data: result.RoutedData) -> Iterator[Said]:
             "caveat", f"{numbers.counted(sum(data.unscored.values()), 'candidate')} without a first score: {why}"
         )
     if data.dropped:
-        reasons = sorted({printable(one.reason) for one in data.dropped})
+        reasons = sorted({printable(prompt.reason) for prompt in data.dropped})
         more = ", ..." if len(reasons) > _MOST_REASONS else ""
-        told = ", ".join(reasons[:_MOST_REASONS])
-        yield Said("caveat", f"dropped {numbers.counted(len(data.dropped), 'prompt')}: {told}{more}")
+        named = ", ".join(reasons[:_MOST_REASONS])
+        yield Said("caveat", f"dropped {numbers.counted(len(data.dropped), 'prompt')}: {named}{more}")
 
 
 def _without_interval(judge: result.JudgeRoute, share: float) -> Iterator[Said]:
     """Say why figures at the share asked for have no interval, each reason once."""
-    said: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for name, signal in judge.studied.items():
         corr = None if signal.corr_gain is None else signal.corr_gain.reason
         for figure, reason in (("captured", signal.at(share).reason), ("corr", corr)):
             if reason is not None and reason.startswith(_NO_INTERVAL):
-                said.setdefault(f"{figure} has {reason}", []).append(name)
-    for reason, names in said.items():
+                names_by_reason.setdefault(f"{figure} has {reason}", []).append(name)
+    for reason, names in names_by_reason.items():
         yield Said("note", f"{', '.join(names)}: {reason}")
 
 
 def _bound(judge: result.JudgeRoute, share: float) -> Iterator[Said]:
-    for found in judge.bound:
-        bound, achieved = found.bound, found.achieved
-        if found.share != share or bound.estimate is None or achieved.estimate is None:
+    for bounded in judge.bound:
+        bound, achieved = bounded.bound, bounded.achieved
+        if bounded.share != share or bound.estimate is None or achieved.estimate is None:
             continue
         reached = _with_ends(numbers.estimate(achieved, "share"), numbers.interval(achieved, "share"))
         yield Said(
@@ -368,61 +370,61 @@ def _bound(judge: result.JudgeRoute, share: float) -> Iterator[Said]:
             "What these features predict here would lift the value by at most "
             f"{_with_ends(numbers.estimate(bound), numbers.interval(bound))}. A router that predicts more from them "
             f"may lift it further. expected_gain reaches {reached} of that bound; if expected gains were normally "
-            f"distributed it would reach {numbers.number(found.gaussian, 'share')}.",
+            f"distributed it would reach {numbers.number(bounded.gaussian, 'share')}.",
         )
 
 
-def _check(question: str, found: result.CalibrationCheck) -> Said:
-    evidence = found.correlation
+def _check(question: str, check: result.CalibrationCheck) -> Said:
+    evidence = check.correlation
     known = (
         "" if evidence.estimate is None else f": {_with_ends(numbers.estimate(evidence), numbers.interval(evidence))}"
     )
-    return Said("note", f"{question} {found.answer}: {found.reason}{known}")
+    return Said("note", f"{question} {check.answer}: {check.reason}{known}")
 
 
-def _answer(found: result.RecommendedRoute) -> StatedVerdict:
+def _answer(route: result.RecommendedRoute) -> StatedVerdict:
     """Return whether the signal to take is shown to be better than a random choice of prompts."""
-    captured, outcome = found.captured, outcome_of(found.captured)
+    captured, outcome = route.captured, outcome_of(route.captured)
     if captured.estimate is None:
-        return StatedVerdict("undefined", "open", f"What routing by {found.signal} captures is undefined.")
+        return StatedVerdict("undefined", "open", f"What routing by {route.signal} captures is undefined.")
     figure = _with_ends(numbers.estimate(captured, "share"), numbers.interval(captured, "share"))
     what = (
-        f"{numbers.percent(found.share)} of the prompts sent on by {found.signal} capture {figure} of the "
+        f"{numbers.percent(route.share)} of the prompts sent on by {route.signal} capture {figure} of the "
         "possible lift"
     )
     if outcome == "above":
-        return StatedVerdict(f"route by {found.signal}", "good", f"Routing helps: {what}.")
+        return StatedVerdict(f"route by {route.signal}", "good", f"Routing helps: {what}.")
     if outcome == "below":
-        return StatedVerdict("worse than random", "bad", f"Routing by {found.signal} does harm: {what}.")
+        return StatedVerdict("worse than random", "bad", f"Routing by {route.signal} does harm: {what}.")
     return StatedVerdict("no help shown", "open", f"Routing is not shown to be better than random: {what}.")
 
 
-def _recommendation(found: result.RecommendedRoute) -> Iterator[Said]:
-    sent = "to send on" if _answer(found).state == "good" else "that it would send on"
+def _recommendation(route: result.RecommendedRoute) -> Iterator[Said]:
+    sent = "to send on" if _answer(route).state == "good" else "that it would send on"
     # Adding 0 turns a negative zero into a plain 0.
-    above = amounts.brief(found.threshold + 0.0)
-    share = numbers.percent(found.share)
+    above = amounts.brief(route.threshold + 0.0)
+    share = numbers.percent(route.share)
     yield Said(
-        "finding", f"The {share} of the prompts {sent} are those with the highest {found.signal}, down to {above}."
+        "finding", f"The {share} of the prompts {sent} are those with the highest {route.signal}, down to {above}."
     )
-    for sentence in found.sentences:
+    for sentence in route.sentences:
         yield Said("finding", sentence)
 
 
-def _budget(found: result.BudgetSplit | None) -> Iterator[Said]:
-    if found is None:
+def _budget(split: result.BudgetSplit | None) -> Iterator[Said]:
+    if split is None:
         return
-    gain = found.gain
+    gain = split.gain
     yield Said(
         "lead",
-        f"Of {numbers.setting(found.mean_calls)} calls per prompt, a routed prompt costing "
-        f"{numbers.setting(found.strong_cost)}: {found.sentence}",
+        f"Of {numbers.setting(split.mean_calls)} calls per prompt, a routed prompt costing "
+        f"{numbers.setting(split.strong_cost)}: {split.sentence}",
     )
     yield Said(
         "finding",
         f"Expected gain in the mean label {_with_ends(numbers.estimate(gain), numbers.interval(gain))}; routing "
-        f"alone {numbers.number(found.route_only, like=gain)}, further draws alone "
-        f"{numbers.number(found.redraw_only, like=gain)}.",
+        f"alone {numbers.number(split.route_only, like=gain)}, further draws alone "
+        f"{numbers.number(split.redraw_only, like=gain)}.",
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from bonwise.calls import bill
 from bonwise.calls.cost_limit import LIMIT_REACHED
@@ -20,7 +19,10 @@ from bonwise.selection.settings import Routing, SelectionSettings, default_strat
 from bonwise.table import pools, verdicts
 from bonwise.tracing import UNTRACED, Untraced, logger, span
 
-__all__ = ["choose", "traced_selection"]
+if TYPE_CHECKING:
+    from bonwise.selection.result import RoutedRecord
+
+__all__ = ["choose"]
 
 _LOG = logger("selection")
 
@@ -28,7 +30,7 @@ P = ParamSpec("P")
 Choosing = Callable[Concatenate["SelectionSettings", P], Coroutine[Any, Any, "selection.Selection"]]
 
 
-def traced_selection(choosing: Choosing[P]) -> Choosing[P]:
+def _traced(choosing: Choosing[P]) -> Choosing[P]:
     """Trace a function that picks from one pool."""
 
     @wraps(choosing)
@@ -37,30 +39,33 @@ def traced_selection(choosing: Choosing[P]) -> Choosing[P]:
     ) -> Coroutine[Any, Any, selection.Selection]:
         current = span("select", "CHAIN")
         course = choosing(settings, *args, **kwargs)
-        quiet = current is UNTRACED and not _LOG.isEnabledFor(logging.WARNING)
-        return course if quiet else _told(current, settings, course)
+        return course if current is UNTRACED else _noted(current, settings, course)
 
     return traced
 
 
-async def _told(
+async def _noted(
     current: Untraced, settings: SelectionSettings, course: Coroutine[Any, Any, selection.Selection]
 ) -> selection.Selection:
     with current:
         pick = await course
         if pick.failure:
             current.fail("judge")
-            why = f" ({pick.stopped})" if LIMIT_REACHED.search(pick.stopped) else ""
-            name = printable(settings.judge.name)
-            _LOG.warning("judge %s failed%s, and the pick was decided by %s", name, why, pick.decided_by)
-        else:
-            _LOG.debug("judge %s: the pick was decided by %s", printable(settings.judge.name), pick.decided_by)
         if current.recording:
-            current.note(_found(settings, pick))
+            current.note(_attributes(settings, pick))
     return pick
 
 
-def _found(settings: SelectionSettings, pick: selection.Selection) -> dict[str, Any]:
+def _log(settings: SelectionSettings, pick: selection.Selection) -> None:
+    name = printable(settings.judge.name)
+    if pick.failure:
+        why = f" ({pick.stopped})" if LIMIT_REACHED.search(pick.stopped) else ""
+        _LOG.warning("judge %s failed%s, and the pick was decided by %s", name, why, pick.decided_by)
+    else:
+        _LOG.debug("judge %s: the pick was decided by %s", name, pick.decided_by)
+
+
+def _attributes(settings: SelectionSettings, pick: selection.Selection) -> dict[str, Any]:
     return {
         "bonwise.judge": settings.judge.name,
         "bonwise.strategy": settings.strategy.name,
@@ -91,7 +96,7 @@ Turn = Callable[[], Awaitable[None]]
 """Waits until it is this pool's turn to be looked at by the router."""
 
 
-@traced_selection
+@_traced
 async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller names it
     settings: SelectionSettings,
     runner: judge_runner.JudgeRunner,
@@ -141,6 +146,7 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     pick = deciding.decide(settings, distinct, evidence, prompt_id=prompt_id, originals=originals, latency=latency)
     if pick.decided_by == "nothing scored" and settings.on_failure == "raise" and not judge_all:
         raise _nothing_scored(pick)
+    _log(settings, pick)
     return pick
 
 
@@ -186,7 +192,8 @@ class PoolRun:
         self._settings, self._runner, self._prompt = settings, runner, prompt
         self._distinct, self._until, self._to_all = distinct, until, to_all
         self._contest = contest_run.ContestRun(
-            contest_run.CheckedContest(settings.strategy, distinct.entrants, settings.judge),
+            settings.strategy,
+            distinct.entrants,
             settings.judge,
             runner,
             prompt,
@@ -208,7 +215,7 @@ class PoolRun:
             route = contest_run.consulted(router, FirstPass(first, contest.others, before.p_best), salt)
             if route.strong:
                 return await self._by_the_strong(router, route, before)
-            routed = selection.Routed(None, route.signal, route.reason)
+            routed = _routed(None, route, route.reason, None)
         await contest.finish()
         return self._evidence(contest.standing(), routed)
 
@@ -222,25 +229,25 @@ class PoolRun:
         contenders = () if self._to_all else route.contenders
         some = tuple(sorted(contenders)) or tuple(range(len(self._distinct.texts)))
         texts = [self._distinct.texts[entrant] for entrant in some]
-        checked = contest_run.CheckedContest(
-            default_strategy(router.strong), self._distinct.among(some), router.strong
+        among, strategy = self._distinct.among(some), default_strategy(router.strong)
+        contest = contest_run.ContestRun(
+            strategy, among, router.strong, self._runner, self._prompt, texts, until=self._until
         )
-        contest = contest_run.ContestRun(checked, router.strong, self._runner, self._prompt, texts, until=self._until)
         await contest.finish()
         first = self._first_pick(before)
         after = contest.standing()
         decided = not contest.over and any(isinstance(verdict, verdicts.Score) for verdict in after.verdicts)
         if decided:
-            routed = selection.Routed(router.strong.name, route.signal, route.reason, first)
+            routed = _routed(router.strong.name, route, route.reason, first)
             return self._evidence(_spread(after, some, len(self._distinct.texts)), routed, contest, some)
         why = "was not heard" if contest.over else "scored nothing"
-        routed = selection.Routed(None, route.signal, f"{route.reason}, but {router.strong.name} {why}", first)
+        routed = _routed(None, route, f"{route.reason}, but {router.strong.name} {why}", first)
         return self._evidence(before, routed, contest, some)
 
     def _evidence(
         self,
         standing: protocol.Standing,
-        routed: selection.Routed | None,
+        routed: RoutedRecord | None,
         strong: contest_run.ContestRun | None = None,
         some: Sequence[int] = (),
     ) -> deciding.Evidence:
@@ -271,6 +278,12 @@ class PoolRun:
         values = [verdict.value if isinstance(verdict, verdicts.Score) else None for verdict in standing.verdicts]
         best = entrants.ranked(values, self._distinct.entrants.order, standing.second).order[:1]
         return self._distinct.ids(best[0])[0] if best else None
+
+
+def _routed(strong: str | None, route: Route, reason: str, first_pick: str | None) -> RoutedRecord:
+    from bonwise.selection.result import RoutedRecord  # noqa: PLC0415 - few pools pass a router
+
+    return RoutedRecord(strong=strong, signal=route.signal, reason=reason, first_pick=first_pick)
 
 
 def _spread(standing: protocol.Standing, some: Sequence[int], count: int) -> protocol.Standing:

@@ -16,24 +16,16 @@ from bonwise.calls.ask import Ask
 from bonwise.calls.bill import Bill
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.judges import calling, comparing, judging
+from bonwise.judges.judging import Result
 from bonwise.judges.protocol import Judge, Judgment, is_asking, is_listwise
 from bonwise.printable import printable
 from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.draws import kept_verdict
-from bonwise.selection.judge_runner import Call, JudgeRunner, Result
+from bonwise.selection.judge_runner import Call, JudgeRunner
 from bonwise.selection.protocol import Contest, Draw, Entrants, Heard, Match, Question, Standing, Strategy
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, compared, plain_number
 
-__all__ = [
-    "CheckedContest",
-    "Considering",
-    "ContestRun",
-    "asks_of",
-    "calls_for",
-    "consulted",
-    "most_calls_of",
-    "with_stated_chances",
-]
+__all__ = ["Considering", "ContestRun", "asks_of", "calls_for", "consulted", "most_calls_of", "with_stated_chances"]
 
 
 MOST_QUESTIONS = 10_000
@@ -46,133 +38,6 @@ class Considering(Protocol):
     def consider(self, first_pass: FirstPass, key: str = "") -> Route:
         """Say whether the stronger judge decides."""
         ...
-
-
-class CheckedContest:
-    """The contest of one pool, whose every word is checked.
-
-    Its questions are about entrants that there are, and none is asked for ever: about n entrants n (1 + m) questions,
-    m the strategy's `most_calls`, or 10,000 about each where that is 0. Its standing has one verdict an entrant and
-    finite numbers. The first use opens the contest of the strategy; `judge` answers what names no other judge.
-
-    Examples
-    --------
-    >>> from bonwise.judges.calling import as_judge
-    >>> from bonwise.selection.strategies.scores import Greedy
-    >>> contest = CheckedContest(Greedy(), Entrants(2, order=(1, 0)), as_judge(lambda prompt, text: 1))
-    >>> [question.candidate for question in contest.next()]
-    [0, 1]
-    """
-
-    def __init__(self, strategy: Strategy, entrants: Entrants, judge: Judge) -> None:
-        self._strategy, self._entrants, self._judge = strategy, entrants, judge
-        self._contest: Contest | None = None
-        self._asked: set[Hashable] = set()
-        self._count = 0
-        self._most: int | None = None
-
-    def next(self) -> tuple[Question, ...]:
-        """Return the questions to ask now, each once, none when enough is known; `JudgeError` for anything else."""
-        contest, most = self._opened(), self._bound()
-        with _faults_of(self._strategy, "next"):
-            asked_for: object = contest.next()
-            if not isinstance(asked_for, Iterable):
-                raise _broken(self._strategy, f"next() returned {type(asked_for).__name__}", "return Draw and Match")
-            # One that yields questions for ever is cut off as well.
-            questions = list(islice(asked_for, most + 1))
-        asked = {self._key(question): question for question in questions}
-        self._count += len(asked)
-        if self._count > most:
-            raise _broken(
-                self._strategy,
-                f"asks more than {most:,} questions about {self._entrants.count} candidates",
-                "let next() come to an end, and most_calls() say how many calls it takes at most",
-            )
-        if asked and self._asked.issuperset(asked):
-            raise _broken(self._strategy, "asks again what it was answered", "let hear() keep what it hears")
-        self._asked.update(asked)
-        return tuple(asked.values())
-
-    def hear(self, question: Question, answer: Heard) -> None:
-        """Hand on the answer to one of the questions; a contest that fails raises `JudgeError`."""
-        contest = self._opened()
-        with _faults_of(self._strategy, "hear"):
-            contest.hear(question, answer)
-
-    def standing(self) -> Standing:
-        """Return how the entrants stand, in plain numbers; a `JudgeError` where it fails or is no standing."""
-        contest = self._opened()
-        with _faults_of(self._strategy, "standing"):
-            returned: object = contest.standing()
-            if not isinstance(returned, Standing):
-                raise _broken(self._strategy, f"standing() returned {type(returned).__name__}", "return a Standing")
-            return self._checked(returned)
-
-    def _opened(self) -> Contest:
-        if self._contest is None:
-            with _faults_of(self._strategy, "contest"):
-                self._contest = self._strategy.contest(self._entrants)
-        return self._contest
-
-    def _bound(self) -> int:
-        if self._most is None:
-            calls = most_calls_of(self._strategy, self._judge, self._entrants.count)
-            # One call may answer a question about each; the first ones may go to a judge that asks no model.
-            self._most = self._entrants.count * (1 + calls if calls else MOST_QUESTIONS)
-        return self._most
-
-    def _key(self, question: object) -> Hashable:
-        """Return what makes a question this one, provided that it is one about these entrants."""
-        count = self._entrants.count
-        if isinstance(question, Draw) and _whole(question.candidate, count) and _whole(question.number):
-            at = question.temperature
-            if at is None or (plain_number(at) is not None and at >= 0):
-                return question.candidate, question.number, at
-        if isinstance(question, Match) and _whole(question.a, count) and _whole(question.b, count):
-            by = question.judge
-            if question.a < question.b and (by is None or isinstance(by, Judge)):
-                return question.a, question.b, "by", None if by is None else id(by)
-        raise _broken(
-            self._strategy,
-            f"asks {printable(repr(question), longest=80)} about {count} candidates",
-            "ask by Draw(candidate, number) and Match(a, b) with positions from 0, a below b",
-        )
-
-    def _checked(self, standing: Standing) -> Standing:
-        verdicts = tuple(standing.verdicts)
-        if len(verdicts) != self._entrants.count or not all(
-            isinstance(verdict, Score | Unscored) for verdict in verdicts
-        ):
-            raise _broken(
-                self._strategy,
-                f"standing() has no verdict for each of {self._entrants.count} candidates",
-                "return one Score or Unscored a candidate, in order",
-            )
-        (regret,) = self._numbers("expected_regret", (standing.expected_regret,), 1)
-        count = self._entrants.count
-        return Standing(
-            verdicts,
-            standard_errors=self._numbers("standard_errors", standing.standard_errors, count),
-            p_best=self._numbers("p_best", standing.p_best, count),
-            expected_regret=regret,
-            p_best_reason=str(standing.p_best_reason),
-            second=self._numbers("second", standing.second, count),
-            lost_may_decide=None if standing.lost_may_decide is None else bool(standing.lost_may_decide),
-            stopped=str(standing.stopped),
-        )
-
-    def _numbers(self, name: str, values: Sequence[float | None], count: int) -> tuple[float | None, ...]:
-        given = tuple(values)
-        found = tuple(None if one is None else plain_number(one) for one in given)
-        lost = [one for one, plain in zip(given, found, strict=True) if plain is None and one is not None]
-        if lost or len(given) not in {0, count}:
-            what = f"holds {printable(repr(lost[0]), longest=40)}" if lost else f"has {len(given)} entries"
-            raise _broken(
-                self._strategy,
-                f"standing().{name} {what} for {self._entrants.count} candidates",
-                "give a finite number or None for each, or leave it empty",
-            )
-        return found
 
 
 def most_calls_of(strategy: Strategy, judge: Judge, candidates: int) -> int:
@@ -213,7 +78,7 @@ def consulted(router: Considering, first_pass: FirstPass, key: str) -> Route:
         return Route(strong=False, signal=None, reason=f"the router failed: it returned {type(route).__name__}")
     signal, reason = plain_number(route.signal), str(route.reason)
     count, some = len(first_pass.verdicts), tuple(route.contenders)
-    if some and (len(set(some)) != len(some) or len(some) < 2 or not all(_whole(one, count) for one in some)):
+    if some and (len(set(some)) != len(some) or len(some) < 2 or not all(_whole(entrant, count) for entrant in some)):
         what = f"{printable(repr(some), longest=40)} are not two or more of {count} candidates"
         return Route(strong=False, signal=signal, reason=f"the router failed: the contenders {what}")
     return Route(bool(route.strong), signal, reason, some)
@@ -233,6 +98,61 @@ def _faults_of(strategy: Strategy, method: str) -> Iterator[None]:
 
 def _broken(strategy: Strategy, what: str, hint: str) -> JudgeError:
     return JudgeError(f"strategy {strategy.name}: {what}", hint=hint)
+
+
+def _key(strategy: Strategy, question: object, count: int) -> Hashable:
+    """Return what makes a question this one, provided that it is one about so many entrants."""
+    if isinstance(question, Draw) and _whole(question.candidate, count) and _whole(question.number):
+        at = question.temperature
+        if at is None or (plain_number(at) is not None and at >= 0):
+            return question.candidate, question.number, at
+    if isinstance(question, Match) and _whole(question.a, count) and _whole(question.b, count):
+        by = question.judge
+        if question.a < question.b and (by is None or isinstance(by, Judge)):
+            return question.a, question.b, "by", None if by is None else id(by)
+    raise _broken(
+        strategy,
+        f"asks {printable(repr(question), longest=80)} about {count} candidates",
+        "ask by Draw(candidate, number) and Match(a, b) with positions from 0, a below b",
+    )
+
+
+def _checked(strategy: Strategy, standing: object, count: int) -> Standing:
+    """Return a standing of so many entrants in plain numbers, provided that it is one."""
+    if not isinstance(standing, Standing):
+        raise _broken(strategy, f"standing() returned {type(standing).__name__}", "return a Standing")
+    verdicts = tuple(standing.verdicts)
+    if len(verdicts) != count or not all(isinstance(verdict, Score | Unscored) for verdict in verdicts):
+        raise _broken(
+            strategy,
+            f"standing() has no verdict for each of {count} candidates",
+            "return one Score or Unscored a candidate, in order",
+        )
+
+    def numbers(name: str, values: Sequence[float | None], entries: int = count) -> tuple[float | None, ...]:
+        given = tuple(values)
+        plain = tuple(None if value is None else plain_number(value) for value in given)
+        lost = [value for value, number in zip(given, plain, strict=True) if number is None and value is not None]
+        if lost or len(given) not in {0, entries}:
+            what = f"holds {printable(repr(lost[0]), longest=40)}" if lost else f"has {len(given)} entries"
+            raise _broken(
+                strategy,
+                f"standing().{name} {what} for {count} candidates",
+                "give a finite number or None for each, or leave it empty",
+            )
+        return plain
+
+    (regret,) = numbers("expected_regret", (standing.expected_regret,), 1)
+    return Standing(
+        verdicts,
+        standard_errors=numbers("standard_errors", standing.standard_errors),
+        p_best=numbers("p_best", standing.p_best),
+        expected_regret=regret,
+        p_best_reason=str(standing.p_best_reason),
+        second=numbers("second", standing.second),
+        lost_may_decide=None if standing.lost_may_decide is None else bool(standing.lost_may_decide),
+        stopped=str(standing.stopped),
+    )
 
 
 def _whole(value: object, below: int | None = None) -> bool:
@@ -340,16 +260,21 @@ Asked = tuple[Call, tuple[Question, ...]]
 
 
 class ContestRun:
-    """One contest, asked and heard.
+    """One contest, asked and heard, whose every word is checked.
 
     `judge` answers what names no other judge; `second` judges all texts too, beside the first round and unheard by
     the contest. `texts` has one text an entrant; `pool` those of all candidates, of which a judge that asks no model
     sees also those that occur twice. `until` is in seconds of the runner's clock; None for no such limit.
+
+    Questions are about entrants that there are, and none is asked for ever: about n entrants n (1 + m) questions, m
+    the strategy's `most_calls`, or 10,000 about each where that is 0. Its standing has one verdict an entrant and
+    finite numbers. The first use opens the contest of the strategy.
     """
 
     def __init__(  # noqa: PLR0913 - all that a contest needs of the world around it
         self,
-        contest: CheckedContest,
+        strategy: Strategy,
+        entrants: Entrants,
         judge: Judge,
         runner: JudgeRunner,
         prompt: str,
@@ -381,7 +306,12 @@ class ContestRun:
         self.error: BonwiseError | None = None
         """What went wrong first; nothing was asked after that."""
         self._runner, self._prompt, self._texts, self._until = runner, prompt, tuple(texts), until
-        self._contest, self._deaf = contest, False
+        self._strategy, self._entrants = strategy, entrants
+        self._contest: Contest | None = None
+        self._deaf = False
+        self._asked: set[Hashable] = set()
+        self._questions = 0
+        self._most: int | None = None
         self._second, self._pool = second, tuple(pool)
 
     @property
@@ -390,7 +320,7 @@ class ContestRun:
         return self.late or self.error is not None
 
     async def finish(self) -> None:
-        """ContestRun to the end."""
+        """Ask and hear to the end."""
         while await self.round():
             pass
 
@@ -429,7 +359,9 @@ class ContestRun:
         """Return how the entrants stand; of a contest that fails the first scores count, and nothing else."""
         if not self._deaf:
             try:
-                standing = self._contest.standing()
+                contest = self._opened()
+                with _faults_of(self._strategy, "standing"):
+                    standing = _checked(self._strategy, contest.standing(), self._entrants.count)
                 returned = replace(standing, lost_may_decide=self._lost_may_decide(standing))
                 # Of several scores of a candidate the judge has not said how their mean fares.
                 return returned if self.again else with_stated_chances(returned, self.first)
@@ -452,12 +384,47 @@ class ContestRun:
         if self.over:
             return ()
         try:
-            return self._contest.next()
+            return self._questions_now()
         except UsageError:
             raise
         except BonwiseError as error:
             self.error = error
             return ()
+
+    def _questions_now(self) -> tuple[Question, ...]:
+        """Return what the contest asks now, each question once; `JudgeError` where it asks anything else."""
+        strategy, contest, most = self._strategy, self._opened(), self._most_questions()
+        with _faults_of(strategy, "next"):
+            returned: object = contest.next()
+            if not isinstance(returned, Iterable):
+                raise _broken(strategy, f"next() returned {type(returned).__name__}", "return Draw and Match")
+            # One that yields questions for ever is cut off as well.
+            questions = list(islice(returned, most + 1))
+        asked = {_key(strategy, question, self._entrants.count): question for question in questions}
+        self._questions += len(asked)
+        if self._questions > most:
+            raise _broken(
+                strategy,
+                f"asks more than {most:,} questions about {self._entrants.count} candidates",
+                "let next() come to an end, and most_calls() say how many calls it takes at most",
+            )
+        if asked and self._asked.issuperset(asked):
+            raise _broken(strategy, "asks again what it was answered", "let hear() keep what it hears")
+        self._asked.update(asked)
+        return tuple(asked.values())
+
+    def _opened(self) -> Contest:
+        if self._contest is None:
+            with _faults_of(self._strategy, "contest"):
+                self._contest = self._strategy.contest(self._entrants)
+        return self._contest
+
+    def _most_questions(self) -> int:
+        if self._most is None:
+            calls = most_calls_of(self._strategy, self.judge, self._entrants.count)
+            # One call may answer a question about each; the first ones may go to a judge that asks no model.
+            self._most = self._entrants.count * (1 + calls if calls else MOST_QUESTIONS)
+        return self._most
 
     def _take(self, call: Call, asked: Sequence[Question], result: Result) -> None:
         if result is None:
@@ -502,7 +469,9 @@ class ContestRun:
             self._miss((question,), owed)
             return
         try:
-            self._contest.hear(question, answer)
+            contest = self._opened()
+            with _faults_of(self._strategy, "hear"):
+                contest.hear(question, answer)
         except UsageError:
             raise
         except BonwiseError as error:

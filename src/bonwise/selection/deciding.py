@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.bill import Bill
 from bonwise.calls.cost_limit import LIMIT_REACHED
@@ -18,6 +18,9 @@ from bonwise.selection.protocol import Standing
 from bonwise.selection.settings import SelectionSettings
 from bonwise.table.pools import Candidate
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
+
+if TYPE_CHECKING:
+    from bonwise.selection.result import ComparisonRecord, RoutedRecord
 
 __all__ = ["Evidence", "decide"]
 
@@ -42,7 +45,7 @@ class Evidence:
     """Whether the time was up."""
     error: BonwiseError | None = None
     """What failed first."""
-    routed: selection.Routed | None = None
+    routed: RoutedRecord | None = None
     owed: Mapping[int, Unscored] = field(default_factory=dict)
     """Why an answer about an entrant is missing, where that is known."""
     evaluations: int = 0
@@ -69,7 +72,7 @@ def decide(
     best, how, failure = _decided(settings, distinct, evidence, ranking)
     if how in {"owed", "first", "random"}:
         ranking = NOBODY
-    ids, held = [one.id for one in distinct.pool], distinct.pool if originals is None else originals
+    ids, held = [candidate.id for candidate in distinct.pool], distinct.pool if originals is None else originals
     return selection.Selection(
         prompt_id=prompt_id,
         best=None if best is None else held[best],
@@ -78,18 +81,18 @@ def decide(
         text=None if best is None else distinct.pool[best].text,
         ids=tuple(ids),
         scores=tuple(scores),
-        ranking=tuple(ids[one] for one in ranking.order),
-        tied=tuple(ids[one] for one in ranking.tied),
+        ranking=tuple(ids[at] for at in ranking.order),
+        tied=tuple(ids[at] for at in ranking.tied),
         decided_by=how,
         unscored={ids[at]: verdict.reason for at, verdict in enumerate(verdicts) if isinstance(verdict, Unscored)},
         settings=_settings_used(settings, evidence),
         standard_errors=spread["standard_errors"],
         p_best=spread["p_best"],
         expected_regret=None if evidence.standing is None else evidence.standing.expected_regret,
-        draws=tuple(evidence.draws.get(-1 if one is None else one, 0) for one in distinct.entrant)
+        draws=tuple(evidence.draws.get(-1 if entrant is None else entrant, 0) for entrant in distinct.entrant)
         if evidence.draws
         else (),
-        level=tuple(ids[one] for one in ranking.level),
+        level=tuple(ids[at] for at in ranking.level),
         stopped=_stopped(evidence),
         comparisons=_comparisons(distinct, evidence.preferences),
         lost=sum(preference.lost for preference in evidence.preferences),
@@ -109,15 +112,16 @@ def _verdicts(distinct: DistinctTexts, evidence: Evidence) -> list[Verdict | Non
         # A single answer without words is kept unjudged; one that is none is not.
         alone = len(distinct.pool) == 1
         return [
-            _blank(one) if its is None and (one.missing or not alone) else None
-            for one, its in zip(distinct.pool, distinct.entrant, strict=True)
+            _blank(candidate) if its is None and (candidate.missing or not alone) else None
+            for candidate, its in zip(distinct.pool, distinct.entrant, strict=True)
         ]
     known = [
         evidence.owed.get(at, verdict) if isinstance(verdict, Unscored) and verdict.owed else verdict
         for at, verdict in enumerate(evidence.standing.verdicts)
     ]
     return [
-        _blank(one) if its is None else known[its] for one, its in zip(distinct.pool, distinct.entrant, strict=True)
+        _blank(candidate) if its is None else known[its]
+        for candidate, its in zip(distinct.pool, distinct.entrant, strict=True)
     ]
 
 
@@ -135,11 +139,11 @@ def _spread(distinct: DistinctTexts, standing: Standing | None) -> dict[str, tup
     copies = Counter(distinct.entrant)
     for name in names:
         values = getattr(standing, name)
-        placed = (None if one is None else values[one] for one in distinct.entrant) if values else ()
+        placed = (None if entrant is None else values[entrant] for entrant in distinct.entrant) if values else ()
         placed_values[name] = tuple(placed)
     placed_values["p_best"] = tuple(
-        None if value is None else value / copies[one]
-        for value, one in zip(placed_values["p_best"], distinct.entrant, strict=False)
+        None if value is None else value / copies[entrant]
+        for value, entrant in zip(placed_values["p_best"], distinct.entrant, strict=False)
     )
     return placed_values
 
@@ -211,10 +215,17 @@ def _stopped(evidence: Evidence) -> str:
     return "no question was needed" if evidence.standing is None else evidence.standing.stopped
 
 
-def _comparisons(distinct: DistinctTexts, preferences: Sequence[Preference]) -> tuple[selection.Comparison, ...]:
+def _comparisons(distinct: DistinctTexts, preferences: Sequence[Preference]) -> tuple[ComparisonRecord, ...]:
+    if not preferences:
+        return ()
+    from bonwise.selection.result import ComparisonRecord  # noqa: PLC0415 - of judges that compare
+
     return tuple(
-        selection.Comparison(
-            distinct.ids(preference.a)[0], distinct.ids(preference.b)[0], preference.value, preference.order_effect
+        ComparisonRecord(
+            a=distinct.ids(preference.a)[0],
+            b=distinct.ids(preference.b)[0],
+            value=preference.value,
+            order_effect=preference.order_effect,
         )
         for preference in preferences
     )

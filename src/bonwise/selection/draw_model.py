@@ -226,6 +226,7 @@ def learnt_document(table: ScoreTable, *, mean_calls: float | None, **asked: Any
     except ValueError as error:
         raise UsageError(f"--mean-calls is {mean_calls:g}", hint=str(error)) from error
     tested = draw_prior.first_call_test(pilot.draws)
+    mean_p, variance_p, covariance_p = tested.p_values
     return LearnDocument(
         **{name: getattr(model, name) for name in LearnDocument.model_fields if hasattr(model, name)}
         | {
@@ -236,7 +237,13 @@ def learnt_document(table: ScoreTable, *, mean_calls: float | None, **asked: Any
             "beta": model.prior.beta,
             "prices": prices,
             "first_call": FirstCallRecord(
-                averaged_in=tested.averaged_in, reason=tested.reason, p=tested.p, **tested._asdict()
+                averaged_in=tested.averaged_in,
+                reason=tested.reason,
+                p=tested.p,
+                mean_p=mean_p,
+                variance_p=variance_p,
+                covariance_p=covariance_p,
+                prompts=tested.prompts,
             ),
             "settings": LearnSettings(max_draws=model.max_draws, version=release()),
         }

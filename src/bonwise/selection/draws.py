@@ -70,7 +70,9 @@ class Draws:
     @property
     def owed(self) -> bool:
         """Whether an answer was heard of that did not arrive."""
-        return any(isinstance(one, Unscored) and one.owed for heard in self._heard for one in heard.values())
+        return any(
+            isinstance(verdict, Unscored) and verdict.owed for heard in self._heard for verdict in heard.values()
+        )
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Return each candidate's mean, or why it has none; owed while one of its draws is."""
@@ -114,7 +116,7 @@ class Draws:
             return f"{freedom} repeated scores say too little of their scatter: {_LEAST_FREEDOM} are needed"
         if any(len(values) == 1 for values in self._all_scored()):
             return "a candidate has a single score"
-        largest = max((abs(one) for one in means if one is not None), default=0.0)
+        largest = max((abs(mean) for mean in means if mean is not None), default=0.0)
         # Equal redraws of a coarse judge are chance, and no proof that it never errs.
         if not _NONE * largest * largest < variance < math.inf:
             return "no two scores of a candidate differ"
@@ -124,7 +126,7 @@ class Draws:
         return [self._scored(candidate) for candidate in range(len(self._heard))]
 
     def _scored(self, candidate: int) -> list[float]:
-        return [one.value for one in self._heard[candidate].values() if isinstance(one, Score)]
+        return [verdict.value for verdict in self._heard[candidate].values() if isinstance(verdict, Score)]
 
     def _verdict(self, candidate: int) -> Verdict:
         heard = self._heard[candidate]
@@ -134,15 +136,17 @@ class Draws:
             return owed or asking.MISSING
         mean = self.mean(candidate)
         if mean is not None:
-            return Score(mean, draws=tuple(one.value if isinstance(one, Score) else None for one in drawn))
-        unscored = [one for one in drawn if isinstance(one, Unscored)]
+            return Score(
+                mean, draws=tuple(verdict.value if isinstance(verdict, Score) else None for verdict in drawn)
+            )
+        unscored = [verdict for verdict in drawn if isinstance(verdict, Unscored)]
         return unscored[0] if len(unscored) == 1 else asking.most_common(unscored, "draws")
 
 
 def calls_of_a_draw(judge: protocol.Judge, candidates: int) -> int:
     """Return the most answers for one further score; one that depends on other candidates takes the whole pool's."""
-    one, every = calling.calls_of(judge, 1), calling.calls_of(judge, candidates)
-    return one if every == one * candidates and not protocol.is_listwise(judge) else every
+    single, every = calling.calls_of(judge, 1), calling.calls_of(judge, candidates)
+    return single if every == single * candidates and not protocol.is_listwise(judge) else every
 
 
 def _errors(scored: Sequence[Sequence[float]], variance: float) -> tuple[float | None, ...]:
@@ -187,9 +191,9 @@ def _posterior(
     from bonwise.stats.beliefs import best_of_normals  # noqa: PLC0415
 
     mean, error = (np.array([values], dtype=np.float64) for values in (means, errors))
-    found = best_of_normals(mean, error)
-    chances = zip(means, found.probability[0].tolist(), strict=True)
-    return tuple(None if mean is None else chance for mean, chance in chances), float(found.regret[0])
+    best = best_of_normals(mean, error)
+    chances = zip(means, best.probability[0].tolist(), strict=True)
+    return tuple(None if mean is None else chance for mean, chance in chances), float(best.regret[0])
 
 
 def kept_verdict(final: Verdict, heard: Sequence[Verdict]) -> Verdict:
@@ -209,13 +213,13 @@ def kept_verdict(final: Verdict, heard: Sequence[Verdict]) -> Verdict:
         return heard[0]
     if not heard:
         return final
-    raw = final.raw or kept("\n\n".join(filter(None, (one.raw for one in heard))))
+    raw = final.raw or kept("\n\n".join(filter(None, (verdict.raw for verdict in heard))))
     if isinstance(final, Unscored):
         return final if final.owed or raw == final.raw else replace(final, raw=raw)
-    scored = [one for one in heard if isinstance(one, Score)]
+    scored = [verdict for verdict in heard if isinstance(verdict, Score)]
     low, high = (final.low, final.high) if final.width is not None else _stated_ends(final.value, scored)
-    draws = final.draws or tuple(one.value if isinstance(one, Score) else None for one in heard)
-    filled = tuple(dict.fromkeys(name for one in scored for name in one.filled))
+    draws = final.draws or tuple(verdict.value if isinstance(verdict, Score) else None for verdict in heard)
+    filled = tuple(dict.fromkeys(name for score in scored for name in score.filled))
     return Score(final.value, low=low, high=high, draws=draws, raw=raw, filled=filled)
 
 
@@ -227,10 +231,10 @@ def _is_alike(final: Verdict, heard: Verdict) -> bool:
 
 
 def _stated_ends(value: float, scored: Sequence[Score]) -> tuple[float | None, float | None]:
-    ends = [(one.low, one.high) for one in scored if one.low is not None and one.high is not None]
+    ends = [(score.low, score.high) for score in scored if score.low is not None and score.high is not None]
     if not ends or len(ends) < len(scored):
         return None, None
-    mean = mean_of([one.value for one in scored]) or 0.0
+    mean = mean_of([score.value for score in scored]) or 0.0
     shown, chosen = compared((mean, value))
     if shown != chosen:
         return None, None
@@ -272,7 +276,7 @@ class Matches:
     @property
     def owed(self) -> bool:
         """Whether an answer was heard of that did not arrive."""
-        return any(is_owed(one) for one in self._heard.values())
+        return any(is_owed(pair) for pair in self._heard.values())
 
 
 def is_owed(preference: Preference) -> bool:

@@ -73,10 +73,10 @@ def ranked(
     first = {at: score for at, score in enumerate(verdicts.compared(scores)) if score is not None}
     seconds = verdicts.compared(second) if second else [None] * len(scores)
     then = {at: (value is None, -(value or 0.0)) for at, value in enumerate(seconds) if at in first}
-    found = sorted((at for at in order if at in first), key=lambda at: (-first[at], *then[at]))
-    tied = tuple(sorted(at for at in found if first[at] == first[found[0]]))
-    level = tuple(at for at in tied if then[at] == then[found[0]])
-    return Ranked(tuple(found), *(one if len(one) > 1 else () for one in (tied, level)))
+    ordered = sorted((at for at in order if at in first), key=lambda at: (-first[at], *then[at]))
+    tied = tuple(sorted(at for at in ordered if first[at] == first[ordered[0]]))
+    level = tuple(at for at in tied if then[at] == then[ordered[0]])
+    return Ranked(tuple(ordered), *(shared if len(shared) > 1 else () for shared in (tied, level)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +94,12 @@ class DistinctTexts:
 
     def ids(self, entrant: int) -> list[str]:
         """Return the ids of the candidates that an entrant stands for."""
-        return [one.id for one, its in zip(self.pool, self.entrant, strict=True) if its == entrant]
+        return [candidate.id for candidate, its in zip(self.pool, self.entrant, strict=True) if its == entrant]
 
     def among(self, some: Sequence[int]) -> Entrants:
         """Return a contest's view of some entrants only, counted from 0 in the order given."""
         positions = {entrant: at for at, entrant in enumerate(some)}
-        order = tuple(positions[one] for one in self.entrants.order if one in positions)
+        order = tuple(positions[entrant] for entrant in self.entrants.order if entrant in positions)
         return Entrants(len(some), order, lot=self.entrants.lot)
 
 
@@ -126,14 +126,14 @@ def distinct_texts(
     (('yes', 'no'), (0, 1, 0))
     """
     # By text before id: an id that is only a position moves with the order of the list.
-    order = seeded_order([(one.text, one.id) for one in pool], seed=seed, salt=salt)
+    order = seeded_order([(candidate.text, candidate.id) for candidate in pool], seed=seed, salt=salt)
     blanks_too = not (compares or is_asking(judge))
-    judged = [one.text for one in pool if not one.missing]
+    judged = [candidate.text for candidate in pool if not candidate.missing]
     if not blanks_too:
         judged = [judged[at] for at in candidates_with_words(judged)]
     texts = tuple(dict.fromkeys(judged))
     place = {text: at for at, text in enumerate(texts)}
-    entrant = tuple(None if one.missing else place.get(one.text) for one in pool)
+    entrant = tuple(None if candidate.missing else place.get(candidate.text) for candidate in pool)
     first_met = dict.fromkeys(its for at in order if (its := entrant[at]) is not None)
     entrants = Entrants(len(texts), tuple(first_met), first_pass_alone, seeded_lot(seed=seed, salt=salt))
     return DistinctTexts(tuple(pool), order, texts, entrant, entrants)

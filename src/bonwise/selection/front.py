@@ -303,10 +303,10 @@ def _make_ready(selector: Selector, stop_at: float | None) -> None:
 
 
 def _first(*args: Any, **kwargs: Any) -> Any:
-    found = args[0] if args else kwargs.get("prompt")
-    if not isinstance(found, str | Sequence | Mapping):
+    prompt = args[0] if args else kwargs.get("prompt")
+    if not isinstance(prompt, str | Sequence | Mapping):
         raise UsageError("best_of sees no prompt among the arguments", hint="pass prompt=function of the arguments")
-    return found
+    return prompt
 
 
 def _kept(selection: Selection) -> Any:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from bonwise.calls.ask import CALLS_FOR
 from bonwise.calls.bill import NOTHING_PAID, Bill
 from bonwise.errors import CallError, UsageError
+from bonwise.judges.judging import Result
 from bonwise.judges.protocol import Judgment
 from bonwise.judges.worker import Outcome, outcome_of
 from bonwise.printable import printable
@@ -29,6 +30,7 @@ from bonwise.table.verdicts import Score, Unscored
 if TYPE_CHECKING:
     from bonwise.calls.attempts import CallAttempts
     from bonwise.calls.engine import Engine
+    from bonwise.calls.portal import PoolQueue
 
 __all__ = ["AnswerDraws", "NothingDrawnError", "awaited_in_thread", "check_stop_at"]
 
@@ -143,7 +145,7 @@ class AnswerDraws(Generic[T]):
         engine: Engine,
         settings: SelectionSettings,
         turn: choosing.Turn | None = None,
-        gate: judge_runner.PoolQueue | None = None,
+        gate: PoolQueue | None = None,
     ) -> selection.Selection:
         """Choose with the help of an engine, and judge each answer as it comes where that can be."""
         runner = judge_runner.EngineJudgeRunner(engine, gate)
@@ -180,7 +182,7 @@ class AnswerDraws(Generic[T]):
         try:
             while True:
                 texts, end = self._texts(settings), until
-                waiting: set[asyncio.Future[Any]] = {one for one in arriving if not one.done()}
+                waiting: set[asyncio.Future[Any]] = {draw for draw in arriving if not draw.done()}
                 if early is not None:
                     if early.begun(texts, self._stop_at):
                         return False
@@ -192,8 +194,8 @@ class AnswerDraws(Generic[T]):
                 left = None if end is None else end - loop.time()
                 await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in arriving:
-                one.cancel()
+            for draw in arriving:
+                draw.cancel()
 
     def _texts(self, settings: SelectionSettings) -> tuple[str, ...]:
         """Return what there is to be judged."""
@@ -297,7 +299,7 @@ class _EarlyJudging:
         self, runner: judge_runner.JudgeRunner, settings: SelectionSettings, prompt: str, until: float | None
     ) -> None:
         self._runner, self._judge, self._prompt, self._until = runner, settings.judge, prompt, until
-        self._judged: dict[str, asyncio.Task[judge_runner.Result]] = {}
+        self._judged: dict[str, asyncio.Task[Result]] = {}
         self._used: set[str] = set()
         self.now, self.begin = runner.now, runner.begin
         self.stopped = False
@@ -306,13 +308,13 @@ class _EarlyJudging:
     @property
     def under_way(self) -> set[asyncio.Future[Any]]:
         """What is being judged."""
-        return {one for one in self._judged.values() if not one.done()}
+        return {task for task in self._judged.values() if not task.done()}
 
     @property
     def unused(self) -> Bill:
         """What was paid for verdicts on which the pick does not rest: of a single text, say."""
-        ended = [one for text, one in self._judged.items() if text not in self._used and not one.cancelled()]
-        results = (one.result() for one in ended)
+        ended = [task for text, task in self._judged.items() if text not in self._used and not task.cancelled()]
+        results = (task.result() for task in ended)
         return sum((result.bill for result in results if isinstance(result, Judgment)), NOTHING_PAID)
 
     def begun(self, texts: Sequence[str], stop_at: float | None) -> bool:
@@ -321,12 +323,12 @@ class _EarlyJudging:
             self._begin(texts if len(texts) > 1 else ())
             return False
         self._begin(texts)
-        results = (one.result() for one in self._judged.values() if one.done())
+        results = (task.result() for task in self._judged.values() if task.done())
         scores = (result.verdicts[0] for result in results if isinstance(result, Judgment))
         self.stopped = any(isinstance(score, Score) and score.value >= stop_at for score in scores)
         return self.stopped
 
-    async def judge(self, calls: Sequence[judge_runner.Call], until: float | None) -> list[judge_runner.Result]:
+    async def judge(self, calls: Sequence[judge_runner.Call], until: float | None) -> list[Result]:
         """Return what was found of each text; what was not begun is run, unless it was stopped."""
         del until  # as that of each task
         texts = [call.texts[0] for call in calls]
@@ -345,10 +347,10 @@ class _EarlyJudging:
             if text not in self._judged:
                 self._judged[text] = asyncio.create_task(self._result(text))
 
-    async def _result(self, text: str) -> judge_runner.Result:
+    async def _result(self, text: str) -> Result:
         return (await self._runner.judge([judge_runner.Call(self._judge, self._prompt, (text,))], self._until))[0]
 
-    async def _found(self, text: str) -> judge_runner.Result:
+    async def _found(self, text: str) -> Result:
         task = self._judged.get(text)
         if task is None or (self.stopped and not task.done()):
             return Judgment((Unscored("not judged: another answer reached stop_at first"),))

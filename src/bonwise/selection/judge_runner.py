@@ -1,13 +1,11 @@
-"""Where judges are asked: an engine with its event loop, in a thread of its own, or right here."""
+"""How the judges of a pool are run: beside one another in the event loop of an engine, or right here."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from abc import ABC, abstractmethod
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import Future
 from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -15,28 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from bonwise.errors import BonwiseError, UsageError
-from bonwise.judges import judging, pool_loop, protocol
-from bonwise.tracing import UNTRACED, Untraced, span
+from bonwise.judges import judging, protocol
+from bonwise.judges.judging import Result
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
+    from bonwise.calls.portal import PoolQueue
 
-__all__ = [
-    "AT_A_TURN",
-    "Call",
-    "EngineJudgeRunner",
-    "JudgeRunner",
-    "LoopHost",
-    "OwnThreadHost",
-    "PoolQueue",
-    "Result",
-    "RunningLoopHost",
-    "SharedThreadHost",
-    "ThreadJudgeRunner",
-]
-
-AT_A_TURN = 2
-"""Pools that begin in one turn of the event loop: between turns it serves everything else."""
+__all__ = ["Call", "EngineJudgeRunner", "JudgeRunner", "ThreadJudgeRunner", "returned_at_once"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +38,6 @@ class Call:
 
 _INSIDE: ContextVar[bool] = ContextVar("judging for a pool that has its place", default=False)
 
-Result = protocol.Judgment | BonwiseError | None
-"""What came of a call: None where it had not ended when the time was up."""
-
 
 class JudgeRunner(Protocol):
     """Runs judges."""
@@ -72,51 +53,6 @@ class JudgeRunner(Protocol):
     async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
         """Run some calls and wait for them, no longer than to that second of its clock."""
         ...
-
-
-class PoolQueue:
-    """Where pools wait until they may begin, and until there is a place for them among the `at_once`."""
-
-    def __init__(self, at_once: int) -> None:
-        self._places = asyncio.Semaphore(at_once)
-        self._line: deque[asyncio.Future[None]] = deque()
-        self._begun = 0
-
-    async def begin(self) -> None:
-        """Wait, in the order of coming, until a pool may begin; where no crowd is about, that is at once."""
-        loop = asyncio.get_running_loop()
-        if not self._begun:
-            loop.call_soon(self._next_turn, loop)
-        if self._begun < AT_A_TURN:
-            self._begun += 1
-            return
-        turn = loop.create_future()
-        self._line.append(turn)
-        await turn
-
-    async def enter(self, until: float | None) -> bool:
-        """Take a place; tell whether there was one by that second of the loop's time."""
-        if until is None or not self._places.locked():
-            return await self._places.acquire()
-        try:
-            async with asyncio.timeout_at(until):
-                return await self._places.acquire()
-        except TimeoutError:
-            return False
-
-    def leave(self) -> None:
-        """Give a place back."""
-        self._places.release()
-
-    def _next_turn(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._begun = 0
-        while self._line and self._begun < AT_A_TURN:
-            first = self._line.popleft()
-            if not first.done():  # who was cancelled meanwhile is done
-                first.set_result(None)
-                self._begun += 1
-        if self._begun:
-            loop.call_soon(self._next_turn, loop)
 
 
 class EngineJudgeRunner:
@@ -205,7 +141,7 @@ class EngineJudgeRunner:
             return (error,)
 
     async def _in_tasks(self, works: Sequence[_Work], until: float | None) -> list[Sequence[Result]]:
-        tasks = [asyncio.create_task(work.traced()) for work in works]
+        tasks = [asyncio.create_task(judging.traced(work.judge, work.run())) for work in works]
         ended: set[asyncio.Task[Sequence[Result]]] = set()
         await judging.run_together(tasks, ended, None if until is None else max(0.0, until - self.now()))
         return [_of(task, work) if task in ended else work.in_time for task, work in zip(tasks, works, strict=True)]
@@ -225,24 +161,13 @@ class _Work:
     foreign: bool = False
     """Whether somebody else's code is awaited. It gets a task: what it sets and cancels there is its own."""
 
-    def traced(self) -> Coroutine[Any, Any, Sequence[Result]]:
-        """Return what makes them, inside a span where somebody traces."""
-        current = span(f"judge {self.judge.name}", "EVALUATOR")
-        return self.run() if current is UNTRACED else self._told(current)
-
-    async def _told(self, current: Untraced) -> Sequence[Result]:
-        with current:
-            results = await self.run()
-            judging.note_outcomes(current, self.judge.name, results)
-        return results
-
 
 async def _awaited(work: _Work, until: float | None) -> Sequence[Result]:
     """Make calls without a task of their own."""
     limit = asyncio.timeout_at(until)
     try:
         async with limit:
-            return await work.traced()
+            return await judging.traced(work.judge, work.run())
     except TimeoutError:
         if not limit.expired():
             raise
@@ -268,170 +193,34 @@ class ThreadJudgeRunner:
 
     async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
         """Run one after the other; a call that would begin too late is not made."""
-        return [None if until is not None and self.now() >= until else self._traced(call) for call in calls]
+        results: list[Result] = []
+        for call in calls:
+            late = until is not None and self.now() >= until
+            results += (None,) if late else await judging.traced(call.judge, self._judged(call))
+        return results
 
-    def _traced(self, call: Call) -> Result:
-        current = span(f"judge {call.judge.name}", "EVALUATOR")
-        if current is UNTRACED:
-            return self._judged(call)
-        with current:
-            result = self._judged(call)
-            judging.note_outcomes(current, call.judge.name, (result,))
-        return result
-
-    def _judged(self, call: Call) -> Result:
+    async def _judged(self, call: Call) -> tuple[Result]:
         try:
-            return judging.judge_now(call.judge, call.prompt, call.texts)
+            return (judging.judge_now(call.judge, call.prompt, call.texts),)
         except UsageError:
             raise
         except BonwiseError as error:
-            return error
+            return (error,)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it may fail in any way; the caller decides
             failure = judging.failed(call.judge, error)
             failure.__cause__ = error
-            return failure
+            return (failure,)
 
 
 T = TypeVar("T")
-Work = Callable[..., Coroutine[Any, Any, T]]
 
 
-class LoopHost(ABC):
-    """An event loop with an engine in it, which `make_engine` makes in that loop."""
-
-    gate: PoolQueue | None
-    lent = False
-    """Whether its loop serves other loops and threads too: whoever entered the selector there leaves it first."""
-
-    @abstractmethod
-    def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None: ...
-
-    @property
-    @abstractmethod
-    def stands_still(self) -> bool:
-        """Whether nothing runs there any more, or for the time being."""
-
-    @property
-    @abstractmethod
-    def is_here(self) -> bool:
-        """Whether it is the running event loop."""
-
-    @abstractmethod
-    async def work(self, work: Work[T], *arguments: Any) -> T:
-        """Call ``work(engine, *arguments)`` here; only where `is_here`."""
-
-    @abstractmethod
-    def submit(self, work: Work[T], *arguments: Any) -> Future[T]:
-        """Call it from anywhere else."""
-
-    @abstractmethod
-    async def aclose(self, *, wait: bool = True) -> None:
-        """Close the engine, from whatever event loop, after the calls on the wire or without them."""
-
-    @abstractmethod
-    def close(self, *, wait: bool = True) -> None:
-        """Close the engine, from synchronous code."""
-
-
-class RunningLoopHost(LoopHost):
-    """The event loop that runs when it is made."""
-
-    def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
-        self.gate = PoolQueue(at_once)
-        self._loop = pool_loop.running_loop()
-        self._engine = make_engine()
-
-    @property
-    def stands_still(self) -> bool:
-        """Whether the loop has ended, or is not running just now: who waited for it might wait for ever."""
-        return not self._loop.is_running()
-
-    @property
-    def is_here(self) -> bool:
-        """Whether it is the running event loop."""
-        try:
-            return asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            return False
-
-    async def work(self, work: Work[T], *arguments: Any) -> T:
-        """Call ``work(engine, *arguments)``."""
-        return await work(self._engine, *arguments)
-
-    def submit(self, work: Work[T], *arguments: Any) -> Future[T]:
-        """Call it from another thread."""
-        return asyncio.run_coroutine_threadsafe(work(self._engine, *arguments), self._loop)
-
-    async def aclose(self, *, wait: bool = True) -> None:
-        """Close the engine in its own loop."""
-        if self.is_here:
-            await self._close(wait)
-        else:
-            await asyncio.to_thread(self.close, wait=wait)
-
-    def close(self, *, wait: bool = True) -> None:
-        """Close the engine; of one whose loop is gone only the ledger is left to close."""
-        if not self._loop.is_running():
-            self._engine.ledger.close()
-            return
-        asyncio.run_coroutine_threadsafe(self._close(wait), self._loop).result()
-
-    async def _close(self, wait: bool) -> None:
-        if not wait:
-            self._engine.abandon("nobody waits for it")
-        await self._engine.aclose()
-
-
-class OwnThreadHost(LoopHost):
-    """A thread of its own."""
-
-    stands_still = False
-
-    def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
-        from bonwise.calls.portal import Portal  # noqa: PLC0415 - loads what talks to services, when first needed
-
-        self.gate = PoolQueue(at_once)
-        self._portal = Portal(make_engine)
-        self._portal.submit(_made)
-
-    @property
-    def is_here(self) -> bool:
-        """Whether it is the running event loop: nobody's code but its own runs there."""
-        return self._portal.is_here
-
-    async def work(self, work: Work[T], *arguments: Any) -> T:
-        """Call it here, for a judge that selects in turn."""
-        return await self._portal.within(work, *arguments)
-
-    def submit(self, work: Work[T], *arguments: Any) -> Future[T]:
-        """Call it there."""
-        return self._portal.submit(work, *arguments)
-
-    async def aclose(self, *, wait: bool = True) -> None:
-        """Close it without blocking the running loop."""
-        await asyncio.to_thread(self._portal.close, wait=wait)
-
-    def close(self, *, wait: bool = True) -> None:
-        """Close it and end the thread."""
-        self._portal.close(wait=wait)
-
-
-class SharedThreadHost(OwnThreadHost):
-    """The thread that calls without settings of an engine share, to keep connections; it is never closed."""
-
-    def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
-        from bonwise.calls.portal import default_portal  # noqa: PLC0415 - as above
-
-        del make_engine, at_once
-        self.gate = None
-        self._portal = default_portal()
-
-    async def aclose(self, *, wait: bool = True) -> None:
-        """Leave it open for the next call."""
-
-    def close(self, *, wait: bool = True) -> None:
-        """Leave it open for the next call."""
-
-
-async def _made(_engine: Engine) -> None:
-    """Have the engine made beforehand; whoever asks first would wait for it."""
+def returned_at_once(course: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine returns whose judges are run by a runner that never suspends."""
+    try:
+        course.send(None)
+    except StopIteration as end:
+        returned: T = end.value
+        return returned
+    course.close()
+    raise RuntimeError("a judge that asks no model waited for something")

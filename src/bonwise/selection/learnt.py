@@ -166,6 +166,6 @@ def _scatter(document: LearnDocument) -> Table:
     return Table.of((Column("calls of this judge", "name"), Column("figure")), rows)
 
 
-def _price(one: PriceOfCalls) -> tuple[str, str, str, str]:
-    share = number(one.share_at_lower, "share")
-    return number(one.mean_calls), number(one.lower_price), share, number(one.higher_price)
+def _price(price: PriceOfCalls) -> tuple[str, str, str, str]:
+    share = number(price.share_at_lower, "share")
+    return number(price.mean_calls), number(price.lower_price), share, number(price.higher_price)

@@ -147,7 +147,7 @@ class DrawModel:
             # What says nothing of the first call keeps it apart.
             kept = {"first_counts": False, **stored["prior"]}
             prior = DrawPrior(**{name: _tuple(kept[name]) for name in DrawPrior._fields})
-            plain = {one.name: _tuple(stored[one.name]) for one in fields(cls) if one.name != "prior"}
+            plain = {setting.name: _tuple(stored[setting.name]) for setting in fields(cls) if setting.name != "prior"}
         except KeyError as error:
             raise ValueError(f"{error.args[0]} is missing") from error
         return cls(prior, **plain)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from bonwise.calls.bill import Bill
+from bonwise.calls.portal import Portal
 from bonwise.calls.settings import CallSettings
 from bonwise.errors import UsageError
 from bonwise.flags import shows
@@ -94,7 +95,7 @@ class JudgedPools(Sequence[JudgedPool]):
     @property
     def verdicts(self) -> int:
         """How many verdicts there are, scored or not: one per prompt, candidate and judge."""
-        return sum(len(found.verdicts) for one in self.judged for found in one.judgments)
+        return sum(len(judgment.verdicts) for pool in self.judged for judgment in pool.judgments)
 
     @property
     def cost(self) -> float | None:
@@ -104,18 +105,18 @@ class JudgedPools(Sequence[JudgedPool]):
     @property
     def pending(self) -> dict[str, int]:
         """Why verdicts are missing that a later run on the same run folder asks for, with how many, most first."""
-        reasons = (one.reason.removeprefix("owed: ") for one in self._missing() if one.owed)
+        reasons = (verdict.reason.removeprefix("owed: ") for verdict in self._missing() if verdict.owed)
         return dict(Counter(reasons).most_common())
 
     @property
     def unscored(self) -> dict[str, int]:
         """Why verdicts have no score although the judge was asked, with how many, most first."""
-        return dict(Counter(one.reason for one in self._missing() if not one.owed).most_common())
+        return dict(Counter(verdict.reason for verdict in self._missing() if not verdict.owed).most_common())
 
     @property
     def filled(self) -> dict[str, int]:
         """Candidates that judges of a stack did not score, by judge: filled by what the other judges let expect."""
-        verdicts = (verdict for one in self.judged for found in one.judgments for verdict in found.verdicts)
+        verdicts = (verdict for pool in self.judged for judgment in pool.judgments for verdict in judgment.verdicts)
         names = (name for verdict in verdicts if isinstance(verdict, Score) for name in verdict.filled)
         return dict(Counter(names).most_common())
 
@@ -189,7 +190,7 @@ class JudgedPools(Sequence[JudgedPool]):
         return "\n".join(lines)
 
     def _line(self, at: int, judge: Judge) -> str:
-        verdicts = [verdict for one in self.judged for verdict in one.judgments[at].verdicts]
+        verdicts = [verdict for pool in self.judged for verdict in pool.judgments[at].verdicts]
         missing = [verdict.owed for verdict in verdicts if isinstance(verdict, Unscored)]
         scored, pending = len(verdicts) - len(missing), sum(missing)
         lost = words_of_lost(self.judged, at)
@@ -197,12 +198,12 @@ class JudgedPools(Sequence[JudgedPool]):
         return f"{judge.name}: {counts}, {lost}" if lost else f"{judge.name}: {counts}"
 
     def _counts(self) -> list[str]:
-        candidates = sum(len(one.pool.candidates) for one in self.judged)
+        candidates = sum(len(judged.pool.candidates) for judged in self.judged)
         counts = {"pool": len(self), "candidate": candidates, "judge": len(self.judges)}
         return [counted(count, name) for name, count in counts.items()]
 
     def _missing(self) -> Iterator[Unscored]:
-        verdicts = (verdict for one in self.judged for found in one.judgments for verdict in found.verdicts)
+        verdicts = (verdict for pool in self.judged for judgment in pool.judgments for verdict in judgment.verdicts)
         return (verdict for verdict in verdicts if isinstance(verdict, Unscored))
 
 
@@ -271,8 +272,6 @@ def judge(
     >>> found, found.cost
     (<JudgedPools: 1 pool, 2 candidates, 1 judge>, 0.0)
     """
-    from bonwise.calls.portal import Portal  # noqa: PLC0415 - loads what talks to services, when first needed
-
     judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
     control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
     if not control.stop.requests:
@@ -320,7 +319,7 @@ async def ajudge(
     reader, coming = reader_of(pools, text)
     try:
         async with engines.make() as engine:
-            judged = tuple([one async for one in judged_by(judges, reader, engine, control)])
+            judged = tuple([pool async for pool in judged_by(judges, reader, engine, control)])
     finally:
         if coming is not None:
             await coming.aclose()
@@ -333,8 +332,8 @@ async def judged_by(
     """Yield each pool with its verdicts, in input order; after a stop, pending where the ledger has no answer."""
     summary = RunSummary(engine, judges, run)
     counted: Counted = "answers" if any(map(is_asking, judges)) else "pools"
-    async with control.over(summary, counted), aclosing(judge_pools(pools, judges, engine)) as found:
-        async for judged in found:
+    async with control.over(summary, counted), aclosing(judge_pools(pools, judges, engine)) as coming:
+        async for judged in coming:
             summary.note(judged)
             yield judged
 
@@ -345,10 +344,10 @@ def _judges(given: Judging) -> tuple[Judge, ...]:
     if not judges:
         raise UsageError("no judge", hint="pass a judge, a function, or a sequence of them")
     names: set[str] = set()
-    for one in judges:
-        if one.name in names:
-            raise UsageError(f"two judges are named {one.name!r}", hint="give each judge a name of its own")
-        names.add(one.name)
+    for judge in judges:
+        if judge.name in names:
+            raise UsageError(f"two judges are named {judge.name!r}", hint="give each judge a name of its own")
+        names.add(judge.name)
     return judges
 
 
@@ -356,8 +355,8 @@ def _expected(pools: PoolSource, judges: Sequence[Judge], text: Callable[[Any], 
     """Return how many answers of models, else pools, there will be, or None; what is no pool is found here."""
     if not isinstance(pools, str | Path | Collection):
         return None
-    found = pools_of(pools, text)
-    return expected_answers(found, judges) if any(map(is_asking, judges)) else sum(1 for _ in found)
+    checked = pools_of(pools, text)
+    return expected_answers(checked, judges) if any(map(is_asking, judges)) else sum(1 for _ in checked)
 
 
 def refuse_without_key(
@@ -370,14 +369,14 @@ def refuse_without_key(
 
     Stored answers need no key. Of pools that come only once it shows on the way whether all are stored.
     """
-    lacking = [(one, error) for one in judges if (error := missing_key(one)) is not None]
+    lacking = [(judge, error) for judge in judges if (error := missing_key(judge)) is not None]
     if not lacking or engines.settings["offline"]:
         return
     from bonwise.calls.ledger.place import ledger_file  # noqa: PLC0415 - with all keys at hand nothing is looked up
 
     run = engines.run if engines.run is not None and ledger_file(engines.run).is_file() else None
     if isinstance(pools, str | Path | Collection):
-        without_key, reask = [one for one, _ in lacking], engines.settings["reask"]
+        without_key, reask = [judge for judge, _ in lacking], engines.settings["reask"]
         needed = bool(judge(pools, judge=without_key, run=run, text=text, reask=reask, offline=True).pending)
     else:
         needed = run is None

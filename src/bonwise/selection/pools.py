@@ -17,6 +17,7 @@ from bonwise.table.pools import Candidate, Pool, first_repeat, identifier, read_
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
+    from bonwise.calls.portal import PoolQueue
 
 __all__ = [
     "Job",
@@ -138,7 +139,7 @@ class Job:
         engine: Engine,
         settings: SelectionSettings,
         turn: choosing.Turn | None = None,
-        gate: judge_runner.PoolQueue | None = None,
+        gate: PoolQueue | None = None,
     ) -> selection.Selection:
         """Choose with the help of an engine, in its event loop, when the gate lets the pool in."""
         return await choosing.choose(
@@ -165,13 +166,7 @@ class Job:
             salt=self.salt,
             judge_all=self.judge_all,
         )
-        try:
-            course.send(None)
-        except StopIteration as end:
-            found: selection.Selection = end.value
-            return found
-        course.close()
-        raise RuntimeError("a judge that asks no model waited for something")
+        return judge_runner.returned_at_once(course)
 
 
 async def jobs_of(
@@ -224,9 +219,9 @@ def reader_of(
     if isinstance(pools, AsyncIterable):
         coming = _checked_pools(pools, _Checked(text))
         return AsyncReader(coming), coming
-    found = pools_of(pools, text)
+    checked = pools_of(pools, text)
     at_hand = isinstance(pools, Collection) and not isinstance(pools, str)
-    return (SyncReader(found) if at_hand else ThreadReader(found)), None
+    return (SyncReader(checked) if at_hand else ThreadReader(checked)), None
 
 
 def beside_the_loop(pools: PoolSource | AsyncIterable[Any]) -> Iterable[Any] | AsyncIterable[Any]:

@@ -174,14 +174,14 @@ class RanksCandidates(ABC):
 def _ranked(selection: Selection, job: Job, top_k: int | None) -> RankedCandidates[Any]:
     """Put the candidates of a selection in their order."""
     places = {name: place for place, name in enumerate(selection.ranking, start=1)}
-    found = [
-        RankedCandidate(one, name, at, selection.scores[at], places[name])
+    candidates = [
+        RankedCandidate(original, name, at, selection.scores[at], places[name])
         if name in places
-        else RankedCandidate(one, name, at, None, None, selection.unscored.get(name) or selection.failure)
-        for at, (one, name) in enumerate(zip(job.originals, selection.ids, strict=True))
+        else RankedCandidate(original, name, at, None, None, selection.unscored.get(name) or selection.failure)
+        for at, (original, name) in enumerate(zip(job.originals, selection.ids, strict=True))
     ]
-    found.sort(key=lambda one: (one.rank is None, one.rank or one.index))
-    made: RankedCandidates[Any] = RankedCandidates(found[:top_k])
+    candidates.sort(key=lambda candidate: (candidate.rank is None, candidate.rank or candidate.index))
+    made: RankedCandidates[Any] = RankedCandidates(candidates[:top_k])
     made.selection = selection
     return made
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
@@ -39,8 +39,6 @@ def pick_record(pick: Selection, *, whole: bool = True) -> result.PickRecord:
         **_held(pick.bill),
         "prompt_id": None if pick.prompt_id is None else str(pick.prompt_id),
         "best": pick.best_id,
-        "comparisons": [result.ComparisonRecord(**asdict(pair)) for pair in pick.comparisons],
-        "routed": None if pick.routed is None else result.RoutedRecord(**asdict(pick.routed)),
         "answers": pick.bill.calls + pick.bill.from_ledger,
         "latency": round(pick.latency, 3),
         "unscored": dict(pick.unscored),
@@ -54,16 +52,16 @@ _BY_NAME = result.PickRecord.model_fields.keys() - {"text", "settings", "p_best_
 """Keys of a line; the others are absent where they say nothing, or stand elsewhere."""
 
 
-def _held(found: Selection | Bill) -> dict[str, Any]:
+def _held(source: Selection | Bill) -> dict[str, Any]:
     """Return what a line holds under the name that it has already."""
-    held = {one.name: getattr(found, one.name) for one in fields(found) if one.name in _BY_NAME}
+    held = {part.name: getattr(source, part.name) for part in fields(source) if part.name in _BY_NAME}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in held.items()}
 
 
 def _said(verdicts: Sequence[Verdict | None]) -> dict[str, Any]:
     """Return what a judge said beside scores and reasons; a list in which nothing is known is empty."""
     scores = [verdict if isinstance(verdict, Score) else None for verdict in verdicts]
-    said: dict[str, list[Any]] = {
+    stated: dict[str, list[Any]] = {
         "low": [None if score is None else score.low for score in scores],
         "high": [None if score is None else score.high for score in scores],
         "draw_scores": [
@@ -71,12 +69,12 @@ def _said(verdicts: Sequence[Verdict | None]) -> dict[str, Any]:
         ],
         "raw": [kept(verdict.raw) if verdict is not None and verdict.raw else None for verdict in verdicts],
     }
-    return {key: values if any(value is not None for value in values) else [] for key, values in said.items()}
+    return {key: values if any(value is not None for value in values) else [] for key, values in stated.items()}
 
 
 def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a selection with what models were asked with as JSON holds it."""
-    return {**settings, "parameters": [to_jsonable_python(dict(one)) for one in settings["parameters"]]}
+    return {**settings, "parameters": [to_jsonable_python(dict(parameters)) for parameters in settings["parameters"]]}
 
 
 def document_of(pick: Selection) -> result.SelectionsDocument:
@@ -84,7 +82,8 @@ def document_of(pick: Selection) -> result.SelectionsDocument:
     totals = Totals()
     totals.note(pick)
     words = [
-        result.CandidateWords(id=one, text=pick.text if at == pick.index else None) for at, one in enumerate(pick.ids)
+        result.CandidateWords(id=name, text=pick.text if at == pick.index else None)
+        for at, name in enumerate(pick.ids)
     ]
     return result.SelectionsDocument(
         settings=result.SelectionsSettings(**settings_of(pick.settings)),

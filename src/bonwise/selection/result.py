@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from bonwise.results import Count, Document, FrameRow, NonNegative, Number, Positive, Record, Share
+from bonwise.table.verdicts import preferred
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,6 +59,19 @@ class ComparisonRecord(Record):
     order_effect: Number | None
     """How much more `a` earned when shown first; None unless both orders were scored."""
 
+    @property
+    def verdict_changes(self) -> bool | None:
+        """Whether one candidate, the other or a tie is the verdict in one order, and another in the other order."""
+        if self.value is None or self.order_effect is None:
+            return None
+        half = self.order_effect / 2
+        return preferred(self.value + half) != preferred(self.value - half)
+
+    def __repr_name__(self) -> str:
+        return "Comparison"
+
+    __str__ = Record.__repr__
+
 
 class RoutedRecord(Record):
     """What a router made of the pool."""
@@ -68,6 +82,11 @@ class RoutedRecord(Record):
     reason: str
     first_pick: str | None
     """Id of the candidate that the first pass alone would have kept."""
+
+    def __repr_name__(self) -> str:
+        return "Routed"
+
+    __str__ = Record.__repr__
 
 
 class SelectionSettingsRecord(Record):
@@ -167,8 +186,8 @@ class PickRecord(Record):
         for values in (self.standard_errors, self.p_best, self.draws):
             if values and len(values) != len(self.ids):
                 raise ValueError("should have standard_errors, p_best and draws of each candidate, or of none")
-        for said in (self.low, self.high, self.draw_scores, self.raw):
-            if said and len(said) != len(self.ids):
+        for stated in (self.low, self.high, self.draw_scores, self.raw):
+            if stated and len(stated) != len(self.ids):
                 raise ValueError("should have low, high, draw_scores and raw of each candidate, or of none")
         picked = None if self.index is None else self.ids[self.index] if self.index < len(self.ids) else ""
         if picked != self.best:

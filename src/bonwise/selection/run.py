@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bonwise.calls.engine import GRACE
-from bonwise.judges import pool_loop
+from bonwise.calls.portal import running_loop
 from bonwise.table.verdicts import Score, Unscored
 
 if TYPE_CHECKING:
@@ -66,11 +66,11 @@ class RunSummary:
     def note(self, judged: scoring.JudgedPool) -> None:
         """Take in what was found about one pool."""
         self.pools += 1
-        for judge, found in zip(self.judges, judged.judgments, strict=True):
-            self.scored += sum(isinstance(verdict, Score) for verdict in found.verdicts)
-            self.unscored += sum(isinstance(verdict, Unscored) for verdict in found.verdicts)
-            self._note_missing(verdict.reason for verdict in found.verdicts if isinstance(verdict, Unscored))
-            self._parameters.setdefault(judge.name, {}).update(dict.fromkeys(map(_in_words, found.effective)))
+        for judge, judgment in zip(self.judges, judged.judgments, strict=True):
+            self.scored += sum(isinstance(verdict, Score) for verdict in judgment.verdicts)
+            self.unscored += sum(isinstance(verdict, Unscored) for verdict in judgment.verdicts)
+            self._note_missing(verdict.reason for verdict in judgment.verdicts if isinstance(verdict, Unscored))
+            self._parameters.setdefault(judge.name, {}).update(dict.fromkeys(map(_in_words, judgment.effective)))
 
     def note_pick(self, pick: Selection) -> None:
         """Take in what was picked from one pool."""
@@ -273,7 +273,7 @@ class RunControl:
     async def over(self, summary: RunSummary, what: Counted) -> AsyncIterator[asyncio.Event]:
         """Watch a run until the block ends; the event is set once it is told to end."""
         self.summary = summary
-        loop = pool_loop.running_loop()
+        loop = running_loop()
         stopped, task = asyncio.Event(), asyncio.current_task()
         late: list[asyncio.TimerHandle] = []
 

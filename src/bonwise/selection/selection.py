@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Generic
 from bonwise.calls.bill import Bill
 from bonwise.printable import writable
 from bonwise.shown import ShowsItself
-from bonwise.table.verdicts import Score, Verdict, preferred
+from bonwise.table.verdicts import Score, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import TypeVar
 
-    from bonwise.selection.result import SelectionsDocument
+    from bonwise.selection.result import ComparisonRecord, RoutedRecord, SelectionsDocument
 
     T = TypeVar("T", default=Any)
 else:
@@ -25,41 +25,7 @@ else:
     T = TypeVar("T")
 """What candidates are; anything where a selection does not say."""
 
-__all__ = ["Comparison", "GeneratedAnswers", "Routed", "Selection", "T"]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two candidates that were compared."""
-
-    a: str
-    """Ids."""
-    b: str
-    """Ids."""
-    value: float | None
-    """What `a` earned on average over the orders: 1 won, 0 lost, 0.5 tied; None where one of them has no verdict."""
-    order_effect: float | None
-    """How much more `a` earned when shown first; None unless both orders were scored."""
-
-    @property
-    def verdict_changes(self) -> bool | None:
-        """Whether one candidate, the other or a tie is the verdict in one order, and another in the other order."""
-        if self.value is None or self.order_effect is None:
-            return None
-        half = self.order_effect / 2
-        return preferred(self.value + half) != preferred(self.value - half)
-
-
-@dataclass(frozen=True, slots=True)
-class Routed:
-    """What a router made of the pool."""
-
-    strong: str | None
-    """The stronger judge, where it decided."""
-    signal: float | None
-    reason: str
-    first_pick: str | None = None
-    """Id of the candidate that the first pass alone would have kept."""
+__all__ = ["GeneratedAnswers", "Selection", "T"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +104,11 @@ class Selection(ShowsItself, Generic[T]):
     """Ids among which the seed decided; empty where it decided nothing."""
     stopped: str = field(default="", repr=False)
     """Why nothing more was asked."""
-    comparisons: tuple[Comparison, ...] = field(default=(), repr=False)
+    comparisons: tuple[ComparisonRecord, ...] = field(default=(), repr=False)
     """In the order in which they were asked."""
     lost: int = field(default=0, repr=False)
     """Comparisons of which an order could not be read: each adds a half to both sides."""
-    routed: Routed | None = field(default=None, repr=False)
+    routed: RoutedRecord | None = field(default=None, repr=False)
     """None without a router."""
     failure: str = ""
     """What went wrong, where the pick rests on less than was asked for; empty otherwise."""
@@ -184,8 +150,8 @@ class Selection(ShowsItself, Generic[T]):
     @property
     def order_effect(self) -> float | None:
         """Mean of how much more a candidate earned when shown first; None where no pair was scored in both orders."""
-        found = [comparison.order_effect for comparison in self.comparisons if comparison.order_effect is not None]
-        return sum(found) / len(found) if found else None
+        effects = [comparison.order_effect for comparison in self.comparisons if comparison.order_effect is not None]
+        return sum(effects) / len(effects) if effects else None
 
     def to_text(self, *, full: bool = False) -> str:
         """Return the text that was picked, and below it how it came to it as plain text; see `ShowsItself`."""

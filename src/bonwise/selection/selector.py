@@ -21,6 +21,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from bonwise.calls.portal import LoopHost, Portal, RunningLoopHost, default_portal
 from bonwise.calls.settings import EngineSettings
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.flags import completed, part_of, shows
@@ -29,7 +30,6 @@ from bonwise.judges.pool_loop import AsyncReader, ItemReader, Turns, from_caller
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.selection.choosing import Turn
 from bonwise.selection.generating import AnswerDraws
-from bonwise.selection.judge_runner import LoopHost, OwnThreadHost, RunningLoopHost, SharedThreadHost
 from bonwise.selection.pools import Job, jobs_of
 from bonwise.selection.ranked_candidates import RanksCandidates
 from bonwise.selection.selection import Selection, T
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 __all__ = ["Selector"]
 
 Pick = Callable[..., Coroutine[Any, Any, Selection]]
+MakesHost = Callable[["Callable[[], Engine]", int], LoopHost]
+"""Makes an event loop with an engine, and a gate for so many pools at once."""
 
 AHEAD = 64
 """The least number of pools of a row that are under way or wait for the one before, where nothing is late."""
@@ -89,8 +91,8 @@ class Selector(RanksCandidates, CopiesSettings):
         self._engines.refuse_unpriced(self._settings)
         self._text = given["text"]
         self._here = not (self._settings.needs_a_loop or self._engines.bind)
-        self._thread_host: type[LoopHost] = OwnThreadHost
-        self._hosts: dict[type[LoopHost], LoopHost] = {}
+        self._thread_host: MakesHost = _own_thread
+        self._hosts: dict[MakesHost, LoopHost] = {}
         self._lock = threading.Lock()
         self._closed = False
         self._prepared = True
@@ -112,7 +114,7 @@ class Selector(RanksCandidates, CopiesSettings):
         """
         made = cls(judge, **settings)
         if not made._engines.stated:
-            made._thread_host = SharedThreadHost
+            made._thread_host = _shared_thread
         return made
 
     @classmethod
@@ -307,7 +309,7 @@ class Selector(RanksCandidates, CopiesSettings):
         host = self._host(self._thread_host)
         return host.submit(job.by, self._settings, None, host.gate)
 
-    def _host(self, kind: type[LoopHost]) -> LoopHost:
+    def _host(self, kind: MakesHost) -> LoopHost:
         """Return where the work is done: the running loop, or a thread that does not wait for itself."""
         with self._lock:
             self._check_open()
@@ -328,11 +330,11 @@ class Selector(RanksCandidates, CopiesSettings):
             made = self._hosts[kind] = kind(self._engine, self._engines.settings["max_concurrency"])
             return made
 
-    def _fits(self, host: LoopHost, kind: type[LoopHost]) -> bool:
+    def _fits(self, host: LoopHost, kind: MakesHost) -> bool:
         """Tell whether work of a kind can be done there: what waits for it must not be what it runs in."""
         if host.is_here:
             return kind is RunningLoopHost
-        return not host.stands_still and (host.lent or isinstance(host, OwnThreadHost))
+        return not host.stands_still and (host.lent or isinstance(host, Portal))
 
     def _engine(self) -> Engine:
         """Return an engine with clients for the judges' models at hand: to load and make them takes a second."""
@@ -380,6 +382,16 @@ async def _in_turn(turns: Turns, position: int, home: asyncio.AbstractEventLoop)
 
 async def _itself(engine: Engine) -> Engine:
     return engine
+
+
+def _own_thread(make_engine: Callable[[], Engine], at_once: int) -> LoopHost:
+    portal = Portal(make_engine, at_once)
+    portal.submit(_itself)  # whoever asks first would wait for the engine to be made
+    return portal
+
+
+def _shared_thread(_make_engine: Callable[[], Engine], _at_once: int) -> LoopHost:
+    return default_portal()
 
 
 def _result(future: concurrent.futures.Future[T]) -> T:

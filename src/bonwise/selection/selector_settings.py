@@ -15,8 +15,9 @@ from bonwise.judges import settings_mapping
 from bonwise.selection.settings import SelectorSettings
 
 if TYPE_CHECKING:
+    from bonwise.calls import portal
     from bonwise.calls.providers.protocol import Connection
-    from bonwise.selection import judge_runner, protocol, settings
+    from bonwise.selection import protocol, settings
 
 __all__ = ["CopiesSettings"]
 
@@ -30,7 +31,7 @@ class CopiesSettings:
     _settings: settings.SelectionSettings
     _engines: settings.Engines
     _text: Callable[[Any], str] | None
-    _hosts: dict[type[judge_runner.LoopHost], judge_runner.LoopHost]
+    _hosts: dict[Callable[..., portal.LoopHost], portal.LoopHost]
     _lock: threading.Lock
     _closed: bool
 
@@ -58,7 +59,7 @@ class CopiesSettings:
             settings_mapping.refuse(
                 "text", "is a function, which no plain value states", "pass texts, or mappings with the key text"
             )
-        chosen = {one.name: getattr(self._settings, one.name) for one in fields(self._settings)}
+        chosen = {setting.name: getattr(self._settings, setting.name) for setting in fields(self._settings)}
         values = {**chosen, **self._engines.settings}
         return {name: None if values[name] is None else _WRITERS.get(name, _plain)(values[name]) for name in _KEYS}
 
@@ -133,7 +134,7 @@ def _router_values(router: settings.Routing) -> dict[str, Any]:
 def _connection_values(connection: Connection) -> dict[str, Any]:
     if not isinstance(connection.transport, str | None):
         settings_mapping.refuse("connection", "has a transport, which no plain value states", "leave transport= out")
-    stated = {one.name: getattr(connection, one.name) for one in fields(connection)}
+    stated = {setting.name: getattr(connection, setting.name) for setting in fields(connection)}
     return {name: value for name, value in stated.items() if name != "transport" or value is not None}
 
 

@@ -211,7 +211,7 @@ class Engines:
 
         prices = Prices.load()
         parts = made.strategy if is_dataclass(made.strategy) else None
-        inner = () if parts is None else (getattr(parts, one.name) for one in fields(parts))
+        inner = () if parts is None else (getattr(parts, part.name) for part in fields(parts))
         for judge in filter(is_asking, [*made.judges, *inner]):
             served: list[tuple[Model, str]] = []
             with suppress(BonwiseError):  # what is wrong with a judge is said when it is asked

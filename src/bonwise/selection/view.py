@@ -70,7 +70,7 @@ def pools(shown: Sequence[result.ShownPick], of: int) -> Part:
         which = f"{part}; the others are in the output of the command."
     how = "Each opens to its prompt, its candidates and why one of them was kept."
     title = "Search prompts, candidates and reasons"
-    finder = Table(_COLUMNS, [_row(one) for one in shown], title, "finder")
+    finder = Table(_COLUMNS, [_row(shown_pick) for shown_pick in shown], title, "finder")
     return Part("Pools", [Said("finding", f"{which} {how}"), finder], "detail", anchor="prompts")
 
 
@@ -125,8 +125,8 @@ def _routed_pool(routed: result.RoutedRecord) -> str:
     return f"{who} ({routed.reason}{signal}){first}."
 
 
-def _row(one: result.ShownPick) -> Row:
-    pick = one.pick
+def _row(shown_pick: result.ShownPick) -> Row:
+    pick = shown_pick.pick
     best = None if pick.index is None else pick.scores[pick.index]
     tokens = pick.input_tokens + pick.output_tokens
     return Row(
@@ -142,20 +142,20 @@ def _row(one: result.ShownPick) -> Row:
             "unknown" if pick.cost is None else money(pick.cost),
         ),
         values=(None, None, None, best, len(pick.tied), len(pick.unscored), pick.calls, tokens, pick.cost),
-        inside=list(_inside(one)),
+        inside=list(_inside(shown_pick)),
     )
 
 
-def _inside(one: result.ShownPick) -> Iterator[Block | Cards]:
-    pick = one.pick
+def _inside(shown_pick: result.ShownPick) -> Iterator[Block | Cards]:
+    pick = shown_pick.pick
     yield Said("finding", f"Decided by {pick.decided_by}: {MEANINGS[pick.decided_by]}.")
     if pick.stopped:
         yield Said("finding", f"Asking stopped: {pick.stopped}.")
     yield from story(pick)
     yield _spent(pick)
-    if one.prompt is not None:
-        yield Part("Prompt", list(_words(one.prompt, one.prompt_left_out)))
-    yield Cards([_candidate(pick, one.candidates[at], at) for at in by_rank(pick)], "Candidates")
+    if shown_pick.prompt is not None:
+        yield Part("Prompt", list(_words(shown_pick.prompt, shown_pick.prompt_left_out)))
+    yield Cards([_candidate(pick, shown_pick.candidates[at], at) for at in by_rank(pick)], "Candidates")
     if pick.comparisons:
         yield from _comparisons(pick)
 
@@ -164,7 +164,7 @@ def _candidate(pick: result.PickRecord, words: result.CandidateWords, at: int) -
     picked = words.id == pick.best
     tied = f", one of {count(len(pick.tied))} tied" if len(pick.tied) > 1 and words.id in pick.tied else ""
     reason = pick.unscored.get(words.id)
-    said = pick.raw[at] if pick.raw else None
+    reply = pick.raw[at] if pick.raw else None
     return Card(
         _cut(words.id),
         marks=[CardMark("picked", f"picked{tied}")] if picked else [],
@@ -172,7 +172,7 @@ def _candidate(pick: result.PickRecord, words: result.CandidateWords, at: int) -
         note="" if reason is None else f"not scored: {_cut(reason)}",
         blocks=[
             *([] if words.text is None else _words(words.text, words.text_left_out)),
-            *([Part("The judge said", [Said("quoted", said)])] if said else []),
+            *([Part("The judge said", [Said("quoted", reply)])] if reply else []),
         ],
     )
 
@@ -231,16 +231,16 @@ def describe(document: result.SelectionsDocument) -> Part:
     title = f"Picks from {settings.source}"
     if settings.source is None:
         title = f"Pick of {settings.judge}" if alone is None else headline(alone)
-    found: list[Block] = [_decided(totals, settings.ended), *_totals(totals)]
+    inside: list[Block] = [_decided(totals, settings.ended), *_totals(totals)]
     if alone is not None:
         lead = [] if settings.source is None else [Said("lead", headline(alone))]
         # The text of a single pick says in one line what it took.
-        found = [*lead, *single_pick(alone), *(replace(part, role="detail") for part in _totals(totals))]
-    told = _answer(totals, settings.ended) if alone is None else _answer_of_one(alone)
+        inside = [*lead, *single_pick(alone), *(replace(part, role="detail") for part in _totals(totals))]
+    answer = _answer(totals, settings.ended) if alone is None else _answer_of_one(alone)
     blocks = [
         Table.facts(_facts(document)),
-        verdict(told, list(_next(document))),
-        *found,
+        verdict(answer, list(_next(document))),
+        *inside,
         pools(document.picks, document.of),
     ]
     return Part(title, [*blocks, limits(_LIMITS)])
@@ -322,7 +322,7 @@ def _asked_with(settings: result.SelectionsSettings) -> str:
     sets = dict.fromkeys(
         ", ".join(f"{name}={value}" for name, value in sorted(parameter.items())) for parameter in settings.parameters
     )
-    shown = [one or "none" for one in sets][:_MOST_PARAMETERS]
+    shown = [words or "none" for words in sets][:_MOST_PARAMETERS]
     more = [f"{count(len(sets) - len(shown))} more"] if len(sets) > len(shown) else []
     return "; ".join([*shown, *more])
 
@@ -360,9 +360,9 @@ def _totals(totals: result.SelectionTotals) -> Iterator[Part]:
     if totals.unscored or totals.failures:
         yield Part("What was not scored", list(_not_scored(totals)), anchor="unscored")
     if totals.filled:
-        said = "Of these the stack took what its other judges let expect."
+        words = "Of these the stack took what its other judges let expect."
         blocks: list[Block] = [
-            Said("finding", said),
+            Said("finding", words),
             _tally(totals.filled, "", "judge", "candidates without its score"),
         ]
         yield Part("Judges of the stack without a score", blocks, anchor="filled")
@@ -472,10 +472,10 @@ def single_pick(pick: result.PickRecord) -> Iterator[Block]:
 def _candidates(pick: result.PickRecord) -> Table:
     """Return the candidates, the best first, in the columns that say something."""
     known = [dict(figures(pick, at)) for at in range(len(pick.ids))]
-    names = [name for name in FIGURES if any(name in one for one in known)]
+    names = [name for name in FIGURES if any(name in figures for figures in known)]
     if set(pick.draws) == {1}:
         names.remove("draws")  # each was scored once
-    cells = {name: [one.get(name, NOTHING) for one in known] for name in names}
+    cells = {name: [figures.get(name, NOTHING) for figures in known] for name in names}
     columns = [Column("candidate", "name"), *map(Column, cells)]
     if pick.unscored:
         columns.append(Column("why not", "words"))

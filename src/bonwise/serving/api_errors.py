@@ -46,8 +46,8 @@ class ApiError(Exception):
 
     def body(self) -> dict[str, Any]:
         """Return the JSON body."""
-        said = {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
-        return {"error": said, **self.beside}
+        error = {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
+        return {"error": error, **self.beside}
 
 
 def bad_request(message: str, param: str | None = None, code: str = "invalid_value") -> ApiError:

@@ -118,8 +118,8 @@ def _centred(values: _Floats, sizes: _Ints) -> _Floats:
     counts = np.add.reduceat(known, starts, axis=0, dtype=np.float64)
     sums = np.add.reduceat(np.where(known, values, 0.0), starts, axis=0)
     means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 1)
-    found: _Floats = values - np.repeat(means, sizes, axis=0)
-    return found
+    centred: _Floats = values - np.repeat(means, sizes, axis=0)
+    return centred
 
 
 def _scale(column: _Floats, sizes: _Ints) -> float:
@@ -142,8 +142,8 @@ def _scale(column: _Floats, sizes: _Ints) -> float:
 def _semidefinite(matrix: _Floats) -> _Floats:
     # Moments over different cells need not make a covariance; the nearest one has no negative eigenvalue.
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    found: _Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    return found
+    nearest: _Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return nearest
 
 
 DRAWS = 200
@@ -280,8 +280,8 @@ class JudgeStack(Record):
 
     def utilities(self, values: _Floats, sizes: _Ints | None = None) -> _Floats:
         """Return each utility of (cells, features), NaN where no judge scored; without `sizes` of one prompt."""
-        found: _Floats = self.scaling.standardised(values, sizes) @ self.coefficients
-        return np.where(self.scored(values), found, np.nan)
+        utilities: _Floats = self.scaling.standardised(values, sizes) @ self.coefficients
+        return np.where(self.scored(values), utilities, np.nan)
 
     def p_best(self, values: _Floats) -> _Floats:
         """Return the chance of each candidate of one prompt to be the best; NaN for one that no judge scored."""
@@ -297,11 +297,11 @@ class JudgeStack(Record):
         standardised = self.scaling.standardised(values)
         if scored.all():
             return standardised @ self.coefficients, *self._drawn(standardised)
-        found = np.full((3, len(values)), np.nan)
+        beliefs = np.full((3, len(values)), np.nan)
         if scored.any():
-            found[0, scored] = standardised[scored] @ self.coefficients
-            found[1:, scored] = self._drawn(standardised[scored])
-        return found[0], found[1], found[2]
+            beliefs[0, scored] = standardised[scored] @ self.coefficients
+            beliefs[1:, scored] = self._drawn(standardised[scored])
+        return beliefs[0], beliefs[1], beliefs[2]
 
     def _drawn(self, standardised: _Floats) -> tuple[_Floats, _Floats]:
         quality = standardised @ self._draws
@@ -320,8 +320,8 @@ class JudgeStack(Record):
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         noise = root @ rng.standard_normal((len(self.coefficients), DRAWS // 2))
         both = np.concatenate([noise, -noise], axis=1)
-        found: _Floats = (self.coefficients[:, None] + both) / self.temperature
-        return found
+        drawn: _Floats = (self.coefficients[:, None] + both) / self.temperature
+        return drawn
 
 
 def _digest(values: dict[str, Any]) -> str:

@@ -74,19 +74,19 @@ def judge_of(name: str, made: Any, *, model: str | None, base_url: str | None, s
         _check_spec(made)
         return registry.judge_from_spec(made, model=model, base_url=base_url, seed=seed)
     except UsageError as error:
-        said = "" if made == name else f" of {quoted(made)}"
+        of_part = "" if made == name else f" of {quoted(made)}"
         raise UsageError(
-            f"the judge {quoted(name)} of the stack cannot be made{said}: {error.message}", hint=_HINT
+            f"the judge {quoted(name)} of the stack cannot be made{of_part}: {error.message}", hint=_HINT
         ) from None
 
 
 def _check_spec(spec: str) -> None:
-    for depth, one in enumerate(_nested(spec)):
+    for depth, part in enumerate(_nested(spec)):
         if depth == _DEEPEST:
             raise UsageError(f"it holds more than {_DEEPEST} judges, one within the other")
-        if one.kind == "stack":
+        if part.kind == "stack":
             raise UsageError("a stack is made of judges, not of stacks")
-        if "base_url" in one.options:
+        if "base_url" in part.options:
             # A file from elsewhere must not say where prompts and keys are sent.
             raise UsageError("it states an address (base_url)")
 
@@ -117,9 +117,9 @@ async def heard(
     from bonwise.judges.judging import failed, judge_with  # noqa: PLC0415 - a stack that is only described asks nothing
 
     works = [judge_with(engine, judge, prompt, texts, draw=draw, temperature=temperature) for judge in judges]
-    found = await asyncio.gather(*works, return_exceptions=True)
+    outcomes = await asyncio.gather(*works, return_exceptions=True)
     judgments = []
-    for judge, outcome in zip(judges, found, strict=True):
+    for judge, outcome in zip(judges, outcomes, strict=True):
         if isinstance(outcome, Judgment):
             judgments.append(outcome)
             continue
@@ -180,8 +180,8 @@ async def _awaited(judges: Sequence[Judge], answers: Sequence[Any], texts: Seque
     async def one(answer: Any) -> Any:
         return await answer if inspect.isawaitable(answer) else answer
 
-    found = await asyncio.gather(*map(one, answers), return_exceptions=True)
-    return [_verdicts(judge, answer, texts) for judge, answer in zip(judges, found, strict=True)]
+    answered = await asyncio.gather(*map(one, answers), return_exceptions=True)
+    return [_verdicts(judge, answer, texts) for judge, answer in zip(judges, answered, strict=True)]
 
 
 def _verdicts(judge: Judge, answer: Any, texts: Sequence[str]) -> Verdicts:
@@ -297,11 +297,11 @@ class Stack:
         if all(name in given and given[name] is None for name in weights.judges):
             raise UsageError("every judge of the stack is left out", hint="leave out all but one at most")
         made = {name: given.get(name, specs.get(name, name)) for name in weights.judges}
-        made = {name: one for name, one in made.items() if one is not None}
+        made = {name: made_of for name, made_of in made.items() if made_of is not None}
         settings: dict[str, Any] = {"model": self.model, "base_url": self.base_url, "seed": self.seed}
-        parts = tuple((name, judge_of(name, one, **settings)) for name, one in made.items())
+        parts = tuple((name, judge_of(name, part, **settings)) for name, part in made.items())
         object.__setattr__(self, "named_parts", parts)
-        if not any(isinstance(one, str) and names_no_model(one) for one in made.values()):
+        if not any(isinstance(part, str) and names_no_model(part) for part in made.values()):
             # Of no effect, it is no part of the name.
             object.__setattr__(self, "model", None)
 
@@ -325,7 +325,7 @@ class Stack:
     @property
     def parts(self) -> tuple[Judge, ...]:
         """The judges that are heard, in the order of the stack."""
-        return tuple(one for _, one in self.named_parts)
+        return tuple(part for _, part in self.named_parts)
 
     @protocol.cached_property
     def asking(self) -> bool:
@@ -345,34 +345,36 @@ class Stack:
 
         A judge that asks no model is called here; one that is asynchronous has no score.
         """
-        found, at = [], 0
+        concluded, at = [], 0
         for part in self.parts:
             count = len(asks_of_part(part, prompt, candidates))
-            found.append(concluded_by(part, prompt, candidates, answers[at : at + count]))
+            concluded.append(concluded_by(part, prompt, candidates, answers[at : at + count]))
             at += count
-        return Conclusion(self.weighed(candidates, found))
+        return Conclusion(self.weighed(candidates, concluded))
 
     async def judged_by(
         self, engine: Engine, prompt: str, candidates: Sequence[str], draw: int, temperature: float | None
     ) -> Judgment:
         """Let every judge judge as it would alone, and weigh what they say; costs are summed."""
-        found = await heard(engine, self.parts, prompt, candidates, draw, temperature)
-        sent = [one for its in found for one in its.effective]
+        heard_now = await heard(engine, self.parts, prompt, candidates, draw, temperature)
+        sent = [parameters for its in heard_now for parameters in its.effective]
         return Judgment(
-            self.weighed(candidates, [one.verdicts for one in found]),
-            bill=reduce(add, (one.bill for one in found), NOTHING_PAID),
-            effective=tuple(one for at, one in enumerate(sent) if one not in sent[:at]),
+            self.weighed(candidates, [judgment.verdicts for judgment in heard_now]),
+            bill=reduce(add, (judgment.bill for judgment in heard_now), NOTHING_PAID),
+            effective=tuple(parameters for at, parameters in enumerate(sent) if parameters not in sent[:at]),
         )
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
         """Ask all judges and wait, or call judges that ask no model."""
         if self.asking:
             return asking.ask_now(self, prompt, candidates)
-        found = called_together(self.parts, prompt, candidates)
-        return self._awaited(found, candidates) if inspect.isawaitable(found) else self.weighed(candidates, found)
+        answers = called_together(self.parts, prompt, candidates)
+        return (
+            self._awaited(answers, candidates) if inspect.isawaitable(answers) else self.weighed(candidates, answers)
+        )
 
-    async def _awaited(self, found: Awaitable[list[Verdicts]], candidates: Sequence[str]) -> Verdicts:
-        return self.weighed(candidates, await found)
+    async def _awaited(self, coming: Awaitable[list[Verdicts]], candidates: Sequence[str]) -> Verdicts:
+        return self.weighed(candidates, await coming)
 
     def weighed(self, candidates: Sequence[str], found: Sequence[Verdicts]) -> Verdicts:
         """Return the verdict of the stack on each candidate.
@@ -388,19 +390,21 @@ class Stack:
         """
         first = {text: at for at, text in reversed(list(enumerate(candidates)))}
         own = {at: [verdicts[at] for verdicts in found] for at in sorted(first.values())}
-        known: dict[int, Verdict | None] = {at: self._not_yet(candidates[at], said) for at, said in own.items()}
+        known: dict[int, Verdict | None] = {
+            at: self._not_yet(candidates[at], verdicts) for at, verdicts in own.items()
+        }
         at_hand = [at for at, verdict in known.items() if verdict is None]
         if at_hand:
             weighed = self._scores([candidates[at] for at in at_hand], [own[at] for at in at_hand])
             known |= dict(zip(at_hand, weighed, strict=True))
         return tuple(known[first[text]] or EMPTY for text in candidates)
 
-    def _not_yet(self, text: str, said: Sequence[Verdict]) -> Unscored | None:
+    def _not_yet(self, text: str, verdicts: Sequence[Verdict]) -> Unscored | None:
         """Return why a candidate is not weighed with the others."""
         # What has words only for judges that ask no model is not judged by one that does.
-        return EMPTY if self.asking and not has_words(text) else asking.owed_among(said)
+        return EMPTY if self.asking and not has_words(text) else asking.owed_among(verdicts)
 
-    def _scores(self, texts: Sequence[str], said: Sequence[Sequence[Verdict]]) -> list[Verdict]:
+    def _scores(self, texts: Sequence[str], by_text: Sequence[Sequence[Verdict]]) -> list[Verdict]:
         names = [name for name, _ in self.named_parts]
         place = {name: at for at, name in enumerate(names)}
         values = np.array(
@@ -409,13 +413,13 @@ class Stack:
                     _value(feature, text, its[place[feature.judge]] if feature.judge in place else None)
                     for feature in self.weights.features
                 ]
-                for text, its in zip(texts, said, strict=True)
+                for text, its in zip(texts, by_text, strict=True)
             ]
         )
         with np.errstate(over="ignore", invalid="ignore"):  # scores near the largest double: said below
             judged = self.weights.judged(values)
         left_out = tuple(name for name in self.weights.judges if name not in place)
-        rows = zip(*(figures.tolist() for figures in judged), said, strict=True)
+        rows = zip(*(figures.tolist() for figures in judged), by_text, strict=True)
         return [_verdict(names, left_out, its, *figures) for *figures, its in rows]
 
 
@@ -436,20 +440,23 @@ def _value(feature: FeatureRecord, text: str, verdict: Verdict | None) -> float:
 def _verdict(
     names: Sequence[str],
     left_out: tuple[str, ...],
-    said: Sequence[Verdict],
+    verdicts: Sequence[Verdict],
     utility: float,
     chance: float,
     regret: float,
 ) -> Verdict:
-    unscored = [one for one in said if isinstance(one, Unscored)]
-    if len(unscored) == len(said):
-        return unscored[0] if len({one.reason for one in unscored}) == 1 else _of_no_judge(unscored)
-    raw = kept("\n".join([*map(_told, names, said), *(f"{name}: left out" for name in left_out)]))
+    unscored = [verdict for verdict in verdicts if isinstance(verdict, Unscored)]
+    if len(unscored) == len(verdicts):
+        return unscored[0] if len({verdict.reason for verdict in unscored}) == 1 else _of_no_judge(unscored)
+    raw = kept("\n".join([*map(_told, names, verdicts), *(f"{name}: left out" for name in left_out)]))
     if not (math.isfinite(utility) and math.isfinite(chance) and math.isfinite(regret)):
         return Unscored("the scores of the judges are too large to be weighed", raw)
-    filled = (*(name for name, one in zip(names, said, strict=True) if isinstance(one, Unscored)), *left_out)
+    filled = (
+        *(name for name, verdict in zip(names, verdicts, strict=True) if isinstance(verdict, Unscored)),
+        *left_out,
+    )
     # Candidates that are equal differ by rounding alone; a mean of shares may exceed 1 by it.
-    value, expected = (round(one, _DECIMALS) + 0.0 for one in (utility, regret))
+    value, expected = (round(number, _DECIMALS) + 0.0 for number in (utility, regret))
     return Score(value, raw=raw, p_best=min(round(chance, _DECIMALS), 1.0), expected_regret=expected, filled=filled)
 
 

@@ -100,15 +100,15 @@ def coefficient_covariance(pools: StackPools, paths: Paths, trained: Trained, at
     if not trained.falls_back[at]:
         return paths.stack.sandwich(stack)
     judge = int(trained.best_alone[at])
-    found = np.zeros((pools.features.shape[1],) * 2)
-    found[pools.own[judge], pools.own[judge]] = paths.alone[judge].sandwich(alone)[0, 0]
-    return found
+    covariance = np.zeros((pools.features.shape[1],) * 2)
+    covariance[pools.own[judge], pools.own[judge]] = paths.alone[judge].sandwich(alone)[0, 0]
+    return covariance
 
 
 def _root(covariance: Floats) -> Floats:
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    found: Floats = vectors * np.sqrt(np.maximum(values, 0.0))
-    return found
+    root: Floats = vectors * np.sqrt(np.maximum(values, 0.0))
+    return root
 
 
 def calibrated(quality: Floats, labels: Floats, sizes: _Ints) -> ChanceCalibration:
@@ -129,8 +129,8 @@ def _shares(labels: Floats, sizes: _Ints) -> Floats:
     starts = np.cumsum(sizes) - sizes
     rounded = compared(labels)
     best = rounded == np.repeat(np.maximum.reduceat(rounded, starts), sizes)
-    found: Floats = best / np.repeat(np.add.reduceat(best, starts, dtype=np.float64), sizes)
-    return found
+    shares: Floats = best / np.repeat(np.add.reduceat(best, starts, dtype=np.float64), sizes)
+    return shares
 
 
 def _unit(chances: Floats, regrets: Floats, labels: Floats, sizes: _Ints) -> float:
@@ -161,8 +161,8 @@ _MOST_CLASSES, _CLASSES = 10, 5
 
 def mean_of_z_scores(pools: StackPools, _: Deal) -> Floats:
     """Return the mean of the judges' scores, centred within prompts and on one scale, gaps filled."""
-    found: Floats = pools.features[:, list(pools.own)].mean(axis=1)
-    return found
+    mean: Floats = pools.features[:, list(pools.own)].mean(axis=1)
+    return mean
 
 
 def majority_of_picks(pools: StackPools, _: Deal) -> Floats:
@@ -171,8 +171,8 @@ def majority_of_picks(pools: StackPools, _: Deal) -> Floats:
     known = np.where(np.isnan(pools.judges), -np.inf, compared(pools.judges))
     top = known == np.repeat(np.maximum.reduceat(known, starts, axis=0), pools.sizes, axis=0)
     votes = top / np.repeat(np.add.reduceat(top, starts, axis=0, dtype=np.float64), pools.sizes, axis=0)
-    found: Floats = votes.mean(axis=1)
-    return found
+    share: Floats = votes.mean(axis=1)
+    return share
 
 
 def ordinal_logit(pools: StackPools, deal: Deal) -> Floats:
@@ -220,14 +220,14 @@ def baselines(
 ) -> dict[str, result.StackBaseline]:
     """Compare the stack with every rule; `whole`, its sums out of fold, is (len(Sums._fields), prompts)."""
     compared = [metric for metric in out_of_fold.METRICS if metric.name in out_of_fold.COMPARED]
-    found = {}
+    baselines_by_name = {}
     for name, scores_of in BASELINES.items():
         sums = pools.sums(np.where(pools.scored, scores_of(pools, deal), np.nan))
-        found[name] = result.StackBaseline(
+        baselines_by_name[name] = result.StackBaseline(
             metrics=estimate_records(estimation.estimate(compared, sums, rule)),
             difference=estimate_records(estimation.difference(compared, whole, sums, rule)),
         )
-    return found
+    return baselines_by_name
 
 
 _MOST_CALIBRATED = 2_000
@@ -287,8 +287,8 @@ class StackMeasures:
             pools, self._paths, deal, trained, draws=fitted_stack.DRAWS, seed=self._settings.seed
         )
         sizes = pools.scored_sizes
-        told = pools.scored & np.repeat(sizes > 1, pools.sizes)
-        return calibrated(quality[told], pools.labels[told], sizes[sizes > 1])
+        is_compared = pools.scored & np.repeat(sizes > 1, pools.sizes)
+        return calibrated(quality[is_compared], pools.labels[is_compared], sizes[sizes > 1])
 
     def baselines(self) -> dict[str, result.StackBaseline]:
         """Compare the stack with other rules, on the prompts that are labelled whole."""
@@ -394,7 +394,7 @@ class StackMeasures:
             missing=dict(laid.missing),
             **given(
                 unscored=int((~laid.scored).sum()) or None,
-                dropped=[facts.DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in laid.dropped]
+                dropped=[facts.DroppedPrompt(prompt_id=lost.prompt_id, reason=lost.reason) for lost in laid.dropped]
                 or None,
             ),
             calibration=result.StackCalibration(tenths=self.calibration.tenths, largest_gap=_number(gap)),
@@ -437,8 +437,8 @@ class StackMeasures:
 def _without_figures(figures: out_of_fold.StackFigures, reason: str) -> out_of_fold.StackFigures:
     nothing = estimand.Estimate.undefined(reason, 0)
 
-    def none_of(found: Mapping[str, estimand.Estimate]) -> dict[str, estimand.Estimate]:
-        return dict.fromkeys(found, nothing)
+    def none_of(figures: Mapping[str, estimand.Estimate]) -> dict[str, estimand.Estimate]:
+        return dict.fromkeys(figures, nothing)
 
     return out_of_fold.StackFigures(
         none_of(figures.metrics), none_of(figures.best), none_of(figures.difference), figures.whole

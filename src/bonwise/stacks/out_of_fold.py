@@ -46,19 +46,19 @@ class OutOfFold:
 
     def sums(self, pools: StackPools) -> Floats:
         """Return the sums of every prompt, averaged over the partitions."""
-        found: Floats = np.mean(self.by_partition(pools), axis=0)
-        return found
+        mean: Floats = np.mean(self.by_partition(pools), axis=0)
+        return mean
 
 
 def out_of_fold(pools: StackPools, paths: Paths, deal: Deal, without: Sequence[int] = (-1,)) -> list[OutOfFold]:
     """Score all prompts by other folds, once without each group (-1: none), whose prompts are not to count."""
     folds = int(deal.folds.max()) + 1
-    rest = np.stack([deal.folds[one] != fold for one in range(len(deal.folds)) for fold in range(folds)])
+    rest = np.stack([deal.folds[deal_at] != fold for deal_at in range(len(deal.folds)) for fold in range(folds)])
     sets = np.concatenate([rest & (deal.groups != group) for group in without])
     trained = train(pools, paths, deal, sets)
     gains, each = pools.judge_gains, len(rest)
     one_by_one = [trained.some(slice(at * each, (at + 1) * each)) for at in range(len(without))]
-    return [_scored(pools, deal, one, gains, folds) for one in one_by_one]
+    return [_scored(pools, deal, path, gains, folds) for path in one_by_one]
 
 
 def _scored(pools: StackPools, deal: Deal, trained: Trained, gains: Floats, folds: int) -> OutOfFold:
@@ -74,7 +74,7 @@ def _scored(pools: StackPools, deal: Deal, trained: Trained, gains: Floats, fold
     return OutOfFold(utilities, trained, best_gains)
 
 
-METRICS: tuple[Estimand, ...] = tuple(one for one in catalog.ESTIMANDS if one.group != "Over all cells")
+METRICS: tuple[Estimand, ...] = tuple(metric for metric in catalog.ESTIMANDS if metric.group != "Over all cells")
 """What a stack has of the metrics of a judge: its utilities compare candidates of one prompt only."""
 
 COMPARED = ("gain", "recovery")
@@ -107,13 +107,18 @@ def stack_figures(
     groups = range(int(deal.groups.max()) + 1)
     whole, *left_out = out_of_fold(pools, paths, deal, (-1, *groups))
     kept = [measured, *(measured & (deal.groups[deal.parts] != group) for group in groups)]
-    values = np.stack([_values(pools, one, some) for one, some in zip((whole, *left_out), kept, strict=True)], axis=1)
+    values = np.stack(
+        [_values(pools, path, some) for path, some in zip((whole, *left_out), kept, strict=True)], axis=1
+    )
     sample = estimation.JudgeSums([whole.sums(pools)[:, measured]], rule)
     rows = dict(zip(_rows(), values, strict=True))
-    by_name = {one.name: one for one in METRICS}
-    of_labels = estimation.estimate([one for one in METRICS if not one.on_scores], sample.matrices[0], rule)
+    by_name = {metric.name: metric for metric in METRICS}
+    of_labels = estimation.estimate([metric for metric in METRICS if not metric.on_scores], sample.matrices[0], rule)
     return StackFigures(
-        {one.name: of_labels.get(one.name) or _estimate(one, rows[one.name], sample) for one in METRICS},
+        {
+            metric.name: of_labels.get(metric.name) or _estimate(metric, rows[metric.name], sample)
+            for metric in METRICS
+        },
         {name: _estimate(by_name[name], rows[f"best {name}"], sample) for name in COMPARED},
         {name: _difference(by_name[name], rows[name] - rows[f"best {name}"], sample) for name in COMPARED},
         whole,
@@ -121,7 +126,7 @@ def stack_figures(
 
 
 def _rows() -> list[str]:
-    return [*(one.name for one in METRICS), *(f"best {name}" for name in COMPARED)]
+    return [*(metric.name for metric in METRICS), *(f"best {name}" for name in COMPARED)]
 
 
 def _values(pools: StackPools, found: OutOfFold, kept: _Mask) -> Floats:
@@ -131,7 +136,7 @@ def _values(pools: StackPools, found: OutOfFold, kept: _Mask) -> Floats:
         totals = Sums(*matrix[:, kept].sum(axis=1))
         room, gain = float(totals.M - totals.R), float(best[kept].sum())
         share = gain / room if room > 0 else np.nan
-        by_partition.append([*(one.of(totals) for one in METRICS), gain / float(totals.prompts), share])
+        by_partition.append([*(metric.of(totals) for metric in METRICS), gain / float(totals.prompts), share])
     values: Floats = np.mean(np.array(by_partition, dtype=np.float64), axis=0)
     return values
 
@@ -171,9 +176,9 @@ def _interval(
     value, left_out = float(values[0]), values[1:]
     if reason := clusters.too_few_clusters(sample.rule.clusters):
         return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
-    found = jackknife.Scatter.without(left_out)
+    scatter_left = jackknife.Scatter.without(left_out)
     # Student's t counts the groups; how heavy their tails are cannot be told from twenty of them.
-    scatter = jackknife.Scatter(found.se, len(left_out) - 1.0)
+    scatter = jackknife.Scatter(scatter_left.se, len(left_out) - 1.0)
     chosen = law(scatter) or laws.Student(value, scatter.se, scatter.df, limits)
     return estimation.from_jackknife(value, scatter, n, limits, sample.rule.confidence, exact=exact, law=chosen)
 
@@ -222,7 +227,7 @@ def worth_of_judges(
     path = [Smaller(tuple(kept), _recovery(whole))]
     with counting("smaller stack", 2 * count - 1) as step:
         for judge in range(count):
-            sums = _sums(pools, paths, deal, [one for one in range(count) if one != judge], owners)[:, measured]
+            sums = _sums(pools, paths, deal, [other for other in range(count) if other != judge], owners)[:, measured]
             (lost,) = estimation.difference([_RECOVERY], whole, sums, rule).values()
             singles.append(JudgeWorth(lost, _recovery(sums)))
             step()
@@ -233,7 +238,7 @@ def worth_of_judges(
     return singles, path
 
 
-_RECOVERY = next(one for one in catalog.VALUES if one.name == "recovery")
+_RECOVERY = next(metric for metric in catalog.VALUES if metric.name == "recovery")
 
 
 def _sums(pools: StackPools, paths: Paths, deal: Deal, judges: list[int], owners: tuple[int, ...]) -> Floats:
@@ -258,7 +263,7 @@ def _least_certain(paths: Paths, kept: list[int], owners: tuple[int, ...]) -> in
     weights = inverse @ slope[columns]
 
     def cost(judge: int) -> float:
-        mine = [at for at, column in enumerate(columns) if owners[column] == judge]
-        return float(weights[mine] @ np.linalg.solve(inverse[np.ix_(mine, mine)], weights[mine]))
+        held = [at for at, column in enumerate(columns) if owners[column] == judge]
+        return float(weights[held] @ np.linalg.solve(inverse[np.ix_(held, held)], weights[held]))
 
     return min(kept, key=cost)

@@ -91,23 +91,23 @@ def pick_gains(scores: Floats, labels: Floats, sizes: _Ints, first: npt.NDArray[
     starts = np.cumsum(sizes) - sizes
     top = known == np.repeat(np.maximum.reduceat(known, starts, axis=0), sizes, axis=0)
     picked = np.add.reduceat(np.where(top, labels[:, None], 0.0), starts, axis=0)
-    found: Floats = picked / np.add.reduceat(top, starts, axis=0, dtype=np.float64)
-    return found - (np.add.reduceat(labels, starts) / sizes)[:, None]
+    values: Floats = picked / np.add.reduceat(top, starts, axis=0, dtype=np.float64)
+    return values - (np.add.reduceat(labels, starts) / sizes)[:, None]
 
 
 def _of_one_size(scores: Floats, labels: Floats) -> Floats:
     """Return the gains of pools of one size, which needs no bounds of segments."""
     top = (scores == scores.max(axis=1, keepdims=True)).astype(np.float64)
     picked = np.einsum("pcs,pc->ps", top, labels)
-    found: Floats = picked / top.sum(axis=1) - labels.mean(axis=1)[:, None]
-    return found
+    gains: Floats = picked / top.sum(axis=1) - labels.mean(axis=1)[:, None]
+    return gains
 
 
 def best_by_gain(gains: Floats) -> Floats:
     """Return the share that each column of each set has in being the best: 1, or equal shares where several are."""
     best = gains >= gains.max(axis=1, keepdims=True) - 10.0 ** -tie_decimals(gains)
-    found: Floats = best / best.sum(axis=1, keepdims=True)
-    return found
+    shares: Floats = best / best.sum(axis=1, keepdims=True)
+    return shares
 
 
 _Mask = npt.NDArray[np.bool_]
@@ -194,18 +194,18 @@ class Trained:
     @property
     def best_alone(self) -> _Ints:
         """The judge that is taken where a set falls back; of equally good ones the first."""
-        found: _Ints = self.best.argmax(axis=1)
-        return found
+        best: _Ints = self.best.argmax(axis=1)
+        return best
 
     @property
     def falls_back(self) -> _Mask:
         """Whether the best judge is taken: the stack neither predicts pairs better nor picks better."""
-        found: _Mask = (self.losses[:, 0] >= self.losses[:, 1]) & (self.gains[:, 0] <= self.gains[:, 1])
-        return found
+        falls: _Mask = (self.losses[:, 0] >= self.losses[:, 1]) & (self.gains[:, 0] <= self.gains[:, 1])
+        return falls
 
     def some(self, sets: slice) -> Trained:
         """Return what was made of some of the sets."""
-        return Trained(*(getattr(self, one.name)[sets] for one in fields(self)))
+        return Trained(*(getattr(self, part.name)[sets] for part in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +227,7 @@ class Paths:
             pools.features[scored], pools.labels[scored], pools.scored_sizes, weights=weights, seed=seed
         )
         whole = ridge_path(pairs, deal.parts, deal.count)
-        alone = tuple(ridge_path(pairs.only([one]), deal.parts, deal.count) for one in pools.own)
+        alone = tuple(ridge_path(pairs.only([columns]), deal.parts, deal.count) for columns in pools.own)
         return cls(whole, alone, pairs)
 
     def only(self, judges: list[int], columns: list[int], deal: Deal) -> Paths:
@@ -262,13 +262,13 @@ class _InnerFold:
 
     @classmethod
     def of(cls, pools: StackPools, deal: Deal, held: _Mask) -> _InnerFold:
-        mine = held[deal.parts]
-        kept = pools.keep(mine)
-        return cls(held, kept, deal.parts[mine], kept.judge_gains)
+        in_set = held[deal.parts]
+        kept = pools.keep(in_set)
+        return cls(held, kept, deal.parts[in_set], kept.judge_gains)
 
     def gains_by_part(self, count: int) -> Floats:
         """Add up the gains of the judges, shape (parts, judges)."""
-        sums = [np.bincount(self.parts, weights=one, minlength=count) for one in self.gains.T]
+        sums = [np.bincount(self.parts, weights=judge_gains, minlength=count) for judge_gains in self.gains.T]
         return np.stack(sums, axis=1)
 
     def sums(self, coefficients: Floats, shares: Floats, sets: _Mask) -> Floats:
@@ -276,8 +276,8 @@ class _InnerFold:
         pools = self.pools
         stack = pick_gains(pools.features @ coefficients.T, pools.labels, pools.sizes, pools.first)
         values = np.stack([np.ones_like(stack), stack, self.gains @ shares.T])
-        found: Floats = np.where(sets[:, self.parts].T, values, 0.0).sum(axis=1)
-        return found
+        totals: Floats = np.where(sets[:, self.parts].T, values, 0.0).sum(axis=1)
+        return totals
 
 
 def _train(pools: StackPools, paths: Paths, deal: Deal, folds: list[_InnerFold], sets: _Mask) -> Trained:
@@ -309,21 +309,21 @@ def _losses_alone(paths: Paths, kept: list[_Mask], held: list[_Mask], shares: li
     by_ridge = np.zeros((len(shares[0]), len(paths.stack.ridges)))
     for some, rest, best in zip(kept, held, shares, strict=True):
         for judge in np.flatnonzero(best.any(axis=0)).tolist():
-            one = paths.alone[judge]
-            by_ridge = by_ridge + one.losses_at(one.fitted_to(some), rest) * best[:, judge, None] / len(kept)
+            path = paths.alone[judge]
+            by_ridge = by_ridge + path.losses_at(path.fitted_to(some), rest) * best[:, judge, None] / len(kept)
     return np.min(by_ridge, axis=1), np.argmin(by_ridge, axis=1)
 
 
 def _coefficients_alone(paths: Paths, pools: StackPools, sets: _Mask, best: Floats, ridges: _Ints) -> Floats:
     """Return coefficients that are 0 but for the score of the best judge."""
     judges = best.argmax(axis=1)
-    found = np.zeros((len(sets), pools.features.shape[1]))
+    coefficients = np.zeros((len(sets), pools.features.shape[1]))
     for judge in np.unique(judges).tolist():
-        mine = np.flatnonzero(judges == judge)
-        fitted = paths.alone[judge].fitted_to(sets[mine])[np.arange(len(mine)), ridges[mine], 0]
+        of_judge = np.flatnonzero(judges == judge)
+        fitted = paths.alone[judge].fitted_to(sets[of_judge])[np.arange(len(of_judge)), ridges[of_judge], 0]
         # It was chosen for its picks, so that more of its score counts as better whatever its pairs say.
-        found[mine, pools.own[judge]] = np.maximum(fitted, _LEAST)
-    return found
+        coefficients[of_judge, pools.own[judge]] = np.maximum(fitted, _LEAST)
+    return coefficients
 
 
 def _strongest_of_the_best(losses: Floats, ridges: Floats) -> _Ints:
@@ -331,5 +331,5 @@ def _strongest_of_the_best(losses: Floats, ridges: Floats) -> _Ints:
     least = losses.mean(axis=0).argmin(axis=1)
     excess = losses - np.take_along_axis(losses, least[None, :, None], axis=2)
     error = excess.std(axis=0, ddof=1) / np.sqrt(len(losses))
-    found: _Ints = np.where(excess.mean(axis=0) <= error, ridges, -np.inf).argmax(axis=1)
-    return found
+    strongest: _Ints = np.where(excess.mean(axis=0) <= error, ridges, -np.inf).argmax(axis=1)
+    return strongest

@@ -231,7 +231,7 @@ class StackFit(Document):
 
     @model_validator(mode="after")
     def _check_worth(self) -> Self:
-        if self.worth.keys() - {one.judge for one in self.model.features if one.kind == "score"}:
+        if self.worth.keys() - {feature.judge for feature in self.model.features if feature.kind == "score"}:
             raise ValueError("has a worth of a judge whose scores are not among model.features")
         return self
 

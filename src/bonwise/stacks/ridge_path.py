@@ -109,8 +109,8 @@ class RidgePath:
         information += self.ridges[:, None, None, None] * np.eye(features)
         gradient = kept @ self.scores - (self.ridges[:, None] * self.coefficients)[:, None, :]
         step = np.linalg.solve(information, gradient[..., None])[..., 0]
-        found: Floats = (self.coefficients[:, None, :] + step).transpose(1, 0, 2)
-        return found
+        fitted: Floats = (self.coefficients[:, None, :] + step).transpose(1, 0, 2)
+        return fitted
 
     def losses_at(self, coefficients: Floats, parts: _Mask) -> Floats:
         """Return the mean log loss, (sets, ridges), of `parts`, (sets, parts), near the fit, to second order."""
@@ -121,16 +121,16 @@ class RidgePath:
         information = (asked @ self.information.reshape(ridges, count, -1)).reshape(ridges, -1, features, features)
         bent = (off[..., None, :] @ information @ off[..., None])[..., 0, 0] / 2
         sums = asked @ self.losses.T - (off * scores).sum(axis=2).T + bent.T
-        found: Floats = sums / np.maximum(asked @ self.weights, 1e-300)[:, None]
-        return found
+        losses: Floats = sums / np.maximum(asked @ self.weights, 1e-300)[:, None]
+        return losses
 
     def sandwich(self, at: int) -> Floats:
         """Return the covariance of the coefficients at a ridge, clustered by part."""
         features = self.coefficients.shape[1]
         bread = np.linalg.inv(self.information[at].sum(0) + self.ridges[at] * np.eye(features))
         scores = self.scores[at] - self.scores[at].mean(0)
-        found: Floats = bread @ (scores.T @ scores) @ bread
-        return found
+        covariance: Floats = bread @ (scores.T @ scores) @ bread
+        return covariance
 
 
 def ridge_path(pairs: LabelledPairs, parts: _Ints, count: int, ridges: tuple[float, ...] = RIDGES) -> RidgePath:
@@ -183,9 +183,9 @@ def logit(pairs: LabelledPairs, ridge: float, start: Floats | None = None) -> Fl
         if gain < _DONE:
             return at + step
         length = 1.0
-        while (found := _objective(pairs, ridge, at + length * step)) < value and length > _DONE:
+        while (lower := _objective(pairs, ridge, at + length * step)) < value and length > _DONE:
             length /= 2
-        at, value = at + length * step, found
+        at, value = at + length * step, lower
     return at
 
 
@@ -194,14 +194,14 @@ def _objective(pairs: LabelledPairs, ridge: float, at: Floats) -> float:
 
 
 def _loss(pairs: LabelledPairs, margins: Floats) -> Floats:
-    found: Floats = pairs.weights * (np.logaddexp(0, margins) - pairs.better * margins)
-    return found
+    loss: Floats = pairs.weights * (np.logaddexp(0, margins) - pairs.better * margins)
+    return loss
 
 
 def _chances(margins: Floats) -> Floats:
     # Margins beyond 500 have a chance of 0 or 1 in floating point.
-    found: Floats = 1 / (1 + np.exp(-np.clip(margins, -500, 500)))
-    return found
+    chances: Floats = 1 / (1 + np.exp(-np.clip(margins, -500, 500)))
+    return chances
 
 
 def _add_up(path: RidgePath, at: int, pairs: LabelledPairs, ends: _Ints) -> None:

@@ -164,23 +164,23 @@ def _why(left_out: Mapping[str, str]) -> str:
 
 def _telling(table: ScoreTable, panels: Mapping[str, Panel]) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the judges that tell candidates apart, each once; of the others, why they do not."""
-    found: dict[str, Floats] = {}
+    columns: dict[str, Floats] = {}
     left_out: dict[str, str] = {}
     for judge in table.judges:
         panel = panels[judge]
-        one = (StackFeature(judge, "score"),)
-        scaling = FeatureScaling.of(one, panel.scores[:, None], panel.sizes)
+        single = (StackFeature(judge, "score"),)
+        scaling = FeatureScaling.of(single, panel.scores[:, None], panel.sizes)
         if not scaling.scales[0] > 0:
             scored = bool((~np.isnan(panel.scores)).any())
             left_out[judge] = "gives all candidates of each prompt the same score" if scored else "has no scores"
             continue
         column = scaling.standardised(panel.scores[:, None], panel.sizes)[:, 0]
-        twin = next((other for other, known in found.items() if np.allclose(known, column, atol=_ALIKE)), None)
+        twin = next((other for other, known in columns.items() if np.allclose(known, column, atol=_ALIKE)), None)
         if twin is not None:
             left_out[judge] = f"says the same as {quoted(twin)}"
             continue
-        found[judge] = column
-    return tuple(found), left_out
+        columns[judge] = column
+    return tuple(columns), left_out
 
 
 def _further(
@@ -190,15 +190,15 @@ def _further(
     wanted = [StackFeature("", "length")] if kind == "length" else [StackFeature(judge, kind) for judge in judges]
     sizes = next(iter(panels.values())).sizes
     scales = FeatureScaling.of(tuple(wanted), feature_values(table, panels, wanted), sizes).scales
-    found = [one for one, scale in zip(wanted, scales, strict=True) if scale > 0]
-    if not found:
+    telling = [feature for feature, scale in zip(wanted, scales, strict=True) if scale > 0]
+    if not telling:
         needs = {
             "spread": "several draws of each candidate, in columns draw_0, draw_1 ... or a column draw",
             "width": "intervals, in columns low and high or ci_width",
             "length": "a column length, or the texts in a column text or response",
         }
         raise UsageError(f"{table.source}: the feature {kind} says nothing there", hint=f"it needs {needs[kind]}")
-    return found
+    return telling
 
 
 def _labelled(panel: Panel, scored: _Mask, kept: _Mask) -> tuple[_Mask, _Mask, _Mask]:
@@ -265,8 +265,8 @@ def _spread(draws: Floats) -> Floats:
     count = known.sum(axis=1)
     mean = np.where(known, draws, 0.0).sum(axis=1) / np.maximum(count, 1)
     squares = np.where(known, (draws - mean[:, None]) ** 2, 0.0).sum(axis=1)
-    found: Floats = np.sqrt(squares / np.maximum(count - 1, 1))
-    return np.where(count > 1, found, np.nan)
+    spread: Floats = np.sqrt(squares / np.maximum(count - 1, 1))
+    return np.where(count > 1, spread, np.nan)
 
 
 def _lengths(table: ScoreTable, panel: Panel) -> Floats:
@@ -352,5 +352,5 @@ def score_file(table: ScoreTable) -> str:
     frame = table.frame
     known = [name for name in _FIRST if name in frame.columns]
     order = [*known, *(name for name in frame.columns if name not in known)]
-    said = [name for name in order if not frame[name].isna().all()]
-    return writing.csv_frame(frame[said])
+    stated = [name for name in order if not frame[name].isna().all()]
+    return writing.csv_frame(frame[stated])

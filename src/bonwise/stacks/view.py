@@ -177,50 +177,53 @@ _SHOWN: tuple[tuple[str, numbers.Unit], ...] = ((_RECOVERY, "share"), ("gain", "
 
 
 def _values(of: Mapping[str, EstimateRecord]) -> tuple[float | None, ...]:
-    found: list[float | None] = [None]
+    values: list[float | None] = [None]
     for name, _ in _SHOWN:
-        found += [of[name].estimate, None]
-    return tuple(found)
+        values += [of[name].estimate, None]
+    return tuple(values)
 
 
 def _everyone(document: StackFit) -> dict[str, Mapping[str, EstimateRecord]]:
     """Return the figures of all rules, the highest recovery first."""
-    found: dict[str, Mapping[str, EstimateRecord]] = {_STACK: document.metrics, _BEST: document.best_out_of_fold}
-    found |= {name: baseline.metrics for name, baseline in document.baselines.items()}
-    found |= {f"judge {name}": metrics for name, metrics in document.judges.items()}
-    order = sorted(found, key=lambda who: _height(found[who][_RECOVERY]), reverse=True)
-    return {who: found[who] for who in order}
+    everyone: dict[str, Mapping[str, EstimateRecord]] = {_STACK: document.metrics, _BEST: document.best_out_of_fold}
+    everyone |= {name: baseline.metrics for name, baseline in document.baselines.items()}
+    everyone |= {f"judge {name}": metrics for name, metrics in document.judges.items()}
+    order = sorted(everyone, key=lambda who: _height(everyone[who][_RECOVERY]), reverse=True)
+    return {who: everyone[who] for who in order}
 
 
-def _height(found: EstimateRecord) -> float:
-    return float("-inf") if found.estimate is None else float(found.estimate)
+def _height(figure: EstimateRecord) -> float:
+    return float("-inf") if figure.estimate is None else float(figure.estimate)
 
 
 def _forest(everyone: Mapping[str, Mapping[str, EstimateRecord]]) -> list[Drawing[Forest]]:
     shown = {who: of[_RECOVERY] for who, of in everyone.items() if of[_RECOVERY].estimate is not None}
     return forest_figure(
-        [(printable(who, longest=_LONGEST), one.estimate, one.low, one.high) for who, one in shown.items()],
+        [
+            (printable(who, longest=_LONGEST), figure.estimate, figure.low, figure.high)
+            for who, figure in shown.items()
+        ],
         "stack-recovery",
         "Recovery",
         "Share of the possible gain that picks recover; those of the stack out of fold.",
         across="recovery",
         unit="share",
         roles=["judge" if who == _STACK else "other" for who in shown],
-        said=[numbers.with_any_interval(one, "share") for one in shown.values()],
+        said=[numbers.with_any_interval(figure, "share") for figure in shown.values()],
     )
 
 
 def _added(document: StackFit) -> Iterator[Block]:
-    weights = {one.judge: one.coefficient for one in document.model.features if one.kind == "score"}
-    priced = any(one.cost is not None for one in document.worth.values())
+    weights = {feature.judge: feature.coefficient for feature in document.model.features if feature.kind == "score"}
+    priced = any(worth.cost is not None for worth in document.worth.values())
     ends = numbers.interval_title(document.settings.confidence)
     columns = [Column("judge", "name"), Column("weight"), Column("recovery lost without it"), Column(ends)]
     columns += [Column("calls saved"), *([Column("cost saved")] if priced else [])]
     rows = []
-    for judge, one in list(document.worth.items())[:_MOST]:
-        cost = numbers.NOTHING if one.cost is None else numbers.number(one.cost, "share")
-        saved = [numbers.number(one.calls, "share"), *([cost] if priced else [])]
-        lost = (numbers.estimate(one.loss, "points"), numbers.interval(one.loss, "points"))
+    for judge, worth in list(document.worth.items())[:_MOST]:
+        cost = numbers.NOTHING if worth.cost is None else numbers.number(worth.cost, "share")
+        saved = [numbers.number(worth.calls, "share"), *([cost] if priced else [])]
+        lost = (numbers.estimate(worth.loss, "points"), numbers.interval(worth.loss, "points"))
         rows.append((printable(judge, longest=_LONGEST), numbers.number(weights[judge]), *lost, *saved))
     if rows:
         yield Table.of(tuple(columns), rows, "Weights, and recovery without each judge")
@@ -237,20 +240,20 @@ def _added(document: StackFit) -> Iterator[Block]:
         )
 
 
-def _smallest(one: SmallerStack) -> str:
-    names = ", ".join(printable(name, longest=_LONGEST) for name in one.judges)
-    saved = f"{numbers.number(1 - one.calls, 'share')} of the calls"
-    if one.cost is not None:
-        saved += f" and {numbers.number(1 - one.cost, 'share')} of the cost"
-    recovery = numbers.NOTHING if one.recovery is None else numbers.number(one.recovery, "share")
+def _smallest(smaller: SmallerStack) -> str:
+    names = ", ".join(printable(name, longest=_LONGEST) for name in smaller.judges)
+    saved = f"{numbers.number(1 - smaller.calls, 'share')} of the calls"
+    if smaller.cost is not None:
+        saved += f" and {numbers.number(1 - smaller.cost, 'share')} of the cost"
+    recovery = numbers.NOTHING if smaller.recovery is None else numbers.number(smaller.recovery, "share")
     return f"The fewest judges that keep 95% of the recovery: {names} (recovery {recovery}); they save {saved}."
 
 
 def _calibrated(document: StackFit) -> Iterator[Block]:
-    found = document.calibration
-    if found.largest_gap is not None:
-        role: Role = "caveat" if found.largest_gap > _TOO_FAR else "finding"
-        gap = numbers.number(found.largest_gap, "points")
+    calibration = document.calibration
+    if calibration.largest_gap is not None:
+        role: Role = "caveat" if calibration.largest_gap > _TOO_FAR else "finding"
+        gap = numbers.number(calibration.largest_gap, "points")
         yield Said(role, f"P(best) and the share of candidates that are the best differ by at most {gap}.")
     columns = (Column("P(best)", "name"), Column("mean P(best)"), Column("are the best"), Column("candidates"))
     rows = [
@@ -260,6 +263,6 @@ def _calibrated(document: StackFit) -> Iterator[Block]:
             numbers.number(tenth.observed, "share"),
             numbers.count(tenth.candidates),
         )
-        for tenth in found.tenths
+        for tenth in calibration.tenths
     ]
     yield Table.of(columns, rows, "P(best) out of fold, by tenths")

@@ -22,17 +22,9 @@ _ROUNDING = 1e-12
 class FirstCallTest(NamedTuple):
     """How the first call of each candidate compares with its later calls."""
 
-    mean_p: float
-    """p-values of three t tests over prompts: of the mean of the first call minus that of the later ones; of its
-    variance over the candidates minus theirs; of its covariance with a later call minus that of two later calls.
-    """
-    variance_p: float
-    """p-values of three t tests over prompts: of the mean of the first call minus that of the later ones; of its
-    variance over the candidates minus theirs; of its covariance with a later call minus that of two later calls.
-    """
-    covariance_p: float
-    """p-values of three t tests over prompts: of the mean of the first call minus that of the later ones; of its
-    variance over the candidates minus theirs; of its covariance with a later call minus that of two later calls.
+    p_values: tuple[float, float, float]
+    """Of three t tests over prompts: of the mean of the first call minus that of the later ones; of its variance over
+    the candidates minus theirs; of its covariance with a later call minus that of two later calls.
     """
     prompts: int
     """Prompts with two candidates or more that have all their calls."""
@@ -40,7 +32,7 @@ class FirstCallTest(NamedTuple):
     @property
     def p(self) -> float:
         """The smallest p-value times three (Bonferroni), at most 1."""
-        return min(1.0, 3 * min(self.mean_p, self.variance_p, self.covariance_p))
+        return min(1.0, 3 * min(self.p_values))
 
     @property
     def rejected(self) -> bool:
@@ -90,14 +82,14 @@ def first_call_test(draws: Floats) -> FirstCallTest:
     covariance = np.einsum("xij,xil->xjl", centred, centred) / (count - 1)[:, None, None]
     variances = np.diagonal(covariance, axis1=1, axis2=2)
     above = np.triu_indices(y.shape[2] - 1, 1)
-    differences = (
+    mean, variance, together = (
         means[:, 0] - means[:, 1:].mean(axis=1),
         variances[:, 0] - variances[:, 1:].mean(axis=1),
         covariance[:, 0, 1:].mean(axis=1) - covariance[:, 1:, 1:][:, above[0], above[1]].mean(axis=1),
     )
     scale = float(np.abs(y).max(initial=0.0))
-    p = [_p(difference, scale**power) for difference, power in zip(differences, (1, 2, 2), strict=True)]
-    return FirstCallTest(p[0], p[1], p[2], int(used.sum()))
+    p_values = _p(mean, scale), _p(variance, scale**2), _p(together, scale**2)
+    return FirstCallTest(p_values, int(used.sum()))
 
 
 def _p(differences: npt.NDArray[np.float64], scale: float) -> float:

@@ -99,8 +99,8 @@ def _middle(at: _Ints, values: _Floats, count: int) -> _Ints:
     starts = np.cumsum(sizes) - sizes
     some = np.flatnonzero(sizes)
     places = np.concatenate([starts[some] + (sizes[some] - 1) // 2, starts[some] + sizes[some] // 2])
-    found: _Ints = order[np.unique(places)]
-    return found
+    middle: _Ints = order[np.unique(places)]
+    return middle
 
 
 def _most_frequent(at: _Ints, values: _Floats) -> _Ints:
@@ -113,8 +113,8 @@ def _most_frequent(at: _Ints, values: _Floats) -> _Ints:
     times = np.diff(starts, append=len(order))
     most = np.zeros(int(at.max(initial=-1)) + 1, dtype=np.int64)
     np.maximum.at(most, cells[starts], times)
-    found: _Ints = order[starts[times == most[cells[starts]]]]
-    return found
+    frequent: _Ints = order[starts[times == most[cells[starts]]]]
+    return frequent
 
 
 _KEYS = ("prompt_id", "candidate", "judge", "draw")
@@ -157,12 +157,12 @@ class AnnotatorLabels:
         """How labels became one, in one line."""
         where = f"column {self.columns[0]}" if self.in_rows else f"columns {listed(self.columns)}"
         who = "1 annotator" if len(self.names) == 1 else f"{len(self.names):,} annotators"
-        said = f"the {self.rule} of the labels of {who} ({self.kind}, {where})"
+        words = f"the {self.rule} of the labels of {who} ({self.kind}, {where})"
         if not self.split:
-            return said
+            return words
         are = "1 candidate is" if self.split == 1 else f"{self.split:,} candidates are"
         why = "tied between labels" if self.rule == "majority" else "between two labels"
-        return f"{said}; {are} {why} and {'has' if self.split == 1 else 'have'} their mean"
+        return f"{words}; {are} {why} and {'has' if self.split == 1 else 'have'} their mean"
 
 
 class OneLabelEach(NamedTuple):
@@ -243,8 +243,8 @@ def with_one_label_each(
         ),
     )
     made = kept.assign(**{label: labels[at_rows]})
-    said = "; ".join(filter(None, (read.reading, annotators.reading)))
-    return OneLabelEach(made, {**taken, "oracle_label": label}, read.words, said, annotators)
+    readings = "; ".join(filter(None, (read.reading, annotators.reading)))
+    return OneLabelEach(made, {**taken, "oracle_label": label}, read.words, readings, annotators)
 
 
 def _made_one(
@@ -305,19 +305,19 @@ def _in_columns(
     rows = [np.flatnonzero(~np.isnan(every)) for every, _, _ in read]
     values = [every[some] for (every, _, _), some in zip(read, rows, strict=True)]
     who = np.repeat(np.arange(len(read)), [len(some) for some in rows])
-    words = {word: worth for one in read for word, worth in one.words.items()}
-    said = next((one.reading for one in read if one.reading), "")
+    words = {word: worth for own in read for word, worth in own.words.items()}
+    first_reading = next((own.reading for own in read if own.reading), "")
     given = _Given(np.concatenate(rows), who, np.concatenate(values), tuple(map(str, columns.names)))
-    return label_words.ReadLabels(np.concatenate(values), words, said), given
+    return label_words.ReadLabels(np.concatenate(values), words, first_reading), given
 
 
 def _refuse_mixed(names: Sequence[str], read: Sequence[label_words.ReadLabels], rows: pd.Index, source: str) -> None:
     """Refuse columns that are written in different ways: another scale could be meant."""
-    told = [(name, *one) for name, one in zip(names, read, strict=True) if not np.isnan(one[0]).all()]
-    for name, values, words, said in told:
-        first_name, first, first_words, first_said = told[0]
+    labelled = [(name, *own) for name, own in zip(names, read, strict=True) if not np.isnan(own[0]).all()]
+    for name, values, words, own_reading in labelled:
+        first_name, first, first_words, first_said = labelled[0]
         alike = bool(words) == bool(first_words) or (_are_yes_or_no(values) and _are_yes_or_no(first))
-        if said != first_said or not alike:
+        if own_reading != first_said or not alike:
             at = int(np.flatnonzero(~np.isnan(values))[0])
             raise RowError(
                 f"{source}, row {rows[at]}: {quoted(name)} is not written like {quoted(first_name)}: another scale "
@@ -384,24 +384,24 @@ def _one_row_each(
         )
     first_rows = np.unique(units, return_index=True)[1]
     first_rows.sort()
-    found = frame.iloc[first_rows].drop(columns=taken["annotator"])
+    rows_kept = frame.iloc[first_rows].drop(columns=taken["annotator"])
     if len(first_rows) == len(frame):
-        return first_rows, found
+        return first_rows, rows_kept
     of_unit = units[first_rows]
     for column in _common(frame, taken):
-        found[column] = _one_value(frame[column], units, taken, source).reindex(of_unit).to_numpy()
-    return first_rows, found
+        rows_kept[column] = _one_value(frame[column], units, taken, source).reindex(of_unit).to_numpy()
+    return first_rows, rows_kept
 
 
 def _grouped(frame: pd.DataFrame, taken: Mapping[str, str], cells: _Ints) -> _Ints:
     """Return a number for each row that is the same where candidate, judge and draw are."""
-    found = cells
+    group = cells
     for role in ("judge", "draw"):
         if taken.get(role) in frame.columns:
             codes, names = numbers.distinct(frame[taken[role]])
             # Renumbered each time, so that no product grows beyond its type.
-            found = np.asarray(pd.factorize(found)[0], dtype=np.int64) * (len(names) + 1) + codes + 1
-    return found
+            group = np.asarray(pd.factorize(group)[0], dtype=np.int64) * (len(names) + 1) + codes + 1
+    return group
 
 
 def _common(frame: pd.DataFrame, taken: Mapping[str, str]) -> Iterator[str]:
@@ -413,9 +413,9 @@ def _common(frame: pd.DataFrame, taken: Mapping[str, str]) -> Iterator[str]:
 
 def _one_value(column: pd.Series, units: _Ints, taken: Mapping[str, str], source: str) -> pd.Series:
     """Return what the rows of each group say in a column, blanks left out, by group."""
-    told = ~numbers.is_blank(column)
-    some, codes = units[told], numbers.distinct(column[told])[0]
-    by_unit = pd.DataFrame({"unit": some, "code": codes, "place": np.flatnonzero(told)})
+    is_stated = ~numbers.is_blank(column)
+    some, codes = units[is_stated], numbers.distinct(column[is_stated])[0]
+    by_unit = pd.DataFrame({"unit": some, "code": codes, "place": np.flatnonzero(is_stated)})
     first = by_unit.drop_duplicates("unit").set_index("unit")
     differs = first["code"].reindex(some).to_numpy() != codes
     if differs.any():
@@ -427,7 +427,7 @@ def _one_value(column: pd.Series, units: _Ints, taken: Mapping[str, str], source
             f"{quoted(column.iloc[at])} in row {column.index[at]}, and only annotator and label may differ",
             hint="name the judge or the draw of each score, or write one score per candidate",
         )
-    blank = column[~told]
+    blank = column[~is_stated]
     values = pd.Series(column.iloc[first["place"].to_numpy()].to_numpy(), index=first.index)
     rest = pd.Index(units).unique().difference(first.index)
     if not len(rest):

@@ -40,7 +40,7 @@ def json_document(path: Path) -> Any:
 
 def parts_of_archive(path: Path) -> dict[str, Any]:
     """Return the JSON parts of a zip archive by name; names that lead out, and too much data, are a FileError."""
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     left = _most_bytes()
     with file_errors(path), open_plain(path) as stream:
         try:
@@ -55,8 +55,8 @@ def parts_of_archive(path: Path) -> dict[str, Any]:
             if member.filename.endswith(".json") and not member.filename.startswith("_journal/summaries"):
                 content = _part(stream, member, path, left)
                 left -= len(content)
-                found[member.filename] = _parsed(content, f"{path}: {quoted(member.filename)}")
-    return found
+                parts[member.filename] = _parsed(content, f"{path}: {quoted(member.filename)}")
+    return parts
 
 
 def _refuse_climbing(path: Path, name: str) -> None:
@@ -105,7 +105,7 @@ def _unpacked(packed: bytes, method: int, most: int, what: str) -> bytes:
 
 def parts_of_folder(path: Path) -> dict[str, Any]:
     """Return the JSON and JSON Lines files of a folder by name; links that lead out and too much data are refused."""
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     size = 0
     with file_errors(path):
         root = path.resolve()
@@ -116,10 +116,10 @@ def parts_of_folder(path: Path) -> dict[str, Any]:
             if size > _most_bytes():
                 raise _too_large(str(path))
             if ".jsonl" in file.suffixes or ".ndjson" in file.suffixes:
-                found[file.name] = [record for _, record in json_lines(file)]
+                parts[file.name] = [record for _, record in json_lines(file)]
             else:
-                found[file.name] = json_document(file)
-    return found
+                parts[file.name] = json_document(file)
+    return parts
 
 
 def _unpacked_size(file: Path, most: int) -> int:

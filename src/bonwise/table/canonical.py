@@ -53,11 +53,11 @@ class Problems:
             return
         if len(self.found) == 1:
             raise self.found[0]
-        said = [error.message for error in self.found[:_MOST]]
+        messages = [error.message for error in self.found[:_MOST]]
         if len(self.found) > _MOST:
-            said.append(f"{len(self.found) - _MOST} more columns have such rows")
+            messages.append(f"{len(self.found) - _MOST} more columns have such rows")
         hints = dict.fromkeys(error.hint for error in self.found[:_MOST])
-        raise RowError("; ".join(said), hint="; ".join(hints)) from self.found[0]
+        raise RowError("; ".join(messages), hint="; ".join(hints)) from self.found[0]
 
 
 _REQUIRED = ("prompt_id", "candidate", "judge_score")
@@ -120,8 +120,8 @@ def canonical(
         out["judge"] = _judges(frame, taken, source)
     for role in (role for role in _NUMBERS if taken.get(role) in frame.columns):
         with problems.noted():
-            out[role], said, reading_of = _numbers(frame[taken[role]], role, reading, source)
-            words = said if role == "oracle_label" else words
+            out[role], own_words, reading_of = _numbers(frame[taken[role]], role, reading, source)
+            words = own_words if role == "oracle_label" else words
             readings |= {role: reading_of} if reading_of else {}
     wide = cells.draw_columns(frame.columns)
     for name in wide:
@@ -137,12 +137,12 @@ def _numbers(
 ) -> tuple[np.typing.NDArray[np.float64], Mapping[str, float], str]:
     """Return the values of a column, what its words were taken for, and how it was read."""
     if role not in ("judge_score", "oracle_label"):
-        values, said = numbers.read_numbers(column, role=role, source=source)
-        return values, {}, said
-    values, words, said = label_words.read_labels(column, source=source, worth=reading.word_values, role=role)
+        values, how = numbers.read_numbers(column, role=role, source=source)
+        return values, {}, how
+    values, words, how = label_words.read_labels(column, source=source, worth=reading.word_values, role=role)
     if role == "judge_score" and words:
-        said = "words, " + ", ".join(f"{word} = {worth:g}" for word, worth in words.items())
-    return values, words, said
+        how = "words, " + ", ".join(f"{word} = {worth:g}" for word, worth in words.items())
+    return values, words, how
 
 
 def _completed(
@@ -210,14 +210,14 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
     if not scales:
         return
     for code, judge in enumerate(judges.categories):
-        mine = judges.codes == code
+        of_judge = judges.codes == code
         scale = scales.get(judge, scales.get(""))
         for role in (r for r in ("judge_score", "low", "high", *cells.draw_columns(out)) if r in out):
-            out[role][mine] = to_unit(out[role][mine], scale, rows=rows[mine], role=role, source=source)
+            out[role][of_judge] = to_unit(out[role][of_judge], scale, rows=rows[of_judge], role=role, source=source)
         if "ci_width" in out and scale is not None:
             width = Scale(0.0, scale.high - scale.low)
-            out["ci_width"][mine] = to_unit(
-                out["ci_width"][mine], width, rows=rows[mine], role="ci_width", source=source
+            out["ci_width"][of_judge] = to_unit(
+                out["ci_width"][of_judge], width, rows=rows[of_judge], role="ci_width", source=source
             )
 
 

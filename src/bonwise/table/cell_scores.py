@@ -45,8 +45,8 @@ def scores_of(table: ScoreTable, panel: Panel, judge: str) -> _Floats:
 
 def mean_of_judge(table: ScoreTable, panel: Panel, values: _Floats, judge: str) -> _Floats:
     """Return values of one judge's rows of a table at the cells of a panel, averaged as `mean_of_rows` does."""
-    mine = (table.frame["judge"] == judge).to_numpy()
-    return mean_of_rows(table, panel, np.where(mine, values, np.nan))
+    of_judge = (table.frame["judge"] == judge).to_numpy()
+    return mean_of_rows(table, panel, np.where(of_judge, values, np.nan))
 
 
 def mean_of_rows(table: ScoreTable, panel: Panel, values: _Floats) -> _Floats:
@@ -99,9 +99,9 @@ def candidate_propensities(table: ScoreTable, panel: Panel) -> npt.NDArray[np.fl
     order = np.argsort(cells, kind="stable")
     at = positions(table.cell_keys(), cells[order])
     stated = table.frame["propensity"].to_numpy()
-    found = np.empty(len(cells))
-    found[order] = mean_by_cell(at, stated, len(cells))
-    if (absent := np.isnan(found)).any():
+    chances = np.empty(len(cells))
+    chances[order] = mean_by_cell(at, stated, len(cells))
+    if (absent := np.isnan(chances)).any():
         raise RowError(
             f"{table.source}: {_cell(panel, absent)} has no propensity, and those of other candidates differ within "
             "prompts",
@@ -109,13 +109,13 @@ def candidate_propensities(table: ScoreTable, panel: Panel) -> npt.NDArray[np.fl
         )
     rows = at >= 0
     apart = np.zeros(len(cells), dtype=bool)
-    apart[order[at[rows]]] = np.abs(stated[rows] - found[order[at[rows]]]) > _ROUNDING
+    apart[order[at[rows]]] = np.abs(stated[rows] - chances[order[at[rows]]]) > _ROUNDING
     if apart.any():
         raise RowError(
             f"{table.source}: rows of {_cell(panel, apart)} state two propensities",
             hint="a candidate is labelled once for all judges: give each of its rows the same",
         )
-    return found
+    return chances
 
 
 def _cell(panel: Panel, chosen: npt.NDArray[np.bool_]) -> str:
@@ -142,8 +142,8 @@ def propensities(table: ScoreTable, prompt_ids: pd.Index, labelled: npt.NDArray[
             f"{table.source}: {quoted(prompt_ids[apart][0])} has two propensities",
             hint="give each row of a prompt the same; bonwise audit reads propensities of candidates",
         )
-    found: npt.NDArray[np.float64] = least[at]
-    return found
+    chances: npt.NDArray[np.float64] = least[at]
+    return chances
 
 
 First = Literal["score", "draw_0"]
@@ -206,8 +206,8 @@ def _rows_of(table: ScoreTable, panel: Panel) -> tuple[_Ints, _Ints]:
     """Return the rows of the panel's judge that belong to its cells, and the cell of each."""
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
     cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
-    mine = (table.frame["judge"] == panel.judge).to_numpy()
-    at = np.where(mine, positions(table.cell_keys(), cells), -1)
+    of_judge = (table.frame["judge"] == panel.judge).to_numpy()
+    at = np.where(of_judge, positions(table.cell_keys(), cells), -1)
     rows = np.flatnonzero(at >= 0)
     return rows, at[rows]
 

@@ -65,10 +65,10 @@ def label_by_cell(at: _Ints, values: _Floats, count: int) -> tuple[_Floats, _Int
     labels = np.full(count, np.nan)
     # Written back to front, so that the first row of a cell is the one that stands.
     labels[at[rows[::-1]]] = values[rows[::-1]]
-    found, stated = values[rows], labels[at[rows]]
-    differs = np.abs(found - stated) > 1e-9 * np.maximum(1.0, np.abs(stated))
+    label_of, stated = values[rows], labels[at[rows]]
+    differs = np.abs(label_of - stated) > 1e-9 * np.maximum(1.0, np.abs(stated))
     if not differs.any():
-        np.fmin.at(labels, at[rows], found)
+        np.fmin.at(labels, at[rows], label_of)
     return labels, rows[differs]
 
 
@@ -83,8 +83,8 @@ def draw_columns(columns: Iterable[object]) -> tuple[str, ...]:
     >>> draw_columns(["draw_10", "prompt_id", "draw_2", "draw", "draw_x"])
     ('draw_2', 'draw_10')
     """
-    found = [name for name in columns if isinstance(name, str) and _DRAW.fullmatch(name)]
-    return tuple(sorted(found, key=lambda name: int(name.removeprefix("draw_"))))
+    draws = [name for name in columns if isinstance(name, str) and _DRAW.fullmatch(name)]
+    return tuple(sorted(draws, key=lambda name: int(name.removeprefix("draw_"))))
 
 
 def span(columns: tuple[str, ...]) -> str:

@@ -47,10 +47,10 @@ def prompt_text(prompt: Any) -> str:
     messages = _messages(prompt)
     if not messages:
         raise UsageError("the prompt has no messages", hint="pass a string, or at least one message")
-    found = [_message(message, position) for position, message in enumerate(messages)]
-    if len(found) == 1 and found[0][0] == "user":
-        return found[0][1]
-    return "\n\n".join(f"{role}: {text}" for role, text in found)
+    turns = [_message(message, position) for position, message in enumerate(messages)]
+    if len(turns) == 1 and turns[0][0] == "user":
+        return turns[0][1]
+    return "\n\n".join(f"{role}: {text}" for role, text in turns)
 
 
 def answer_text(answer: Any) -> str | None:
@@ -99,15 +99,15 @@ def _messages(prompt: Any) -> Sequence[Any]:
     )
 
 
-def _message(one: Any, position: int) -> tuple[str, str]:
-    role = None if isinstance(one, str) else _role(one)
+def _message(message: Any, position: int) -> tuple[str, str]:
+    role = None if isinstance(message, str) else _role(message)
     try:
-        text = None if role is None else answer_text(one)
+        text = None if role is None else answer_text(message)
     except NotAnAnswerError:
         role = None
-    if role is None or (text is None and not _has_field(one, "content")):
+    if role is None or (text is None and not _has_field(message, "content")):
         raise UsageError(
-            f"message {position} of the prompt is a {type(one).__name__} without role and content",
+            f"message {position} of the prompt is a {type(message).__name__} without role and content",
             hint='a message is {"role": "user", "content": "..."}',
         )
     return role, f"({NO_TEXT})" if text is None else text
@@ -181,11 +181,11 @@ def _tool_calls(answer: Any) -> list[Any]:
 
 def _call(call: Any) -> str:
     """Return a tool call as one line; equal arguments are written alike whatever the order of their keys."""
-    inner = next((found for name in ("function", "custom") if (found := _field(call, name)) is not None), call)
+    inner = next((held for name in ("function", "custom") if (held := _field(call, name)) is not None), call)
     # Inspect AI names the function where others have a mapping of its name and its arguments.
     inner, called = (call, inner) if isinstance(inner, str) else (inner, _field(inner, "name"))
     given = (_field(inner, name) for name in ("arguments", "args", "input"))
-    arguments: Any = next((one for one in given if one is not None), {})
+    arguments: Any = next((argument for argument in given if argument is not None), {})
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
@@ -197,13 +197,13 @@ def _call(call: Any) -> str:
 
 def _is_empty_answer(answer: Any) -> bool:
     """Tell whether something is an answer in which there is nothing: one of the fields is known, none is filled."""
-    found = [_field(answer, name) for name in _FIELDS if _has_field(answer, name)]
-    return bool(found) and all(one is None or isinstance(one, str | list | tuple) for one in found)
+    values = [_field(answer, name) for name in _FIELDS if _has_field(answer, name)]
+    return bool(values) and all(value is None or isinstance(value, str | list | tuple) for value in values)
 
 
-def _has_field(one: Any, name: str) -> bool:
-    return name in one if isinstance(one, Mapping) else hasattr(one, name)
+def _has_field(holder: Any, name: str) -> bool:
+    return name in holder if isinstance(holder, Mapping) else hasattr(holder, name)
 
 
-def _field(one: Any, name: str) -> Any:
-    return one.get(name) if isinstance(one, Mapping) else getattr(one, name, None)
+def _field(holder: Any, name: str) -> Any:
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)

@@ -241,17 +241,17 @@ def names_of(argument: str, given: str | Sequence[str] | None) -> tuple[str, ...
     >>> names_of("exclude", "base"), names_of("exclude", ["a", "b"]), names_of("exclude", None)
     (('base',), ('a', 'b'), ())
     """
-    found = (given,) if isinstance(given, str) else given or ()
-    if not isinstance(found, Sequence) or not all(isinstance(name, str) for name in found):
+    names = (given,) if isinstance(given, str) else given or ()
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise UsageError(
             f"{argument} takes a name or several, not {quoted(given)}", hint=f"such as {argument}=['the name']"
         )
-    return tuple(found)
+    return tuple(names)
 
 
 def values_of(argument: str, given: str | float | Sequence[str | float]) -> tuple[str, ...]:
     """Return values that were given as one or as several, as they are typed."""
     several = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
-    if not all(one if isinstance(one, str) else isinstance(one, Real) for one in several):
+    if not all(value if isinstance(value, str) else isinstance(value, Real) for value in several):
         raise UsageError(f"{argument} takes numbers or words, not {quoted(given)}", hint=f"such as {argument}=[-1]")
-    return tuple(one.strip() if isinstance(one, str) else f"{float(one):.15g}" for one in several)
+    return tuple(value.strip() if isinstance(value, str) else f"{float(value):.15g}" for value in several)

@@ -46,9 +46,9 @@ class LabelColumns(str):
     def of(cls, names: Iterable[str]) -> Self:
         """Return several columns under the list of their names."""
         names = tuple(names)
-        found = cls(", ".join(map(str, names)))
-        found.names = names
-        return found
+        group = cls(", ".join(map(str, names)))
+        group.names = names
+        return group
 
     @classmethod
     def named(cls, named: str, columns: Collection[object]) -> Self | None:
@@ -78,9 +78,9 @@ def label_column_groups(
     """
     groups: dict[tuple[str, ...], dict[str, str]] = {}
     for column in frame.columns:
-        if column in taken or (told := _stem_and_mark(column)) is None:
+        if column in taken or (parts := _stem_and_mark(column)) is None:
             continue
-        groups.setdefault(told[0], {}).setdefault(told[1], column)
+        groups.setdefault(parts[0], {}).setdefault(parts[1], column)
     names = _names(frame, candidate)
     return [
         LabelColumns.of(marked.values())
@@ -166,9 +166,9 @@ class _Search:
             fitting = [column for column in group if self.fits(role, column)]
             self.passed_over.setdefault(role, []).extend(column for column in group if column not in fitting)
             alone = sum(map(len, groups)) == 1
-            told = [column for column in fitting if alone or identifiers.telling(self.frame, role, column)]
-            if told:
-                self._choose(role, told)
+            telling = [column for column in fitting if alone or identifiers.telling(self.frame, role, column)]
+            if telling:
+                self._choose(role, telling)
                 return
             weak.append(fitting)
         for fitting in weak:
@@ -181,7 +181,7 @@ class _Search:
         if role == "oracle_label":
             return not labels_elsewhere
         if role in _WHEN_NEEDED:
-            cells = [self.taken[one] for one in ("prompt_id", "candidate", "judge") if one in self.taken]
+            cells = [self.taken[key] for key in ("prompt_id", "candidate", "judge") if key in self.taken]
             return len(cells) > 1 and not identifiers.rows_told_apart(self.frame, cells)
         return True
 
@@ -190,7 +190,7 @@ class _Search:
         known_roles = {**self.overrides, **self.taken}
         label, score = known_roles.get("oracle_label", ""), known_roles.get("judge_score", "")
         groups = [free for group in self.claims["annotator"] if (free := self._free(group, "annotator"))]
-        known = [known_roles[one] for one in ("prompt_id", "candidate", "judge") if one in known_roles]
+        known = [known_roles[key] for key in ("prompt_id", "candidate", "judge") if key in known_roles]
         if not groups or label not in self.frame.columns or len(known) < 2:
             return
         draws = [self._free(group, "draw") for group in self.claims["draw"]]
@@ -215,16 +215,16 @@ class _Search:
     def _find_label_columns(self) -> None:
         """Take the columns of labels of several annotators, where no single column holds the labels."""
         used = self._used("oracle_label")
-        found = label_column_groups(self.frame, self.taken.get("candidate"), self.worth, used)
-        if not found:
+        label_groups = label_column_groups(self.frame, self.taken.get("candidate"), self.worth, used)
+        if not label_groups:
             return
         self.problems = [problem for problem in self.problems if problem.role != "oracle_label"]
-        if len(found) == 1:
-            self.taken["oracle_label"] = found[0]
+        if len(label_groups) == 1:
+            self.taken["oracle_label"] = label_groups[0]
             return
-        said = f"{' and '.join(quoted(group) for group in found)} both fit oracle_label"
-        flags = " ".join(f"{COLUMN_FLAGS['oracle_label']} {column}" for column in found[0].names)
-        self.problems.append(_ColumnProblem("oracle_label", said, f"choose with {flags}"))
+        trouble = f"{' and '.join(quoted(group) for group in label_groups)} both fit oracle_label"
+        flags = " ".join(f"{COLUMN_FLAGS['oracle_label']} {column}" for column in label_groups[0].names)
+        self.problems.append(_ColumnProblem("oracle_label", trouble, f"choose with {flags}"))
 
     def _take_named(self, role: str) -> None:
         column = self.overrides[role]
@@ -233,10 +233,10 @@ class _Search:
         else:
             parts = [part.strip() for part in column.split(",")] if role == "oracle_label" else [column]
             missing = [part for part in parts if part not in self.frame.columns]
-            said = f"no column named {' and '.join(map(quoted, missing))} for {role}"
+            trouble = f"no column named {' and '.join(map(quoted, missing))} for {role}"
             if not missing:
-                said = f"a column is named twice for {role}"
-            self.problems.append(_ColumnProblem(role, said, f"the columns are {listed(self.frame.columns)}"))
+                trouble = f"a column is named twice for {role}"
+            self.problems.append(_ColumnProblem(role, trouble, f"the columns are {listed(self.frame.columns)}"))
 
     def _free(self, columns: Sequence[str], role: str) -> list[str]:
         used = self._used(role)
@@ -244,9 +244,9 @@ class _Search:
 
     def _used(self, role: str) -> set[str]:
         """Return the columns that the user named, and those that play another role."""
-        found = [*self.overrides.values(), *(column for one, column in self.taken.items() if one != role)]
-        several = (column.names for column in found if isinstance(column, LabelColumns))
-        return {column for column in found if not isinstance(column, LabelColumns)}.union(*several)
+        used = [*self.overrides.values(), *(column for other, column in self.taken.items() if other != role)]
+        several = (column.names for column in used if isinstance(column, LabelColumns))
+        return {column for column in used if not isinstance(column, LabelColumns)}.union(*several)
 
     def fits(self, role: str, column: str) -> bool:
         """Tell whether the content of a column can play a role."""
@@ -265,10 +265,10 @@ class _Search:
         if len(columns) == 1:
             self.taken[role] = columns[0]
             return
-        said = f"{' and '.join(map(repr, columns))} {'all' if len(columns) > 2 else 'both'} fit {role}"
+        trouble = f"{' and '.join(map(repr, columns))} {'all' if len(columns) > 2 else 'both'} fit {role}"
         flag = COLUMN_FLAGS.get(role)
         hint = f"choose one with {flag} {columns[0]}" if flag else "rename all but one"
-        self.problems.append(_ColumnProblem(role, said, hint))
+        self.problems.append(_ColumnProblem(role, trouble, hint))
 
 
 def resolve_columns(  # noqa: PLR0913 - all but the frame and what the user named are named
@@ -340,21 +340,21 @@ def _with_label_columns(overrides: Mapping[str, str], frame: pd.DataFrame) -> Ma
 def _refusal(search: _Search, lacking: Sequence[str]) -> ColumnError:
     """Say everything that is wrong with the columns, and how to mend it."""
     frame, source = search.frame, search.source
-    if lacking and (found := other_files.other_file(frame, source)) is not None:
-        return found
-    said, hints = [problem.message for problem in search.problems], [problem.hint for problem in search.problems]
+    if lacking and (refused := other_files.other_file(frame, source)) is not None:
+        return refused
+    troubles, hints = [problem.message for problem in search.problems], [problem.hint for problem in search.problems]
     if lacking:
         roles = " or ".join([", ".join(lacking[:-1]), lacking[-1]] if len(lacking) > 1 else lacking)
-        said.append(f"no column for {roles}; the columns are {listed(frame.columns)}")
+        troubles.append(f"no column for {roles}; the columns are {listed(frame.columns)}")
         for role in lacking:
             for column in search.passed_over.get(role, [])[:1]:
                 row = numbers.first_text_row(frame[column])
-                said.append(f"{column!r} would fit, but row {row} holds text")
+                troubles.append(f"{column!r} would fit, but row {row} holds text")
         # Required roles all have a flag.
         hints.append("name " + _flags(lacking))
         if "judge_score" in lacking and search.passed_over.get("judge_score"):
             hints.append("--missing VALUE names text that means no score")
-    return ColumnError(f"{source}: {'; '.join(said)}", hint="; ".join(dict.fromkeys(hints)))
+    return ColumnError(f"{source}: {'; '.join(troubles)}", hint="; ".join(dict.fromkeys(hints)))
 
 
 def _flags(roles: Sequence[str]) -> str:

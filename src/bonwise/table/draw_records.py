@@ -116,12 +116,12 @@ def refuse_words(
     bad = np.flatnonzero(there != wanted)
     if bad.size:
         x = int(bad[0])
-        said = (
+        trouble = (
             f"{role} is blank where one was drawn"
             if wanted[x]
             else f"{role} is {quoted(words[x])}, and none was drawn"
         )
-        raise RowError(f"{source}, row {rows[x]}: {said}", hint=AS_WRITTEN)
+        raise RowError(f"{source}, row {rows[x]}: {trouble}", hint=AS_WRITTEN)
 
 
 CHANCE_COLUMNS = ("part", "propensity_top", "propensity_other", "propensity_pair")
@@ -194,19 +194,19 @@ def read_chances(raw: pd.DataFrame, drawn: _Mask, source: str, *, pools: bool) -
             f"{'drawn' if drawn[bad[0]] else 'not drawn'}",
             hint=AS_WRITTEN,
         )
-    found = [_chances(raw[name], name, source) for name in CHANCE_COLUMNS[1:]]
-    return CellChances(parts == "whole", *found)
+    chances = [_chances(raw[name], name, source) for name in CHANCE_COLUMNS[1:]]
+    return CellChances(parts == "whole", *chances)
 
 
 def _chances(column: pd.Series, name: str, source: str) -> _Floats:
     blank = np.asarray(is_blank(column), dtype=bool)
-    found = np.full(len(column), np.nan)
+    chances = np.full(len(column), np.nan)
     if not blank.all():
-        found[~blank] = draw_numbers(column[~blank], role=name, source=source)
-    bad = np.flatnonzero(~blank & ~((found >= 0) & (found <= 1)))
+        chances[~blank] = draw_numbers(column[~blank], role=name, source=source)
+    bad = np.flatnonzero(~blank & ~((chances >= 0) & (chances <= 1)))
     if bad.size:
         raise RowError(
             f"{source}, row {column.index[bad[0]]}: {name} is {quoted(column.iloc[bad[0]])}",
             hint="a probability lies between 0 and 1",
         )
-    return found
+    return chances

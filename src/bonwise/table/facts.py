@@ -49,9 +49,9 @@ class UnusedLabels(Record):
     """How many are not used, and what would use them."""
 
 
-def unused_labels(told: Mapping[str, Any]) -> UnusedLabels | None:
+def unused_labels(counts: Mapping[str, Any]) -> UnusedLabels | None:
     """Return the record of what was counted, None where every label was used."""
-    return UnusedLabels(**told) if told else None
+    return UnusedLabels(**counts) if counts else None
 
 
 class StudyCounts(Record):
@@ -144,8 +144,8 @@ class PicksMade(Record):
         return self._named("strong")
 
     def _named(self, setting: str) -> str | None:
-        found = self.by.get(setting)
-        return None if found is None else str(found)
+        named = self.by.get(setting)
+        return None if named is None else str(named)
 
 
 Shape = Literal["rectangular", "ragged"]

@@ -36,8 +36,8 @@ def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorica
     The numbers 1 and 1.0 and their texts are one identifier, because CSV, JSON and DataFrames hold it in these ways;
     ``001`` and ``NA`` are others. One that is blank, bytes, an object, a list or no valid text is a RowError.
     """
-    codes, found = distinct(column)
-    cells = np.asarray(found, dtype=object)
+    codes, values = distinct(column)
+    cells = np.asarray(values, dtype=object)
     _refuse_kinds(column, codes, cells, role, source)
     names = pd.Index([_name(value) for value in cells], dtype=object)
     words = _words(column, codes, names, role, source)
@@ -123,8 +123,8 @@ def splits(frame: pd.DataFrame, cells: Sequence[str], column: str) -> bool:
 
 def varies_within(frame: pd.DataFrame, cells: Sequence[str], column: str) -> bool:
     """Tell whether some rows that agree in all of `cells` differ in what they say in a column, blanks left out."""
-    told = ~is_blank(frame[column])
-    return bool(told.any()) and splits(frame[told], cells, column)
+    is_stated = ~is_blank(frame[column])
+    return bool(is_stated.any()) and splits(frame[is_stated], cells, column)
 
 
 def alike(frame: pd.DataFrame, columns: Sequence[str]) -> bool:
@@ -148,14 +148,14 @@ def _codes(frame: pd.DataFrame, columns: Sequence[str]) -> list[np.typing.NDArra
 
 def _row_keys(codes: Sequence[np.typing.NDArray[np.intp]]) -> pd.Index:
     """Return one integer a row that is equal exactly where all codes are; a missing cell has the code -1."""
-    found, known = np.asarray(codes[0], dtype=np.int64) + 1, int(codes[0].max()) + 2
+    row_keys, known = np.asarray(codes[0], dtype=np.int64) + 1, int(codes[0].max()) + 2
     for code in codes[1:]:
         values = int(code.max()) + 2
         if known * values > _MOST_KEYS:
-            found, cells = pd.factorize(found)
+            row_keys, cells = pd.factorize(row_keys)
             known = len(cells)
-        found, known = found * values + code + 1, known * values
-    return pd.Index(found)
+        row_keys, known = row_keys * values + code + 1, known * values
+    return pd.Index(row_keys)
 
 
 _SEPARATOR = " / "

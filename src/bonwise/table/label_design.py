@@ -157,9 +157,9 @@ class LabelDesign:
         if len(self.clusters):
             place = np.unique(np.asarray(self.clusters, dtype=str), return_inverse=True)[1].reshape(-1)
         for phase in np.unique(self.phase[self.drawn]).tolist():
-            mine = self.phase == phase
-            stream = np.random.default_rng([int(self.seeds[mine][0]), phase, 1])
-            place[mine] = stream.permutation(len(place))[place[mine]]
+            of_phase = self.phase == phase
+            stream = np.random.default_rng([int(self.seeds[of_phase][0]), phase, 1])
+            place[of_phase] = stream.permutation(len(place))[place[of_phase]]
         order: _Ints = np.lexsort(
             (by_name.argsort(), place, np.where(self.drawn, self.phase, self.phase.max(initial=0) + 1))
         )
@@ -229,9 +229,9 @@ class LabelDesign:
                 f"{self.source} drew clusters of prompts, and the table names none",
                 hint="name the column of clusters with --cluster-col (columns={'cluster': ...})",
             )
-        mine = np.unique(np.asarray(self.clusters, dtype=str), return_inverse=True)[1].reshape(-1)[at]
-        both = len(np.unique(np.column_stack((mine, clusters)), axis=0))
-        if both != len(np.unique(mine)) or both != len(np.unique(clusters)):
+        own_clusters = np.unique(np.asarray(self.clusters, dtype=str), return_inverse=True)[1].reshape(-1)[at]
+        both = len(np.unique(np.column_stack((own_clusters, clusters)), axis=0))
+        if both != len(np.unique(own_clusters)) or both != len(np.unique(clusters)):
             raise InputError(
                 f"{self.source} drew other clusters of prompts than those of the table",
                 hint="give the table from which it was drawn, with the same column of clusters",
@@ -265,34 +265,34 @@ def _words(column: pd.Series) -> list[str]:
 
 
 def _one(raw: pd.DataFrame, column: str, source: str) -> str:
-    found = list(dict.fromkeys(word.strip() for word in _words(raw[column])))
-    if len(found) > 1:
+    stated = list(dict.fromkeys(word.strip() for word in _words(raw[column])))
+    if len(stated) > 1:
         raise InputError(
-            f"{source}: {column} holds {quoted(found[0])} and {quoted(found[1])}",
+            f"{source}: {column} holds {quoted(stated[0])} and {quoted(stated[1])}",
             hint="a design is one draw by one rule for one judge: keep its file as it was written",
         )
-    if not found[0]:
+    if not stated[0]:
         raise InputError(f"{source}: {column} is blank", hint=AS_WRITTEN)
-    return str(found[0])
+    return str(stated[0])
 
 
 def _candidates(raw: pd.DataFrame, rule: str, drawn: npt.NDArray[np.bool_], source: str) -> tuple[list[str], ...]:
     """Return the drawn picks and other candidates, empty for rules by prompt, which draw no candidate."""
     wanted = {"pick": rule not in BY_PROMPT, "other": rule in ("pair", WHOLE_AND_PAIR)}
-    found = []
+    sides = []
     for column, any_drawn in wanted.items():
         words = _words(raw[column]) if column in raw.columns else [""] * len(raw)
         refuse_words(words, drawn & any_drawn, role=column, rows=raw.index, source=source)
-        found.append(words)
+        sides.append(words)
     if rule in BY_PROMPT:
         return [], []
-    same = np.flatnonzero([bool(pick) and pick == other for pick, other in zip(*found, strict=True)])
+    same = np.flatnonzero([bool(pick) and pick == other for pick, other in zip(*sides, strict=True)])
     if same.size:
         raise RowError(
-            f"{source}, row {raw.index[same[0]]}: {quoted(found[0][same[0]])} is both the pick and the other one",
+            f"{source}, row {raw.index[same[0]]}: {quoted(sides[0][same[0]])} is both the pick and the other one",
             hint=AS_WRITTEN,
         )
-    return found[0], found[1]
+    return sides[0], sides[1]
 
 
 def _refuse_twice(prompts: pd.Categorical, rows: pd.Index, source: str) -> None:
@@ -318,11 +318,11 @@ def _whole(raw: pd.DataFrame, column: str, source: str) -> _Ints:
 
 def _last_seed(phase: _Ints, seeds: _Ints, source: str) -> int:
     """Return the seed of the last phase, refusing a phase with two."""
-    for one in np.unique(phase[phase > 0]).tolist():
-        found = np.unique(seeds[phase == one])
-        if len(found) > 1:
+    for number in np.unique(phase[phase > 0]).tolist():
+        stated = np.unique(seeds[phase == number])
+        if len(stated) > 1:
             raise InputError(
-                f"{source}: phase {one} has the seeds {found[0]} and {found[1]}",
+                f"{source}: phase {number} has the seeds {stated[0]} and {stated[1]}",
                 hint="a phase is one draw with one seed: keep its file as it was written",
             )
     return int(seeds[np.argmax(phase)])
@@ -354,9 +354,9 @@ def refuse_other_draw(design: object, labels: object, table: ScoreTable) -> None
     drew = [
         record for record in _records(Path(labels).parent) if set(labelled) <= set(record.prompt_ids[record.drawn])
     ]
-    if not len(labelled) or not drew or any(one.rule == "uniform" for one in drew):
+    if not len(labelled) or not drew or any(draw.rule == "uniform" for draw in drew):
         return
-    first = min(drew, key=lambda one: (int(one.drawn.sum()), one.source))
+    first = min(drew, key=lambda draw: (int(draw.drawn.sum()), draw.source))
     raise UsageError(
         f"{labels}: {first.source} beside it is the record of a draw by the rule {first.rule!r}, which drew these "
         "prompts with unequal chances, so they are no random sample",

@@ -64,7 +64,7 @@ def parse_word_values(text: str) -> dict[str, float]:
     >>> parse_word_values("poor=1, very good=4")
     {'poor': 1.0, 'very good': 4.0}
     """
-    found: dict[str, float] = {}
+    worths: dict[str, float] = {}
     for part in text.split(","):
         word, _, number = part.rpartition("=")
         word = word.strip().lower()
@@ -74,9 +74,9 @@ def parse_word_values(text: str) -> dict[str, float]:
             value = np.nan
         if not word or not np.isfinite(value):
             raise UsageError(f"not a worth of a word: {quoted(part)}", hint="such as poor=1,fair=2,good=3")
-        if found.setdefault(word, value) != value:
+        if worths.setdefault(word, value) != value:
             raise UsageError(f"{quoted(word)} is given two numbers", hint="give each word one")
-    return found
+    return worths
 
 
 def fits_labels(column: pd.Series, worth: Mapping[str, float] = MappingProxyType({})) -> bool:
@@ -191,7 +191,7 @@ def _propose_worth(column: pd.Series, worth: Mapping[str, float], role: str, sou
         return
     at = int(np.flatnonzero(np.isin(codes, [words.index(word) for word in known]))[0])
     rest = [word for word in others if word not in known][:_MOST_PROPOSED]
-    given = [*(f"{word}={rank}" for rank, word in enumerate(known, start=1)), *(f"{one[:20]}=?" for one in rest)]
+    given = [*(f"{word}={rank}" for rank, word in enumerate(known, start=1)), *(f"{word[:20]}=?" for word in rest)]
     raise RowError(
         f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}: words, whose worth is not known",
         hint=f"say what each is worth, such as --label-map {shell_word(','.join(given))}",

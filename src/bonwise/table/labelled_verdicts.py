@@ -47,7 +47,7 @@ class VotedPairs:
         more = blank
         if columns.apart:
             more = np.asarray(identifiers.joined_names(raw, columns.apart, "pair", source), dtype=object)
-        one, other = (
+        first, other = (
             [
                 np.asarray(identifiers.as_categories(raw[name], role="model", source=source), dtype=object)
                 for name in columns.pair
@@ -55,9 +55,9 @@ class VotedPairs:
             if columns.pair
             else [blank, blank]
         )
-        turned: _Bools = np.asarray(one > other, dtype=bool)
-        names = {"prompt": prompt, "apart": more, "low": np.where(turned, other, one)}
-        names["high"] = np.where(turned, one, other)
+        turned: _Bools = np.asarray(first > other, dtype=bool)
+        names = {"prompt": prompt, "apart": more, "low": np.where(turned, other, first)}
+        names["high"] = np.where(turned, first, other)
         values: _Floats = np.where(turned[:, None], 1 - rows.worth, rows.worth)
         return cls(rows, pd.DataFrame(names, index=raw.index), turned, values)
 
@@ -123,15 +123,15 @@ def join_votes(verdicts: VotedPairs, labels: VotedPairs, keys: PairKeys) -> Join
     votes, lead = (np.bincount(pair, weight, minlength=size) for weight in (None, leans))
     decided = np.bincount(pair, np.abs(leans), minlength=size)
     label = np.where(votes > 0, (np.sign(lead) + 1) / 2, np.nan)
-    found = label[keys.verdicts]
+    joined = label[keys.verdicts]
     known = np.isin(keys.verdict_prompts, keys.label_prompts)
     first = np.full(size, -1)
     first[keys.verdicts[::-1]] = np.arange(len(keys.verdicts))[::-1]
     turned = labels.turned[counted] != verdicts.turned[first[pair]]
     alike = (np.abs(lead) == votes) | (decided == 0)
     return JoinedVotes(
-        found,
-        np.where(~np.isnan(found), "", np.where(known, "no label of the pair", "no label of the prompt")),
+        joined,
+        np.where(~np.isnan(joined), "", np.where(known, "no label of the pair", "no label of the prompt")),
         JoinedLabels.model_validate(
             {
                 "source": labels.rows.source,
@@ -151,7 +151,7 @@ def join_votes(verdicts: VotedPairs, labels: VotedPairs, keys: PairKeys) -> Join
 def _refuse_unlike(verdicts: VotedPairs, labels: VotedPairs) -> None:
     """Refuse two files of which one alone names the sides, or tells the pairs of a prompt apart."""
     for role, what in (("pair", "names the sides of a pair"), ("apart", "tells the pairs of a prompt apart")):
-        files = [(one.rows.source, getattr(one.rows.columns, role)) for one in (verdicts, labels)]
+        files = [(held.rows.source, getattr(held.rows.columns, role)) for held in (verdicts, labels)]
         named = [file for file in files if file[1]]
         if len(named) == 1:
             other = next(source for source, columns in files if not columns)
@@ -163,14 +163,14 @@ def _refuse_unlike(verdicts: VotedPairs, labels: VotedPairs) -> None:
 
 def _no_match(verdicts: VotedPairs, labels: VotedPairs) -> InputError:
     shown = [
-        f"prompt {quoted(one.names['prompt'].iloc[0])}"
+        f"prompt {quoted(keyed.names['prompt'].iloc[0])}"
         + (
-            f" with {quoted(one.names['low'].iloc[0])} and {quoted(one.names['high'].iloc[0])}"
+            f" with {quoted(keyed.names['low'].iloc[0])} and {quoted(keyed.names['high'].iloc[0])}"
             if columns.pair
             else ""
         )
         + f" (columns {', '.join((*columns.prompt, *columns.apart, *columns.pair))})"
-        for one, columns in ((verdicts, verdicts.rows.columns), (labels, labels.rows.columns))
+        for keyed, columns in ((verdicts, verdicts.rows.columns), (labels, labels.rows.columns))
     ]
     return InputError(
         f"{labels.rows.source}: no vote is on a pair of {verdicts.rows.source}, which has {shown[0]}, and not "
@@ -290,7 +290,7 @@ class LabelledVerdicts:
         reason = np.where(in_one_order, "a verdict in one order only", joined_votes.reason)
         reason = np.where(judged.alone, "a model against itself", reason)
         pairs = identifiers.as_categories(pd.Series(keys.verdicts), role="pair", source=name)
-        read = {**rows.readings, **{f"{where}: {key}": said for key, said in votes.readings.items()}}
+        read = {**rows.readings, **{f"{where}: {key}": how for key, how in votes.readings.items()}}
         table = _of_rows(replace(rows, readings=read), judged.worth, joined_votes.label, reason, pairs, context)
         _refuse_split_prompts(table)
         return _averaged(replace(table, joined=joined_votes, label=",".join(votes.columns.verdicts)), pairs, judged)
@@ -392,14 +392,14 @@ def _averaged(table: LabelledVerdicts, pairs: pd.Categorical, judged: VotedPairs
     group = keys.groupby(["j", "p"], sort=False).ngroup().to_numpy()
     counts = np.bincount(group)
     sums = np.column_stack([np.bincount(group, column) for column in table.verdicts.T])
-    one = ~again
+    is_first = ~again
     return replace(
         table,
-        prompt=table.prompt[one],
-        judge=table.judge[one],
-        context=table.context[one],
-        verdicts=(sums / counts[:, None])[group[one]],
-        oracle=table.oracle[one],
-        kept=table.kept[one],
-        both_orders=(counts > 1)[group[one]],
+        prompt=table.prompt[is_first],
+        judge=table.judge[is_first],
+        context=table.context[is_first],
+        verdicts=(sums / counts[:, None])[group[is_first]],
+        oracle=table.oracle[is_first],
+        kept=table.kept[is_first],
+        both_orders=(counts > 1)[group[is_first]],
     )

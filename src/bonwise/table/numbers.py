@@ -68,27 +68,27 @@ class _Style:
 
     def of(self, word: str) -> float | None:
         """Return the number of a cell in the style or of a plain one that may stand beside it."""
-        found = self.value(word)
-        if found is None and self.beside is not None and self.beside.fullmatch(word):
+        number = self.value(word)
+        if number is None and self.beside is not None and self.beside.fullmatch(word):
             return float(word)
-        return found
+        return number
 
 
 def _percent(word: str) -> float | None:
-    found = _PERCENT.fullmatch(word)
-    return float(found[1].replace(",", ".")) / 100 if found else None
+    match = _PERCENT.fullmatch(word)
+    return float(match[1].replace(",", ".")) / 100 if match else None
 
 
 def _fraction(word: str) -> float | None:
-    found = _FRACTION.fullmatch(word) or _OUT_OF.fullmatch(word)
-    return float(found[1]) / float(found[2]) if found and float(found[2]) else None
+    match = _FRACTION.fullmatch(word) or _OUT_OF.fullmatch(word)
+    return float(match[1]) / float(match[2]) if match and float(match[2]) else None
 
 
 def _stars(word: str) -> float | None:
     if drawn := _SYMBOLS.fullmatch(word):
         return float(len(drawn[1]))
-    found = _STARS.fullmatch(word)
-    return float(found[1]) if found else None
+    match = _STARS.fullmatch(word)
+    return float(match[1]) if match else None
 
 
 def _grouped(word: str) -> float | None:
@@ -256,8 +256,8 @@ def _factorized(column: pd.Series) -> tuple[np.typing.NDArray[np.intp], pd.Index
         codes, cells = pd.factorize(column)
         return codes, pd.Index(cells)
     # pandas 2 compares cells up to the first NUL where all of them are text, which a missing one beside them is not.
-    codes, found = pd.factorize(np.append(column.to_numpy(dtype=object), np.array([None])))
-    return codes[:-1], pd.Index(found, dtype=object)
+    codes, values = pd.factorize(np.append(column.to_numpy(dtype=object), np.array([None])))
+    return codes[:-1], pd.Index(values, dtype=object)
 
 
 def _hashable(cell: object) -> object:
@@ -303,12 +303,12 @@ def _restyle(
 ) -> str:
     """Read the cells in the style of their column, in place, and say which; say nothing where there is none."""
     present = [at for at, word in enumerate(words) if word not in _BLANK]
-    found = styled([words[at] for at in present], decimal_comma=decimal_comma)
-    if found is None:
+    style = styled([words[at] for at in present], decimal_comma=decimal_comma)
+    if style is None:
         return ""
-    for at, value in zip(present, found.values, strict=True):
+    for at, value in zip(present, style.values, strict=True):
         numbers[at], text[at] = np.nan if value is None else value, value is None
-    return found.reading
+    return style.reading
 
 
 def _number(word: str) -> float:

@@ -122,8 +122,8 @@ def _propensity(labels: _Labels, table: ScoreTable) -> np.typing.NDArray[np.floa
         by_cell = pd.Series(labels.propensity, index=labels.keys).reindex(table.cell_keys())
         return by_cell.to_numpy(dtype=np.float64)
     by_prompt = least.reindex(labels.prompts.categories.get_indexer(table.prompts)).to_numpy(dtype=np.float64)
-    found: np.typing.NDArray[np.float64] = by_prompt[table.frame["prompt_id"].cat.codes.to_numpy()]
-    return found
+    chances: np.typing.NDArray[np.float64] = by_prompt[table.frame["prompt_id"].cat.codes.to_numpy()]
+    return chances
 
 
 def _clusters(labels: _Labels, table: ScoreTable) -> pd.Categorical:
@@ -176,10 +176,10 @@ def _read_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions) 
         canonical.refuse_two_clusters(prompts, clusters, raw.index, source)
     keys = _keys_in(table, prompts, names)
     also = {"cluster": taken["cluster"]} if clusters is not None else {}
-    words, said = (labelled.words, labelled.reading) if several is None else (several.words, several.reading)
+    words, how = (labelled.words, labelled.reading) if several is None else (several.words, several.reading)
     annotators = None if several is None else several.annotators
-    found = (source, raw.index, prompts, names, values, keys, chances, clusters, words, also, said, annotators)
-    return _Labels(*found, column=taken["oracle_label"])
+    fields = (source, raw.index, prompts, names, values, keys, chances, clusters, words, also, how, annotators)
+    return _Labels(*fields, column=taken["oracle_label"])
 
 
 def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:

@@ -46,19 +46,19 @@ def _votes(frame: pd.DataFrame, source: str) -> ColumnError | None:
     sides = vote_columns.pair_of(shaped)
     if not sides:
         return None
-    said, command = f"{source}: votes on pairs, not a table of scores", f"bonwise preferences {shell_path(source)}"
+    trouble, command = f"{source}: votes on pairs, not a table of scores", f"bonwise preferences {shell_path(source)}"
     judges, people = vote_columns.columns_of_votes(shaped)
     if judges and people:
         flags = f"--verdict-col {shell_word(judges[0])} --label-col {shell_word(people[0])}"
         apart = "" if "," in "".join(sides) else f" --pair-col {shell_word(','.join(sides))}"
-        return ColumnError(said, hint=f"{command} {flags}{apart}")
+        return ColumnError(trouble, hint=f"{command} {flags}{apart}")
     try:
         rows = vote_rows.VoteRows.of(frame, source, vote_columns.NamedVoteColumns(), needed=())
     except RowError as error:
-        return ColumnError(said, hint=_with_a_map(frame, source, command, error))
+        return ColumnError(trouble, hint=_with_a_map(frame, source, command, error))
     except ColumnError as error:
-        return ColumnError(said, hint=f"{error.message}; {error.hint}")
-    return _next_with_votes(rows, said, command) if rows.columns.verdicts else None
+        return ColumnError(trouble, hint=f"{error.message}; {error.hint}")
+    return _next_with_votes(rows, trouble, command) if rows.columns.verdicts else None
 
 
 def _with_a_map(frame: pd.DataFrame, source: str, command: str, error: RowError) -> str:
@@ -78,15 +78,15 @@ def _with_a_map(frame: pd.DataFrame, source: str, command: str, error: RowError)
     return f"{error.message}; {error.hint}"
 
 
-def _next_with_votes(rows: vote_rows.VoteRows, said: str, command: str) -> ColumnError:
+def _next_with_votes(rows: vote_rows.VoteRows, trouble: str, command: str) -> ColumnError:
     """Say what can be done with votes: a study, or a comparison with votes of people."""
     studied = _study_flags(rows)
     if studied is not None:
-        return ColumnError(said, hint=" ".join([command, *studied]))
+        return ColumnError(trouble, hint=" ".join([command, *studied]))
     if rows.columns.prompt:
         hint = f"compare them with votes of people on the same pairs: {command} --labels VOTES.csv"
-        return ColumnError(said, hint=hint)
-    return ColumnError(said, hint="a study needs two columns that name models, and two votes on one pair of them")
+        return ColumnError(trouble, hint=hint)
+    return ColumnError(trouble, hint="a study needs two columns that name models, and two votes on one pair of them")
 
 
 def _study_flags(rows: vote_rows.VoteRows) -> list[str] | None:

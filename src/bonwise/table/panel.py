@@ -201,15 +201,15 @@ def lay_out(
     scores = table.frame["judge_score"].to_numpy()[rows]
     panels = []
     for code, judge in enumerate(table.judges):
-        mine = codes == code
-        of_cells = scores if at is None else cells.mean_by_cell(at[mine], scores[mine], len(pools.keys))
+        of_judge = codes == code
+        of_cells = scores if at is None else cells.mean_by_cell(at[of_judge], scores[of_judge], len(pools.keys))
         panel = _whole(judge, pools, of_cells, labels)
         if table.unpicked == "first":
             panel = replace(
                 panel, first=_first_cells(panel, rows if at is None else _first_rows(at, len(keys), panel))
             )
         if at is not None and len(table.judges) > 1 and not alike:
-            panel = _asked(panel, at[mine])
+            panel = _asked(panel, at[of_judge])
         if table.unpicked == "drop" and not alike:
             panel = panel.with_a_score()
         panels.append(panel)
@@ -315,13 +315,13 @@ def _shape_reasons(candidates: pd.Index, pools: Iterator[_Ints], shape: Shape) -
     """Say why each pool after the first does not fit, the first being one that does."""
     usual = set(next(pools).tolist())
     for names in pools:
-        mine = set(names.tolist())
+        own_names = set(names.tolist())
         if shape == "ragged":
             yield "one candidate"
-        elif lacking := sorted(usual - mine):
+        elif lacking := sorted(usual - own_names):
             yield f"lacks {_some([candidates[name] for name in lacking])}"
         else:
-            yield f"has extra {_some([candidates[name] for name in sorted(mine - usual)])}"
+            yield f"has extra {_some([candidates[name] for name in sorted(own_names - usual)])}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -473,8 +473,8 @@ def outstanding_groups(panel: Panel) -> tuple[OutstandingGroup, ...]:
     if not len(whole.sizes) or whole.sizes.max() <= OUTSTANDING_OTHERS:
         return ()
     labels = compared(whole.labels)
-    found = [*_at_the_top(whole, labels, "best"), *_at_the_top(whole, -labels, "lowest")]
-    return tuple(sorted(found, key=lambda group: (group.chance - group.held, len(group.names))))
+    groups = [*_at_the_top(whole, labels, "best"), *_at_the_top(whole, -labels, "lowest")]
+    return tuple(sorted(groups, key=lambda group: (group.chance - group.held, len(group.names))))
 
 
 def _at_the_top(panel: Panel, values: _Floats, end: Literal["best", "lowest"]) -> Iterator[OutstandingGroup]:
@@ -546,16 +546,16 @@ class LabelsInPart:
     @classmethod
     def of_panel(cls, panel: Panel) -> LabelsInPart:
         """Count the labels of a panel."""
-        found = panel.labelled_cells
-        partly = (found > 0) & (found < panel.sizes)
-        return cls(int(found[partly].sum()), int(found.sum()), int(partly.sum()))
+        labelled = panel.labelled_cells
+        partly = (labelled > 0) & (labelled < panel.sizes)
+        return cls(int(labelled[partly].sum()), int(labelled.sum()), int(partly.sum()))
 
     @property
     def unused(self) -> str:
         """How many are not used where whole prompts count alone, as a clause."""
         are, they = ("is", "it stands") if self.labels == 1 else ("are", "they stand")
-        one = "1 prompt that is" if self.prompts == 1 else f"{self.prompts:,} prompts that are"
-        return f"{self.labels:,} of {self.of:,} labels {are} not used, because {they} in {one} labelled in part"
+        prompts = "1 prompt that is" if self.prompts == 1 else f"{self.prompts:,} prompts that are"
+        return f"{self.labels:,} of {self.of:,} labels {are} not used, because {they} in {prompts} labelled in part"
 
     def told(self, why: str) -> dict[str, int | str]:
         """Return the counts with a sentence that ends in what would use them, or why nothing does; empty for none."""

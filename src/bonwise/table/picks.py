@@ -65,8 +65,8 @@ class Picks:
     @property
     def name(self) -> str:
         """Who picked, as far as the file says so."""
-        said = [str(self.settings[key]) for key in ("strategy", "judge") if self.settings.get(key)]
-        return " of ".join(said) or "picks"
+        parts = [str(self.settings[key]) for key in ("strategy", "judge") if self.settings.get(key)]
+        return " of ".join(parts) or "picks"
 
     @property
     def decided_by(self) -> dict[str, int]:
@@ -76,13 +76,13 @@ class Picks:
     @property
     def reasons(self) -> dict[str, str]:
         """Why a prompt has no pick to audit, by prompt."""
-        found = {}
+        reasons = {}
         for pick in self.picks:
             if not pick.kept:
-                found[pick.prompt_id] = NOTHING + (f": {pick.decided_by}" if pick.decided_by else "")
+                reasons[pick.prompt_id] = NOTHING + (f": {pick.decided_by}" if pick.decided_by else "")
             elif len(pick.ids) < 2:
-                found[pick.prompt_id] = "one candidate"
-        return found
+                reasons[pick.prompt_id] = "one candidate"
+        return reasons
 
     def rows(self, judge: str | None = None) -> pd.DataFrame:
         """Return the picks as scores of a judge: 1 for what was kept, 0 for the rest, none where nothing was.
@@ -90,9 +90,9 @@ class Picks:
         The expected pick of such a judge, its ties broken at random, is the logged pick.
         """
         cells = [
-            (pick.prompt_id, one, float(one in pick.kept) if pick.kept else None)
+            (pick.prompt_id, name, float(name in pick.kept) if pick.kept else None)
             for pick in self.picks
-            for one in pick.ids
+            for name in pick.ids
         ]
         return self._frame(cells, judge)
 

@@ -125,8 +125,8 @@ def _prompt_id(record: dict[str, Any], where: str) -> str:
     if prompt_id is None:
         given = record.get("prompt_id")
         structured = isinstance(given, dict | list)
-        found = f"prompt_id is {quoted(given)}, neither text nor a number" if structured else "no prompt_id"
-        raise RowError(f"{where}: {found}", hint="give every pool a prompt_id, a text or a number")
+        trouble = f"prompt_id is {quoted(given)}, neither text nor a number" if structured else "no prompt_id"
+        raise RowError(f"{where}: {trouble}", hint="give every pool a prompt_id, a text or a number")
     return prompt_id
 
 
@@ -138,8 +138,8 @@ def _prompt(record: dict[str, Any], where: str) -> str:
         except UsageError as error:
             raise RowError(f"{where}: {error.message}", hint=error.hint) from None
     if not isinstance(prompt, str):
-        found = f"prompt is {quoted(prompt)}, which is not text" if "prompt" in record else "no prompt"
-        raise RowError(f"{where}: {found}", hint=_SHAPE)
+        trouble = f"prompt is {quoted(prompt)}, which is not text" if "prompt" in record else "no prompt"
+        raise RowError(f"{where}: {trouble}", hint=_SHAPE)
     return prompt
 
 

@@ -104,7 +104,7 @@ def frame_of_records(records: list[dict[str, Any]], source: str) -> pd.DataFrame
 
 def _read_json(path: Path) -> pd.DataFrame:
     document = archives.json_document(path)
-    if not isinstance(document, list) or not all(isinstance(one, dict) for one in document):
+    if not isinstance(document, list) or not all(isinstance(record, dict) for record in document):
         raise FileError(
             f"{path}: not a list of objects", hint=f"write its rows with bonwise convert {path} --out FILE"
         )
@@ -159,7 +159,7 @@ def _csv_header(path: Path, separator: str) -> tuple[str, list[str]]:
     """
     cells = _first_record(path, separator)
     if len(cells) == 1:
-        others = {other: found for other in _SEPARATORS if len(found := _first_record(path, other)) > 1}
+        others = {other: names for other in _SEPARATORS if len(names := _first_record(path, other)) > 1}
         separator, cells = max(others.items(), key=lambda item: len(item[1]), default=(separator, cells))
     return separator, _column_names(path, cells)
 
@@ -364,7 +364,7 @@ def _texts(schema: Any) -> list[str]:
     """Return the columns of text, which are read as they are stored: each text once."""
     import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
 
-    return [one.name for one in schema if pa.types.is_string(one.type) or pa.types.is_large_string(one.type)]
+    return [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
 
 
 def _refuse_long(path: Path, table: Any, usual: int) -> None:
@@ -389,9 +389,9 @@ def _refuse_long(path: Path, table: Any, usual: int) -> None:
 
 def _plain(table: Any, schema: Any) -> Any:
     """Return the columns that are not an index of pandas, of the types that the file states."""
-    for at, one in enumerate(schema):
-        if table.schema.field(at).type != one.type:
-            table = table.set_column(at, one.name, table.column(at).cast(one.type))
+    for at, column in enumerate(schema):
+        if table.schema.field(at).type != column.type:
+            table = table.set_column(at, column.name, table.column(at).cast(column.type))
     return table.select([at for at, name in enumerate(table.column_names) if not _is_index(name)])
 
 

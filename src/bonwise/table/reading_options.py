@@ -219,8 +219,8 @@ class ReadingOptions:
         default=None,
         metadata=_by(
             *(
-                ReadingFlag(one.name, one.help, repeatable=role in ("judge_score", "oracle_label"))
-                for role, one in COLUMN_FLAGS.items()
+                ReadingFlag(flag.name, flag.help, repeatable=role in ("judge_score", "oracle_label"))
+                for role, flag in COLUMN_FLAGS.items()
             )
         ),
     )
@@ -309,7 +309,7 @@ class ReadingOptions:
         for name in reading:
             if name not in taken:
                 raise unexpected(function.__name__, name, taken)
-        named = {role: one for name, role in _ROLES.items() if (one := reading.get(name)) is not None}
+        named = {role: columns for name, role in _ROLES.items() if (columns := reading.get(name)) is not None}
         options = cls(**{name: value for name, value in reading.items() if name not in _ROLES}, **own)
         twice = sorted(named.keys() & options.named_columns.keys())
         if twice:
@@ -322,7 +322,7 @@ class ReadingOptions:
     def named_columns(self) -> Mapping[str, str]:
         """Role to column, or to several with commas between; empty where none was named."""
         named = self.columns or {}
-        return {role: ",".join(one) if isinstance(one, list | tuple) else one for role, one in named.items()}  # type: ignore[misc]
+        return {role: ",".join(held) if isinstance(held, list | tuple) else held for role, held in named.items()}  # type: ignore[misc]
 
     @property
     def word_values(self) -> Mapping[str, float]:
@@ -387,7 +387,7 @@ NOT_OF_LABELS: Mapping[str, str] = MappingProxyType(
 
 def values_read(of: Any) -> dict[str, Any]:
     """Return what options, or a table, hold of directions, and of what has no score."""
-    values = {name: list(said) for name in ("lower_is_better", "missing") if (said := getattr(of, name))}
+    values = {name: list(stated) for name in ("lower_is_better", "missing") if (stated := getattr(of, name))}
     return values if of.unpicked == "random" else {**values, "unpicked": of.unpicked}
 
 
@@ -409,7 +409,7 @@ def opens_a_table(function: Function) -> Function:
     kind = signature(function).parameters["reading"].annotation
     taken: type = globals()[str(kind).removeprefix("Unpack[").removesuffix("]")]
     kinds = taken.__annotations__
-    defaults = {**{one.name: one.default for one in fields(ReadingOptions)}, **dict.fromkeys(_ROLES)}
+    defaults = {**{option.name: option.default for option in fields(ReadingOptions)}, **dict.fromkeys(_ROLES)}
     parameters = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kinds[name].__forward_arg__)
         for name, default in defaults.items()

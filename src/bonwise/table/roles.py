@@ -220,10 +220,10 @@ def key_of(name: object) -> str:
 
 def by_key(columns: Iterable[object]) -> Mapping[str, Sequence[str]]:
     """Return the columns by the key of their name."""
-    found: dict[str, list[str]] = {}
+    by_word: dict[str, list[str]] = {}
     for column in columns:
-        found.setdefault(key_of(column), []).append(column)  # type: ignore[arg-type]
-    return found
+        by_word.setdefault(key_of(column), []).append(column)  # type: ignore[arg-type]
+    return by_word
 
 
 def claims(role: str, columns: Mapping[str, Sequence[str]]) -> list[list[str]]:
@@ -275,10 +275,10 @@ def score_of(name: object) -> tuple[str, str] | None:
     (('gpt4', 'score'), ('Claude Sonnet', 'label'), None)
     """
     plain = _IN_BRACKETS.sub("", str(name)[:_LONGEST]).strip()
-    found = re.fullmatch(r"(?s)(.*[^\W_])(?:[\W_]+|(?<=[a-z0-9])(?=[A-Z]))(\w+)", plain)
-    if found is None or found[2].casefold() not in {*_SCORE_WORDS, "label"}:
+    match = re.fullmatch(r"(?s)(.*[^\W_])(?:[\W_]+|(?<=[a-z0-9])(?=[A-Z]))(\w+)", plain)
+    if match is None or match[2].casefold() not in {*_SCORE_WORDS, "label"}:
         return None
-    return found[1], "label" if found[2].casefold() == "label" else "score"
+    return match[1], "label" if match[2].casefold() == "label" else "score"
 
 
 def names_a_label(name: object) -> bool:

@@ -187,9 +187,9 @@ class ScoreTable:
         _refuse_duplicates(table)
         return table.with_directions(reading, taken.get("oracle_label", ""), complete=reading.labels is None)
 
-    def with_reading(self, role: str, said: str) -> ScoreTable:
+    def with_reading(self, role: str, how: str) -> ScoreTable:
         """Add to what is said of how a role was read."""
-        every = "; ".join(filter(None, (self.readings.get(role), said)))
+        every = "; ".join(filter(None, (self.readings.get(role), how)))
         return replace(self, readings={**self.readings, role: every})
 
     def with_directions(self, reading: ReadingOptions, label_column: str, *, complete: bool = True) -> ScoreTable:
@@ -210,15 +210,15 @@ class ScoreTable:
                     hint=f"lower may be better for {listed(filter(None, (*judges, column, label_column)))}",
                 )
         new = set[str]().union(*meant.values()) - self.turned
-        found = replace(self, frame=self._reversed(new), turned=self.turned | new) if new else self
+        changed = replace(self, frame=self._reversed(new), turned=self.turned | new) if new else self
         for role, every in (("oracle_label", {"oracle_label"}), ("judge_score", {*self.judges})):
             if said := [name for name, those in meant.items() if those & every & new]:
-                found = found.with_reading(role, f"lower is better ({listed(said)}): reversed")
+                changed = changed.with_reading(role, f"lower is better ({listed(said)}): reversed")
         if "oracle_label" in new and self.annotators is not None:
             values = float(self.label_scale is not None) - self.annotators.values  # noqa: PD011
-            found = replace(found, annotators=replace(self.annotators, values=values))
+            changed = replace(changed, annotators=replace(self.annotators, values=values))
         matched = (name for name, those in meant.items() if those)
-        return replace(found, lower_is_better=tuple(dict.fromkeys((*self.lower_is_better, *matched))))
+        return replace(changed, lower_is_better=tuple(dict.fromkeys((*self.lower_is_better, *matched))))
 
     def _reversed(self, names: Collection[str]) -> pd.DataFrame:
         frame, judges = self.frame.copy(), self.frame["judge"]
@@ -254,9 +254,9 @@ class ScoreTable:
         """The code of each prompt's cluster, in the order of `prompts`; None without a column of clusters."""
         if "cluster" not in self.frame.columns:
             return None
-        found = np.zeros(len(self.prompts), dtype=np.int64)
-        found[self.frame["prompt_id"].cat.codes.to_numpy()] = self.frame["cluster"].cat.codes.to_numpy()
-        return found
+        clusters = np.zeros(len(self.prompts), dtype=np.int64)
+        clusters[self.frame["prompt_id"].cat.codes.to_numpy()] = self.frame["cluster"].cat.codes.to_numpy()
+        return clusters
 
     @cached_property
     def judges(self) -> tuple[str, ...]:
@@ -348,9 +348,9 @@ class ScoreTable:
         keys = self.cell_keys()
         cells = distinct_cells(keys[~is_reference])
         scores = self.frame["judge_score"].to_numpy()[is_reference]
-        found = mean_by_cell(positions(keys[is_reference], cells), scores, len(cells))
+        reference_scores = mean_by_cell(positions(keys[is_reference], cells), scores, len(cells))
         others = self.frame[~is_reference].copy()
-        others["oracle_label"] = found[positions(keys[~is_reference], cells)]
+        others["oracle_label"] = reference_scores[positions(keys[~is_reference], cells)]
         others["judge"] = others["judge"].cat.remove_unused_categories()
         return replace(self, frame=others, reference=judge, label_rows=None, label_words={}, annotators=None)
 
@@ -377,10 +377,10 @@ class ScoreTable:
         labels = self.frame["oracle_label"].to_numpy()
         codes = self.frame["judge"].cat.codes.to_numpy()
         for code, judge in enumerate(self.judges):
-            mine = np.flatnonzero(codes == code) if len(self.judges) > 1 else slice(None)
-            at = mismatch(scores[mine], labels[mine])
+            of_judge = np.flatnonzero(codes == code) if len(self.judges) > 1 else slice(None)
+            at = mismatch(scores[of_judge], labels[of_judge])
             if at is not None:
-                yield judge, scores[mine], labels[mine], int(np.arange(len(codes))[mine][at])
+                yield judge, scores[of_judge], labels[of_judge], int(np.arange(len(codes))[of_judge][at])
 
     def _giveaway(self, at: int) -> tuple[str, Hashable]:
         """Return the file and the row number of a value that no scale of the other column holds."""

@@ -65,14 +65,14 @@ def with_ids(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     """Return a blind label sheet with ids, other tables as they are; a blank or damaged key is a RowError."""
     if SHEET_KEY not in frame.columns or {"prompt_id", "candidate"} & set(map(str, frame.columns)):
         return frame
-    found = [
+    keys = [
         _ids(cell, f"{source}, row {row}")
         for row, cell in zip(frame.index.tolist(), frame[SHEET_KEY].tolist(), strict=True)
     ]
-    told = frame.drop(columns=SHEET_KEY)
-    told.insert(0, "prompt_id", [one for one, _ in found])
-    told.insert(1, "candidate", [one for _, one in found])
-    return told
+    keyed = frame.drop(columns=SHEET_KEY)
+    keyed.insert(0, "prompt_id", [prompt for prompt, _ in keys])
+    keyed.insert(1, "candidate", [candidate for _, candidate in keys])
+    return keyed
 
 
 def with_ids_of_record(record: Mapping[str, Any], where: str) -> Mapping[str, Any]:

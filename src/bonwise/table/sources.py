@@ -43,18 +43,18 @@ def read_by_importer(material: Material) -> Imported | None:
 
     Refused are a known format in which nothing can be used, and one that two plug-ins know.
     """
-    found: dict[str, Imported] = {}
+    imported: dict[str, Imported] = {}
     for name, factory, built_in in _factories():
         made = factory.make(material)
         if isinstance(made, Imported):
             if built_in:
                 return made
-            found[name] = made
-    if len(found) > 1:
+            imported[name] = made
+    if len(imported) > 1:
         raise FileError(
-            f"{material.source}: {' and '.join(found)} both read it", hint="uninstall one of the two importers"
+            f"{material.source}: {' and '.join(imported)} both read it", hint="uninstall one of the two importers"
         )
-    return next(iter(found.values()), None)
+    return next(iter(imported.values()), None)
 
 
 @cache
@@ -62,7 +62,7 @@ def _factories() -> tuple[tuple[str, Factory, bool], ...]:
     group = _group()
     entries = sorted(group.entries, key=lambda entry: (not is_built_in(entry), entry.name))
     names = dict.fromkeys(entry.name for entry in entries)
-    return tuple((name, one := group.factory(name), is_built_in(one.entry)) for name in names)
+    return tuple((name, factory := group.factory(name), is_built_in(factory.entry)) for name in names)
 
 
 @cache
@@ -159,7 +159,7 @@ def _records(document: object) -> list[Any] | None:
             document = next(iter(lists.values()))
         else:
             document = next((lists[key] for key in _LISTS if key in lists), None)
-    return document if isinstance(document, list) and all(isinstance(one, dict) for one in document) else None
+    return document if isinstance(document, list) and all(isinstance(record, dict) for record in document) else None
 
 
 def with_columns(
@@ -202,11 +202,11 @@ def _by_columns(opened: OpenedSource, options: reading_options.ReadingOptions) -
     return None if imported is None else _imported(imported, opened.name)
 
 
-def _imported(found: Imported, name: str) -> OpenedSource:
-    if not len(found.frame):
-        why = "; ".join(found.lacks) or "no record names a prompt and a candidate"
-        raise FileError(f"{name}: read as {found.format}, and nothing in it can be used", hint=why)
-    return OpenedSource(found.frame, name, found)
+def _imported(imported: Imported, name: str) -> OpenedSource:
+    if not len(imported.frame):
+        why = "; ".join(imported.lacks) or "no record names a prompt and a candidate"
+        raise FileError(f"{name}: read as {imported.format}, and nothing in it can be used", hint=why)
+    return OpenedSource(imported.frame, name, imported)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,13 +229,13 @@ def converted(source: reading.RowSource, options: reading_options.ReadingOptions
     reading.refuse_duplicate_columns(opened.frame, opened.name)
     opened, taken = with_columns(opened, options, complete=False)
     frame = opened.frame
-    told = ~(is_blank_id(frame[taken["prompt_id"]]) | is_blank_id(frame[taken["candidate"]]))
-    if not told.any():
+    is_named = ~(is_blank_id(frame[taken["prompt_id"]]) | is_blank_id(frame[taken["candidate"]]))
+    if not is_named.any():
         raise FileError(
             f"{opened.name}: no row names a prompt and a candidate",
             hint="name the columns with --prompt-col and --candidate-col",
         )
-    frame = frame[told]
+    frame = frame[is_named]
     lacks = list(opened.imported.lacks) if opened.imported is not None else []
     columns: dict[str, pd.Series] = {}
     for role in (role for role in roles.ROLES if taken.get(role) in frame.columns):
@@ -261,7 +261,7 @@ def converted(source: reading.RowSource, options: reading_options.ReadingOptions
     made = pd.DataFrame(columns)
     held = None if not isinstance(labels, LabelColumns) else frame[list(labels.names)]
     lacks += [sentence for sentence in _lacking(made, held) if sentence.partition(":")[0] not in "; ".join(lacks)]
-    return ConvertedTable(made, opened.said, tuple(lacks), int((~told).sum()))
+    return ConvertedTable(made, opened.said, tuple(lacks), int((~is_named).sum()))
 
 
 def is_blank_id(column: pd.Series) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -275,13 +275,11 @@ def _as_numbers(
 ) -> pd.Series:
     """Return a column as plain numbers where it is written otherwise: a comma means another thing in another file."""
     if role in ("judge_score", "oracle_label"):
-        values, words, said = label_words.read_labels(
-            column, source=opened.name, worth=reading.word_values, role=role
-        )
+        values, words, how = label_words.read_labels(column, source=opened.name, worth=reading.word_values, role=role)
     else:
         words = {}
-        values, said = numbers.read_numbers(column, role=role, source=opened.name)
-    return pd.Series(values, index=column.index) if said or words else column
+        values, how = numbers.read_numbers(column, role=role, source=opened.name)
+    return pd.Series(values, index=column.index) if how or words else column
 
 
 def _lacking(frame: pd.DataFrame, labels: pd.DataFrame | None) -> Iterator[str]:

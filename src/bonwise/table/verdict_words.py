@@ -96,10 +96,10 @@ def _alone(text: str) -> Side | None:
     """Return the one side that a text names; None where it names none, both, or says more than that one is better."""
     if text.startswith("-"):
         return None
-    told = [word for word in words_of(text) if word not in _FILLING and word not in NOUNS]
-    if len(told) != 1:
+    telling = [word for word in words_of(text) if word not in _FILLING and word not in NOUNS]
+    if len(telling) != 1:
         return None
-    return "first" if told[0] in _FIRST else "second" if told[0] in _SECOND else None
+    return "first" if telling[0] in _FIRST else "second" if telling[0] in _SECOND else None
 
 
 def words_of(text: str) -> list[str]:
@@ -132,14 +132,14 @@ def parse_verdict_map(text: str) -> dict[str, Side]:
     >>> parse_verdict_map("1=first,0=second")
     {'1': 'first', '0': 'second'}
     """
-    found: dict[str, Side] = {}
+    sides: dict[str, Side] = {}
     for part in text.split(","):
-        word, _, said = part.rpartition("=")
-        side = next((one for one in SIDES if one == said.strip().casefold()), None)
+        word, _, side_named = part.rpartition("=")
+        side = next((known_side for known_side in SIDES if known_side == side_named.strip().casefold()), None)
         if not word.strip() or side is None:
             raise UsageError(
                 f"not a verdict and what it says: {quoted(part)}",
                 hint="such as 1=first,0=second; what it says is first, second, tie or none",
             )
-        found[plain_word(word)] = side
-    return found
+        sides[plain_word(word)] = side
+    return sides

@@ -244,16 +244,16 @@ class Preference:
     @property
     def value(self) -> float | None:
         """What `a` earned on average over the orders that were asked; None where one of them could not be read."""
-        asked = [one for one in (self.shown_first, self.shown_second) if one is not None]
-        scored = [one for one in asked if isinstance(one, float)]
+        asked = [side for side in (self.shown_first, self.shown_second) if side is not None]
+        scored = [side for side in asked if isinstance(side, float)]
         # One readable order of two would hand the comparison to whoever the judge likes to see first.
         return math.fsum(scored) / len(scored) if scored and len(scored) == len(asked) else None
 
     @property
     def lost(self) -> bool:
         """Whether an order that was asked could not be read; not yet so while one is owed."""
-        missing = [one for one in (self.shown_first, self.shown_second) if isinstance(one, Unscored)]
-        return bool(missing) and not any(one.owed for one in missing)
+        missing = [side for side in (self.shown_first, self.shown_second) if isinstance(side, Unscored)]
+        return bool(missing) and not any(side.owed for side in missing)
 
     @property
     def order_effect(self) -> float | None:

@@ -48,13 +48,13 @@ def pair_of(frame: pd.DataFrame, *, without: Sequence[str] | set[str] = (), text
     """
     free = [name for name in frame.columns if name not in without and not holds_lists(frame[name])]
     names = roles.by_key(free)
-    told = _known_pair(names, OUTCOMES) or _opposite_pair(frame, free, texts=texts)
-    return told or _known_pair(names, _BASELINES)
+    pair = _known_pair(names, OUTCOMES) or _opposite_pair(frame, free, texts=texts)
+    return pair or _known_pair(names, _BASELINES)
 
 
 def _known_pair(names: Mapping[str, Sequence[str]], pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    found = (tuple(names[key][0] for key in pair) for pair in pairs if all(key in names for key in pair))
-    return next(found, ())
+    known_pairs = (tuple(names[key][0] for key in pair) for pair in pairs if all(key in names for key in pair))
+    return next(known_pairs, ())
 
 
 def _opposite_pair(frame: pd.DataFrame, free: Sequence[str], *, texts: bool) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def _opposite_pair(frame: pd.DataFrame, free: Sequence[str], *, texts: bool) -> 
             if any(word in pair for pair in verdict_words.OPPOSITES):
                 stems.setdefault((*words[:at], "", *words[at + 1 :]), {}).setdefault(word, column)
     ranked = ((_rank({word for word in stem if word}), by_word) for stem, by_word in stems.items())
-    likely = sorted((one for one in ranked if one[0] is not None and (texts or one[0] < _TEXTS)), key=_first_of)
+    likely = sorted((rank for rank in ranked if rank[0] is not None and (texts or rank[0] < _TEXTS)), key=_first_of)
     for _, by_word in likely:
         for one, other in verdict_words.OPPOSITES:
             if one in by_word and other in by_word and _could_name(frame, by_word[one], by_word[other]):
@@ -87,9 +87,9 @@ def _rank(stem: set[str]) -> int | None:
     return 0 if stem & _MODELS and not stem & _NO_NAMES else _TEXTS
 
 
-def _could_name(frame: pd.DataFrame, one: str, other: str) -> bool:
+def _could_name(frame: pd.DataFrame, first: str, other: str) -> bool:
     """Tell whether two columns could name sides: they are no measured numbers."""
-    return one != other and not any(_measured(frame[column]) for column in (one, other))
+    return first != other and not any(_measured(frame[column]) for column in (first, other))
 
 
 def _measured(column: pd.Series) -> bool:
@@ -200,8 +200,8 @@ class _VoteSearch:
         """Return the columns that were named for a role; None where none was."""
         for column in columns or ():
             if column not in self.frame.columns:
-                said = f"no column named {quoted(column)} for the {role}"
-                self.refuse(said, f"the columns are {listed(self.frame.columns)}")
+                trouble = f"no column named {quoted(column)} for the {role}"
+                self.refuse(trouble, f"the columns are {listed(self.frame.columns)}")
         return None if columns is None else tuple(columns)
 
 
@@ -277,10 +277,10 @@ _LACKS = {
 }
 
 
-def _lacking(search: _VoteSearch, found: Mapping[str, Sequence[str] | None], needed: Sequence[str]) -> None:
+def _lacking(search: _VoteSearch, taken: Mapping[str, Sequence[str] | None], needed: Sequence[str]) -> None:
     """Add every needed role that no column plays."""
     lacking = [
-        role for role in needed if role in _LACKS and not found[role] and not (role == "verdicts" and search.problems)
+        role for role in needed if role in _LACKS and not taken[role] and not (role == "verdicts" and search.problems)
     ]
     for role in lacking:
         search.refuse(*_LACKS[role])
@@ -299,11 +299,11 @@ def _verdicts(search: _VoteSearch, sides: Sequence[str], used: set[str]) -> tupl
         orders = _both_orders(fitting)
         if len(fitting) == 1 or orders:
             return orders or (fitting[0],)
-        said = f"several columns hold votes: {listed(fitting)}"
+        trouble = f"several columns hold votes: {listed(fitting)}"
         people = [name for name in fitting if roles.names_a_label(name)]
         others = [name for name in fitting if name not in people]
         also = f", or compare them: --verdict-col {others[0]} --label-col {people[0]}" if people and others else ""
-        search.refuse(said, f"choose one with --verdict-col {fitting[0]}{also}")
+        search.refuse(trouble, f"choose one with --verdict-col {fitting[0]}{also}")
         return None
     blank = (name for name in next(_verdict_groups(frame, used)) if numbers.is_blank(frame[name]).all())
     return tuple(itertools.islice(blank, 1)) or None
@@ -357,16 +357,16 @@ def _verdict_groups(frame: pd.DataFrame, used: set[str]) -> Iterator[list[str]]:
 
 def _ends_in_a_verdict(name: object) -> bool:
     words = verdict_words.words_of(str(name))
-    told = [word for word in words if word not in ("order", "1", "2", "order1", "order2")]
-    return len(words) > 1 and bool(told) and told[-1] in _ENDINGS
+    telling = [word for word in words if word not in ("order", "1", "2", "order1", "order2")]
+    return len(words) > 1 and bool(telling) and telling[-1] in _ENDINGS
 
 
 def _both_orders(columns: Sequence[str]) -> tuple[str, ...]:
     """Return two columns in both orders, the first one first; nothing for any others."""
     by_name = {roles.key_of(name): name for name in columns}
-    for one, other in _ORDERS:
+    for first, other in _ORDERS:
         for key, name in by_name.items():
-            second = by_name.get(key.replace(one, other)) if one in key else None
+            second = by_name.get(key.replace(first, other)) if first in key else None
             if second is not None and (len(columns) == _TWO or _winner_like(name)):
                 return name, second
     return ()
@@ -381,9 +381,9 @@ def _prompt(frame: pd.DataFrame, used: set[str]) -> tuple[str, ...]:
     weak: list[str] = []
     for group in roles.claims("prompt_id", roles.by_key(frame.columns)):
         free = [name for name in group if name not in used and not holds_lists(frame[name])]
-        told = [name for name in free if identifiers.telling(frame, "prompt_id", name) and _complete(frame[name])]
-        if told:
-            return (told[0],)
+        telling = [name for name in free if identifiers.telling(frame, "prompt_id", name) and _complete(frame[name])]
+        if telling:
+            return (telling[0],)
         weak += [name for name in free if _complete(frame[name])]
     return tuple(weak[:1])
 
@@ -392,7 +392,7 @@ def _by_claim(frame: pd.DataFrame, role: str, used: set[str]) -> tuple[str, ...]
     names = roles.by_key(frame.columns)
     groups = [
         *roles.claims(role, names),
-        [one for key in ("annotator", "rater", "voter") for one in names.get(key, ())],
+        [column for key in ("annotator", "rater", "voter") for column in names.get(key, ())],
     ]
     free = (name for group in groups for name in group if name not in used and _complete(frame[name]))
     return tuple([name for name in free if not holds_lists(frame[name])][:1])

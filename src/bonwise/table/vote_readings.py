@@ -153,10 +153,10 @@ def quoted_map(cell: object) -> str:
     return f"{word}=first (or second)"
 
 
-def _worth(cell: object, said: Mapping[str, Side], numbers: _Numbers) -> float:
+def _worth(cell: object, sides: Mapping[str, Side], numbers: _Numbers) -> float:
     word = plain_word(cell)
-    if word in said:
-        return WORTH[said[word]]
+    if word in sides:
+        return WORTH[sides[word]]
     number = _number(word)
     if number is not None:
         return numbers.worth.get(number, np.nan)
@@ -168,10 +168,10 @@ def _number(word: str) -> float | None:
     if word in ("true", "false"):
         return float(word == "true")
     try:
-        found = float(word) if word.isascii() and "_" not in word else np.nan
+        number = float(word) if word.isascii() and "_" not in word else np.nan
     except ValueError:
         return None
-    return found if np.isfinite(found) else None
+    return number if np.isfinite(number) else None
 
 
 def _structured(column: pd.Series) -> bool:
@@ -181,8 +181,8 @@ def _structured(column: pd.Series) -> bool:
 def _says_none(column: pd.Series, verdict_map: Mapping[str, Side]) -> npt.NDArray[np.bool_]:
     """Tell which cells say that there is no verdict, such as ``error``."""
     codes, cells = distinct(column)
-    said = [verdict_map.get(plain_word(cell)) or side_of(str(cell)) for cell in cells]
-    return np.array([*(one == "none" for one in said), False], dtype=bool)[codes]
+    sides = [verdict_map.get(plain_word(cell)) or side_of(str(cell)) for cell in cells]
+    return np.array([*(side == "none" for side in sides), False], dtype=bool)[codes]
 
 
 def _by_name(column: pd.Series, sides: pd.DataFrame | None, unread: npt.NDArray[np.bool_]) -> _Floats:
@@ -216,13 +216,13 @@ def _numbers(column: pd.Series, verdict_map: Mapping[str, Side], sides: pd.DataF
     """Tell what the numbers of a column say, by all of them together and by the names of the columns."""
     blank = is_blank(column)
     words = {plain_word(cell) for cell in distinct(column[~blank])[1]}
-    found = sorted({number for word in words - verdict_map.keys() if (number := _number(word)) is not None})
-    if not found:
+    values = sorted({number for word in words - verdict_map.keys() if (number := _number(word)) is not None})
+    if not values:
         return _Numbers({})
     columns = [] if sides is None else [str(name) for name in sides.columns]
-    numbers = frozenset(found)
-    told = _told_by_names(numbers, str(column.name), columns) or _told_by_range(numbers)
-    return _Numbers({}, question=_question(numbers)) if told is None else told
+    numbers = frozenset(values)
+    scale = _told_by_names(numbers, str(column.name), columns) or _told_by_range(numbers)
+    return _Numbers({}, question=_question(numbers)) if scale is None else scale
 
 
 def _told_by_names(numbers: frozenset[float], name: str, pair: Sequence[str]) -> _Numbers | None:
@@ -264,9 +264,9 @@ def _side_that_wins(name: str, pair: Sequence[str]) -> Side | None:
     words = words_of(name)
     if not _WON & set(words):
         return None
-    told = [column for column in pair if set(words_of(column)) <= set(words)]
-    if len(told) == 1:
-        return "first" if told[0] == pair[0] else "second"
+    named = [column for column in pair if set(words_of(column)) <= set(words)]
+    if len(named) == 1:
+        return "first" if named[0] == pair[0] else "second"
     side = side_of(name)
     return side if side in ("first", "second") else None
 
@@ -290,10 +290,10 @@ def _reading(
         if cell and side is not None:
             by_side.setdefault(side, []).append(cell[:24])
     graded = sum(map(len, by_side.values())) > _MOST_SHOWN and bool(numbers.reading)
-    said = ["the name of the winner"] if named.any() else []
+    readings = ["the name of the winner"] if named.any() else []
     if graded:
-        return "; ".join([*said, numbers.reading])
-    return "; ".join([*said, *(f"{_some(by_side[side])}: {side}" for side in by_side_order(by_side))])
+        return "; ".join([*readings, numbers.reading])
+    return "; ".join([*readings, *(f"{_some(by_side[side])}: {side}" for side in by_side_order(by_side))])
 
 
 def by_side_order(by_side: Iterable[str]) -> list[str]:

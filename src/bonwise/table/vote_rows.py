@@ -76,8 +76,8 @@ def _games(cell: object) -> list[Any]:
     if type(cell) is numbers.StructuredText:
         with suppress(ValueError):
             cell = json.loads(cell)
-    found = list(cell) if isinstance(cell, list | tuple | np.ndarray) else []
-    return [one if isinstance(one, Mapping) else {} for one in found]
+    games = list(cell) if isinstance(cell, list | tuple | np.ndarray) else []
+    return [game if isinstance(game, Mapping) else {} for game in games]
 
 
 def _scores(games: list[list[Any]], at: int) -> list[object]:
@@ -96,18 +96,18 @@ def _of_marks(frame: pd.DataFrame) -> ShapedVotes:
     names = roles.by_key(frame.columns)
     if len(pair) != 2:
         return ShapedVotes(frame)
-    marks = [next(iter(names.get(f"winner{roles.key_of(one)}", ())), None) for one in pair]
+    marks = [next(iter(names.get(f"winner{roles.key_of(column)}", ())), None) for column in pair]
     tie = next((names[key][0] for key in _TIE_KEYS if key in names), None)
     if None in marks:
         return ShapedVotes(frame)
-    columns = [str(one) for one in (*marks, *([] if tie is None else [tie]))]
+    columns = [str(column) for column in (*marks, *([] if tie is None else [tie]))]
     marked = [_marked(frame[column]) for column in columns]
-    if any(one is None for one in marked):
+    if any(marks_of_column is None for marks_of_column in marked):
         return ShapedVotes(frame)
-    found = np.column_stack([one for one in marked if one is not None])
+    stacked = np.column_stack([marks_of_column for marks_of_column in marked if marks_of_column is not None])
     words = np.array([*(("first", "second", "tie")[: len(columns)]), ""], dtype=object)
     # No mark, or more than one, is no verdict.
-    which = np.where(found.sum(axis=1) == 1, found.argmax(axis=1), len(columns))
+    which = np.where(stacked.sum(axis=1) == 1, stacked.argmax(axis=1), len(columns))
     name = ",".join(columns)
     shaped = frame.drop(columns=columns)
     shaped[name] = pd.Series(words[which], index=frame.index, dtype=object)
@@ -164,9 +164,9 @@ class VoteRows:
         columns = vote_columns.find_vote_columns(frame, source, named, needed=needed, verdict_map=verdict_map)
         sides = frame[list(columns.pair)] if columns.pair else None
         read = {verdict: _read(frame, verdict, columns, sides, source, verdict_map) for verdict in columns.verdicts}
-        values: _Floats = np.column_stack([np.zeros((len(frame), 0)), *(one.worth for one in read.values())])
+        values: _Floats = np.column_stack([np.zeros((len(frame), 0)), *(own.worth for own in read.values())])
         # What a shape made of the cells it says itself.
-        readings = {one: found.reading for one, found in read.items() if found.reading and one in raw.columns}
+        readings = {column: own.reading for column, own in read.items() if own.reading and column in raw.columns}
         return cls(source, frame, columns, values, {"columns": _said(columns, shaped.reading), **readings})
 
 
@@ -225,13 +225,13 @@ def check_verdict_map(verdict_map: Mapping[str, str] | None) -> Mapping[str, ver
         return {}
     if not isinstance(verdict_map, Mapping):
         raise UsageError(f"verdict_map is {quoted(verdict_map)}", hint="such as {1: 'first', 0: 'second'}")
-    found: dict[str, verdict_words.Side] = {}
-    for word, said in verdict_map.items():
-        side = next((one for one in verdict_words.SIDES if one == said), None)
+    sides: dict[str, verdict_words.Side] = {}
+    for word, stated in verdict_map.items():
+        side = next((known_side for known_side in verdict_words.SIDES if known_side == stated), None)
         if side is None:
             raise UsageError(
-                f"verdict_map says {quoted(said)} of {quoted(word)}",
+                f"verdict_map says {quoted(stated)} of {quoted(word)}",
                 hint=f"choose of {', '.join(verdict_words.SIDES)}",
             )
-        found[verdict_words.plain_word(word)] = side
-    return found
+        sides[verdict_words.plain_word(word)] = side
+    return sides

@@ -121,7 +121,7 @@ class VoteTable:
             prompts[kept],
             bool(columns.prompt),
             np.where(left > right, won, 1 - won),
-            {reason: int(found.sum()) for reason, found in reasons.items() if found.any()},
+            {reason: int(rows.sum()) for reason, rows in reasons.items() if rows.any()},
             columns,
             rows.readings,
         )

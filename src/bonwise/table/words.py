@@ -56,11 +56,11 @@ class Words:
     def of(self, prompt_ids: Iterable[str]) -> dict[str, PromptWords]:
         """Return the words of prompts that have any; bad pools, or of other prompts, are an InputError."""
         wanted = frozenset(prompt_ids)
-        found = _of_columns(self.table, wanted)
-        for name, one in self._of_pools(wanted):
-            held = found.get(name, PromptWords())
-            found[name] = PromptWords(one.prompt, {**held.texts, **one.texts}, held.raw)
-        return found
+        by_prompt = _of_columns(self.table, wanted)
+        for name, words in self._of_pools(wanted):
+            held = by_prompt.get(name, PromptWords())
+            by_prompt[name] = PromptWords(words.prompt, {**held.texts, **words.texts}, held.raw)
+        return by_prompt
 
     def _of_pools(self, wanted: frozenset[str]) -> Iterator[tuple[str, PromptWords]]:
         if self.pools is None:
@@ -149,11 +149,11 @@ def text_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = Non
     >>> text_lengths(table, lay_out(table)[0]).tolist()
     [4.0, nan]
     """
-    found = cell_scores.mean_of_rows(table, panel, _by_row(table))
+    lengths = cell_scores.mean_of_rows(table, panel, _by_row(table))
     if pools is not None:
         in_pools = np.fromiter(_in_pools(Words(table, pools), panel), dtype=np.float64)
-        found = np.where(np.isnan(in_pools), found, in_pools)
-    return found
+        lengths = np.where(np.isnan(in_pools), lengths, in_pools)
+    return lengths
 
 
 def _by_row(table: ScoreTable) -> _Floats:
@@ -175,10 +175,10 @@ def _length(cell: object) -> float:
 
 
 def _in_pools(words: Words, panel: Panel) -> Iterator[float]:
-    found = words.of(panel.prompt_ids)
+    by_prompt = words.of(panel.prompt_ids)
     names = panel.candidates.to_numpy()[panel.names]
     at = 0
     for prompt, size in zip(panel.prompt_ids, panel.sizes.tolist(), strict=True):
-        texts = found[prompt].texts if prompt in found else {}
+        texts = by_prompt[prompt].texts if prompt in by_prompt else {}
         yield from (len(texts[name]) if name in texts else np.nan for name in names[at : at + size])
         at += size

@@ -126,20 +126,20 @@ def write_whole(path: Path, text: str | Iterable[str]) -> None:
 def is_in_place(path: str | Path) -> bool:
     """Tell whether a path names what no other file can take the place of: a pipe, a device, a standard stream."""
     try:
-        found = os.stat(path)  # noqa: PTH116 - through links without a name too, as /dev/stdout is to a pipe
+        status = os.stat(path)  # noqa: PTH116 - through links without a name too, as /dev/stdout is to a pipe
     except (FileNotFoundError, NotADirectoryError):
         return False
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         return False
-    return not stat.S_ISREG(found.st_mode) or _standard_stream(found) is not None
+    return not stat.S_ISREG(status.st_mode) or _standard_stream(status) is not None
 
 
-def _standard_stream(found: os.stat_result) -> TextIO | None:
+def _standard_stream(status: os.stat_result) -> TextIO | None:
     """Return the stream of this process, output or error, that goes to a file; None for any other file."""
     for stream in (sys.__stdout__, sys.__stderr__):
         # Closed before the process began or since, or never a file.
         with suppress(OSError, ValueError):
-            if stream is not None and os.path.samestat(found, os.fstat(stream.fileno())):
+            if stream is not None and os.path.samestat(status, os.fstat(stream.fileno())):
                 return stream
     return None
 
@@ -247,10 +247,12 @@ def _is_own(head: str, headers: Iterable[Sequence[str]]) -> bool:
     if any(mark.match(head) for mark in (_DOCUMENT, _PAGE, _MARKDOWN, _JUNIT)):
         return True
     headers = tuple(headers)
-    if SHEET in headers and (head.startswith(TASKS) or any(one.match(head) for one in (_LABEL_PAGE, _LABEL_STUDIO))):
+    if SHEET in headers and (
+        head.startswith(TASKS) or any(pattern.match(head) for pattern in (_LABEL_PAGE, _LABEL_STUDIO))
+    ):
         return True
-    found = _names(head)
-    return any(found[: len(header)] == tuple(header) for header in headers)
+    names = _names(head)
+    return any(names[: len(header)] == tuple(header) for header in headers)
 
 
 def _names(head: str) -> tuple[str, ...]:

@@ -12,11 +12,12 @@ from bonwise.report.numbers import counted
 from bonwise.results import given
 from bonwise.stats import laws, running_ratio, sums
 from bonwise.watching import drift, signals
-from bonwise.watching.result import Alarm, LevelRecord, WatchedLook, WatchedSignal, WatchSettings
+from bonwise.watching.result import LevelRecord, WatchedSignal, WatchSettings
 
 __all__ = [
     "FEWEST",
     "AuditedLevel",
+    "SignalCourse",
     "WatchRule",
     "by_bound",
     "by_ranks",
@@ -221,34 +222,11 @@ def by_ranks(signal: signals.LoggedSignal, rule: WatchRule, source: str) -> Watc
     evidence = drift.scores_evidence(
         scores, rule.settings.year, "below" if signal.name == signals.RECOVERY else "both"
     )
-    course = _RunningSignal(
-        signal,
-        rule,
-        signal.totals(len(rule.names)),
-        evidence,
-        looks.first[looks.baseline :],
-        looks.last[looks.baseline :],
-        rule.share,
+    totals = signal.totals(len(rule.names))
+    course = SignalCourse(
+        signal, rule, totals, evidence, looks.first, looks.last, rule.share, source, before=looks.baseline
     )
-    before = course.level(0, rule.baseline)
-    alarm = course.alarm(before.estimate)
-    spans = zip(looks.first[: looks.baseline].tolist(), looks.last[: looks.baseline].tolist(), strict=True)
-    course_looks = [*(course.look(*span, None) for span in spans), *course.looks()]
-    steady = course_looks if alarm is None else course_looks[: looks.baseline]
-    correlation = neighbour_correlation(np.array([look.value for look in steady if look.value is not None]))
-    return WatchedSignal(
-        unit=signal.unit,
-        status="not moved" if alarm is None else "moved",
-        method="ranks",
-        baseline=before,
-        baseline_source=source,
-        now=course.level(rule.baseline, len(rule.names)),
-        look_size=looks.size,
-        threshold=-float(np.log10(rule.share)),
-        undefined=dict(signal.undefined),
-        looks=course_looks,
-        **given(alarm=alarm, neighbours=correlation),
-    )
+    return WatchedSignal.of(course, course.level(0, rule.baseline), look_size=looks.size)
 
 
 def by_bound(signal: signals.LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> WatchedSignal:
@@ -266,20 +244,8 @@ def by_bound(signal: signals.LoggedSignal, rule: WatchRule, audited: AuditedLeve
     evidence = (_below if signal.name == signals.RECOVERY else _either_side)(
         u, v, audited, chance, rule.settings.year
     )
-    course = _RunningSignal(signal, rule, totals, evidence, seen, seen, chance)
-    alarm = course.alarm(audited.estimate)
-    return WatchedSignal(
-        unit=signal.unit,
-        status="not moved" if alarm is None else "moved",
-        method="bound",
-        baseline=audited.record(),
-        baseline_source=audited.source,
-        now=course.level(rule.baseline, len(rule.names)),
-        threshold=-float(np.log10(chance)),
-        undefined=dict(signal.undefined),
-        looks=list(course.looks()),
-        **given(alarm=alarm),
-    )
+    course = SignalCourse(signal, rule, totals, evidence, seen, seen, chance, audited.source)
+    return WatchedSignal.of(course, audited.record())
 
 
 def _below(u: sums.Floats, v: sums.Floats, audited: AuditedLevel, chance: float, year: int) -> drift.ChangeEvidence:
@@ -304,33 +270,39 @@ def _either_side(
 
 
 @dataclass(frozen=True, eq=False)
-class _RunningSignal:
-    """The watched looks of a signal with their evidence."""
+class SignalCourse:
+    """A watched signal: its looks, and the evidence at each."""
 
     signal: signals.LoggedSignal
     rule: WatchRule
     totals: signals.PeriodTotals
     evidence: drift.ChangeEvidence
+    """At each look after the baseline."""
     first: np.typing.NDArray[np.int64]
+    """The periods that each look spans."""
     last: np.typing.NDArray[np.int64]
+    """The periods that each look spans."""
     chance: float
+    """Of a false alarm."""
+    source: str
+    """What the baseline is."""
+    before: int = 0
+    """Looks of the baseline, which are the first ones."""
 
-    def alarm(self, before: float | None) -> Alarm | None:
-        """Return the first alarm; `before` is the level of the baseline."""
+    @property
+    def threshold(self) -> float:
+        """What the evidence must reach, its logarithm to base 10."""
+        return -float(np.log10(self.chance))
+
+    def alarm(self, baseline: float | None) -> tuple[int, int, bool] | None:
+        """Return the periods since which the signal moved and at which that showed, and whether it fell."""
         at = drift.first_alarm(self.evidence.log_e, self.chance)
         if at is None:
             return None
-        since, until = int(self.first[int(self.evidence.start[at])]), int(self.last[at])
+        since, until = int(self.first[self.before + int(self.evidence.start[at])]), int(self.last[self.before + at])
         # The level that raised the alarm says which way, also where it has gone back since.
         then = self.totals.over(since, until) or 0.0
-        fell = self.signal.name == signals.RECOVERY or then < (before or 0.0)
-        names = self.rule.names
-        return Alarm(
-            period=names[until],
-            since=names[since],
-            direction="fell" if fell else "rose",
-            level=self.level(since, len(names)),
-        )
+        return since, until, self.signal.name == signals.RECOVERY or then < (baseline or 0.0)
 
     def level(self, start: int, end: int) -> LevelRecord:
         """Return the level of the periods from `start` to before `end`."""
@@ -338,18 +310,13 @@ class _RunningSignal:
         share = self.signal.unit == "share" and self.signal.name != signals.RECOVERY
         return level_over(totals.u, totals.v, totals.picks, self.rule.settings.confidence, share=share)
 
-    def looks(self) -> Iterator[WatchedLook]:
-        """Yield the watched looks."""
-        for first, last, log_e in zip(
-            self.first.tolist(), self.last.tolist(), self.evidence.log_e.tolist(), strict=True
-        ):
-            yield self.look(first, last, log_e)
+    def looks(self) -> Iterator[tuple[int, int, float | None]]:
+        """Yield the periods of each look, and its evidence to base 10; None in the baseline."""
+        evidence = [None] * self.before + [log_e / _LOG_10 for log_e in self.evidence.log_e.tolist()]
+        yield from zip(self.first.tolist(), self.last.tolist(), evidence, strict=True)
 
-    def look(self, first: int, last: int, log_e: float | None) -> WatchedLook:
-        """Return a look from one period to another; in the baseline there is no evidence."""
-        return WatchedLook(
-            first=self.rule.names[first],
-            last=self.rule.names[last],
-            value=self.totals.over(first, last),
-            log10_e=None if log_e is None else log_e / _LOG_10,
-        )
+    def neighbours(self, *, moved: bool) -> float | None:
+        """Return the striking correlation of neighbouring looks, of those of the baseline where the signal moved."""
+        looks = list(self.looks())[: self.before if moved else None]
+        values = [self.totals.over(first, last) for first, last, _ in looks]
+        return neighbour_correlation(np.array([value for value in values if value is not None]))

@@ -202,15 +202,15 @@ class Looks:
 
 def _spans(picks: _Ints, size: int, start: int, end: int) -> list[tuple[int, int]]:
     """Return the first and the last period of each look."""
-    found, first, held = [], start, 0
+    spans, first, held = [], start, 0
     for at in range(start, end):
         if not held:
             first = at
         held += int(picks[at])
         if held >= size:
-            found.append((first, at))
+            spans.append((first, at))
             held = 0
-    return found
+    return spans
 
 
 _LEAST = 1e-12
@@ -230,16 +230,16 @@ def normal_scores(u: Floats, v: Floats, baseline: int, draws: Floats) -> Floats:
     [1.15]
     """
     looks = u.shape[-1]
-    found = np.empty((*u.shape[:-1], max(looks - baseline, 0)))
+    scores = np.empty((*u.shape[:-1], max(looks - baseline, 0)))
     for at in range(baseline, looks):
-        mine, weights = u[..., : at + 1], v[..., : at + 1]
-        totals = mine.sum(axis=-1, keepdims=True), weights.sum(axis=-1, keepdims=True)
+        values, weights = u[..., : at + 1], v[..., : at + 1]
+        totals = values.sum(axis=-1, keepdims=True), weights.sum(axis=-1, keepdims=True)
         level = np.divide(totals[0], totals[1], out=np.zeros_like(totals[0]), where=totals[1] != 0)
-        apart = mine - level * weights
+        apart = values - level * weights
         largest = np.abs(apart).max(axis=-1, keepdims=True)
         # A part of the largest distance is rounding, whatever the unit.
         gaps = np.round((apart - apart[..., -1:]) / np.where(largest > 0, largest, 1.0), TIE_DECIMALS)
         above, equal = (gaps > 0).sum(axis=-1), (gaps == 0).sum(axis=-1)
         share = (above + np.maximum(draws[..., at - baseline], _LEAST) * equal) / (at + 1)
-        found[..., at - baseline] = -special.ndtri(share)
-    return found
+        scores[..., at - baseline] = -special.ndtri(share)
+    return scores

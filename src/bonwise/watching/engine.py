@@ -59,10 +59,10 @@ def audit_baseline(path: Path, judge: str | None, picks: Sequence[LoggedPick]) -
     """Read an audit of one judge: the one named, else the only one, else the one that the picks of the log name."""
     document = read_document(path, Audit, hint=_HINT)
     name = _judge_of(document, path, judge, picks)
-    found = document.judges[name]
-    levels = dict(_levels(found, str(path)))
+    judged = document.judges[name]
+    levels = dict(_levels(judged, str(path)))
     missing = {
-        signal: f"{path} {_without(found, metric)}" for signal, metric in _METRICS.items() if signal not in levels
+        signal: f"{path} {_without(judged, metric)}" for signal, metric in _METRICS.items() if signal not in levels
     }
     return AuditBaseline(str(path), name, levels, missing)
 
@@ -71,8 +71,8 @@ def _judge_of(document: Audit, path: Path, judge: str | None, picks: Sequence[Lo
     names = list(document.judges)
     if judge is not None and judge not in names:
         raise UsageError(f"{path}: no judge named {quoted(judge)}", hint=f"the judges are {listed(names)}")
-    said = {str(pick.settings["judge"]) for pick in picks if pick.settings.get("judge")}
-    matching = [name for name in names if name in said]
+    logged = {str(pick.settings["judge"]) for pick in picks if pick.settings.get("judge")}
+    matching = [name for name in names if name in logged]
     if judge is None and len(names) > 1 and len(matching) != 1:
         raise UsageError(f"{path} holds {len(names)} judges", hint=f"choose one with --judge: {listed(names)}")
     return judge or (names[0] if len(names) == 1 else matching[0])
@@ -114,11 +114,6 @@ def _without(audited: JudgeFound, metric: str) -> str:
 
 FIRST = 14
 """Periods of the log that are the baseline where none is given."""
-
-_MOST_CHANGES = 20
-
-_MAY_DIFFER = frozenset({"seed"})
-"""Settings that differ between lines of one policy."""
 
 
 def watched(  # noqa: PLR0913 - all but the files are named
@@ -165,7 +160,7 @@ def watched(  # noqa: PLR0913 - all but the files are named
     own = f"the first {begins} periods of the log" if not earlier else "files of earlier picks"
     rule = WatchRule(settings, log.names, begins)
     signals = dict(_signals(log, rule, audited, labelled, own, ranked_first=bool(earlier)))
-    data = _data(log, begins, files, earlier, labelled)
+    data = result.WatchData.of(log, begins, files, earlier, labelled)
     return result.Watch(
         verdict=sentences.verdict_of(signals),
         sentences=list(sentences.sentences(signals, data, settings)),
@@ -271,36 +266,3 @@ def _source(name: str, audited: AuditBaseline | None, own: str, *, ranked_first:
 def _against_audit(rule: WatchRule, *, own: bool) -> WatchRule:
     """Watch every period of a log that would be its own baseline: the audit takes that place."""
     return replace(rule, baseline=0 if own else rule.baseline)
-
-
-def _data(
-    log: DividedLog, begins: int, files: Sequence[Path], earlier: Sequence[Path], labelled: LabelledPicks | None
-) -> result.WatchData:
-    baseline = int((log.period < begins).sum())
-    return result.WatchData(
-        picks=len(log.picks) - baseline,
-        baseline_picks=baseline,
-        files=[str(path) for path in files],
-        baseline_files=[str(path) for path in earlier],
-        periods=list(log.names[begins:]),
-        baseline_periods=list(log.names[:begins]),
-        left_out=log.left_out,
-        **given(unread=list(log.unread) or None),
-        changes=list(_changes(log))[-_MOST_CHANGES:],
-        **({} if labelled is None else given(repeated=labelled.repeated or None, unpicked=labelled.unpicked or None)),
-    )
-
-
-def _changes(log: DividedLog) -> Iterator[result.SettingsChange]:
-    """Yield the periods whose picks have other settings than those before."""
-    changed: dict[int, set[str]] = {}
-    settings: Mapping[str, object] = log.picks[0].settings if log.picks else {}
-    for at, pick in zip(log.period.tolist(), log.picks, strict=True):
-        own = pick.settings
-        if own != settings:
-            keys = {key for key in own.keys() | settings.keys() if own.get(key) != settings.get(key)}
-            changed.setdefault(at, set()).update(keys - _MAY_DIFFER)
-            settings = own
-    for at, keys in changed.items():
-        if keys:
-            yield result.SettingsChange(period=log.names[at], changed=sorted(keys))

@@ -129,5 +129,5 @@ COMMAND = Command(
     without=NOT_OF_LABELS,
     before={"reading": "confidence"},
     inputs=_files,
-    code=lambda found: {"nothing moved": 0, "moved": 1, "too early": 3}[found.verdict],
+    code=lambda watched: {"nothing moved": 0, "moved": 1, "too early": 3}[watched.verdict],
 )

@@ -90,34 +90,34 @@ class LoggedPick:
     def time(self, key: str) -> datetime:
         """Return when it was picked, in UTC."""
         value = self.times.get(key)
-        found = None if value is None else _time(value)
-        if found is None:
-            said = "is missing" if value is None else f"is {quoted(value)}, not a time"
+        moment = None if value is None else _time(value)
+        if moment is None:
+            trouble = "is missing" if value is None else f"is {quoted(value)}, not a time"
             raise RowError(
-                f"{self.where}: {quoted(key)} {said}",
+                f"{self.where}: {quoted(key)} {trouble}",
                 hint="write ISO 8601, such as 2026-11-03T08:00:00Z, or seconds since 1970; or give --by file",
             )
-        return found
+        return moment
 
 
 def files_of(named: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     """Return the named files, of patterns in order of name; a pattern without a file, or a file twice, is refused."""
-    found: list[Path] = []
-    for one in [named] if isinstance(named, str | Path) else named:
-        if glob.has_magic(str(one)) and not Path(one).exists():
-            matching = sorted(glob.glob(str(one)), key=_age)  # noqa: PTH207 - a pattern may be absolute
+    files: list[Path] = []
+    for pattern in [named] if isinstance(named, str | Path) else named:
+        if glob.has_magic(str(pattern)) and not Path(pattern).exists():
+            matching = sorted(glob.glob(str(pattern)), key=_age)  # noqa: PTH207 - a pattern may be absolute
             if not matching:
-                raise FileError(f"{one}: no file fits this pattern", hint="check the folder")
-            found += map(Path, matching)
+                raise FileError(f"{pattern}: no file fits this pattern", hint="check the folder")
+            files += map(Path, matching)
         else:
-            found.append(Path(one))
-    places = [os.path.realpath(path) for path in found]
-    for path, place in zip(found, places, strict=True):
+            files.append(Path(pattern))
+    places = [os.path.realpath(path) for path in files]
+    for path, place in zip(files, places, strict=True):
         if places.count(place) > 1:
             raise UsageError(
                 f"{path} is given twice", hint="name each file once; quote a pattern that follows --baseline"
             )
-    return tuple(found)
+    return tuple(files)
 
 
 def _age(name: str) -> tuple[str, int]:
@@ -138,10 +138,10 @@ def read_log(files: Sequence[Path], time: str | None) -> tuple[list[LoggedPick],
         now = path.stat() if path.exists() else None
         if now is None or not os.path.samestat(now, old) or now.st_size < old.st_size:
             raise FileError(f"{path}: was replaced or cut while it was read", hint="run the command again")
-    picks = {path: [one for one in lines[path] if isinstance(one, LoggedPick)] for path in files}
+    picks = {path: [line for line in lines[path] if isinstance(line, LoggedPick)] for path in files}
     _refuse_copies({path: own[0] for path, own in picks.items() if own})
-    unread = tuple(one for path in files for one in lines[path] if isinstance(one, str))
-    return [one for path in files for one in picks[path]], unread
+    unread = tuple(line for path in files for line in lines[path] if isinstance(line, str))
+    return [pick for path in files for pick in picks[path]], unread
 
 
 def _refuse_copies(first: Mapping[Path, LoggedPick]) -> None:
@@ -161,14 +161,14 @@ def _lines(path: Path, keys: Sequence[str]) -> Iterator[LoggedPick | str]:
         try:
             line = WatchedLine.model_validate(record)
         except ValidationError as error:
-            said = refusal(error, record, whole="the line")
-            raise RowError(f"{path}, row {row}: {said}", hint=_HINT) from None
+            trouble = refusal(error, record, whole="the line")
+            raise RowError(f"{path}, row {row}: {trouble}", hint=_HINT) from None
         times = {key: record[key] for key in keys if record.get(key) is not None}
         yield LoggedPick(str(path), row, line, record.get("settings") or {}, times)
 
 
 def _refuse_other_order(files: Sequence[Path]) -> None:
-    dates = [found[0] if (found := _DATE.search(path.name)) else None for path in files]
+    dates = [date[0] if (date := _DATE.search(path.name)) else None for path in files]
     if None in dates:
         return
     for (first, earlier), (second, later) in pairwise(zip(files, dates, strict=True)):
@@ -182,8 +182,8 @@ def _refuse_other_order(files: Sequence[Path]) -> None:
 def _time(value: object) -> datetime | None:
     try:
         if isinstance(value, str):
-            found = datetime.fromisoformat(value.strip())
-            return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+            moment = datetime.fromisoformat(value.strip())
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLISECONDS else value, UTC)
     except (ValueError, OverflowError, OSError):
@@ -193,6 +193,10 @@ def _time(value: object) -> datetime | None:
 
 BY_TIME = {"hour": "%Y-%m-%d %Hh", "day": "%Y-%m-%d", "week": "%G-W%V"}
 """Periods of the clock, in UTC, and how they are named."""
+
+
+_MAY_DIFFER = frozenset({"seed"})
+"""Settings that differ between lines of one policy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +223,20 @@ class DividedLog:
             later.unread,
         )
 
+    def changes(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the periods whose picks have other settings than those before, and which."""
+        changed: dict[int, set[str]] = {}
+        settings: Mapping[str, object] = self.picks[0].settings if self.picks else {}
+        for at, pick in zip(self.period.tolist(), self.picks, strict=True):
+            own = pick.settings
+            if own != settings:
+                keys = {key for key in own.keys() | settings.keys() if own.get(key) != settings.get(key)}
+                changed.setdefault(at, set()).update(keys - _MAY_DIFFER)
+                settings = own
+        for at, keys in changed.items():
+            if keys:
+                yield self.names[at], sorted(keys)
+
 
 def way_of(by: str | int | None, time: str | None, picks: Sequence[LoggedPick]) -> tuple[str | int, str | None]:
     """Return what a period is, and the key of a line's time; days where every line has a time, else files."""
@@ -226,7 +244,7 @@ def way_of(by: str | int | None, time: str | None, picks: Sequence[LoggedPick]) 
         by = int(by)
     if isinstance(by, bool) or not (by is None or by == "file" or by in BY_TIME or (isinstance(by, int) and by >= 1)):
         raise UsageError(f"by is {quoted(by)}", hint=f"give file, {', '.join(BY_TIME)}, or a number of picks")
-    key = time or next((one for one in TIME_KEYS if picks and all(one in pick.times for pick in picks)), None)
+    key = time or next((word for word in TIME_KEYS if picks and all(word in pick.times for pick in picks)), None)
     if by is None:
         by = "day" if key else "file"
     if by not in BY_TIME:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from bonwise.results import Confidence, Count, Document, FrameRow, Number, Record
+from bonwise.results import Confidence, Count, Document, FrameRow, Number, Record, given
 from bonwise.table.facts import ValuesRead
+
+if TYPE_CHECKING:
+    from bonwise.watching.courses import SignalCourse
+    from bonwise.watching.pick_log import DividedLog
+    from bonwise.watching.signals import LabelledPicks
 
 __all__ = [
     "Alarm",
@@ -28,6 +34,8 @@ SignalUnit = Literal["share", "number", "dollars", "characters"]
 WatchVerdict = Literal["nothing moved", "moved", "too early"]
 
 _Status = Literal["moved", "not moved", "too early", "not watched"]
+
+_MOST_CHANGES = 20
 
 
 class LevelRecord(Record):
@@ -55,6 +63,20 @@ class Alarm(Record):
     level: LevelRecord
     """From `since` to the last period."""
 
+    @classmethod
+    def of(cls, course: SignalCourse, baseline: LevelRecord) -> Self | None:
+        """Return the first alarm of a signal; None where there is none."""
+        alarm, names = course.alarm(baseline.estimate), course.rule.names
+        if alarm is None:
+            return None
+        since, until, fell = alarm
+        return cls(
+            period=names[until],
+            since=names[since],
+            direction="fell" if fell else "rose",
+            level=course.level(since, len(names)),
+        )
+
 
 class WatchedLook(Record):
     """A signal at one look."""
@@ -67,6 +89,12 @@ class WatchedLook(Record):
     """The level of all picks of these periods."""
     log10_e: Number | None
     """Evidence for a shift up to here, its logarithm to base 10; None in the baseline."""
+
+    @classmethod
+    def of(cls, course: SignalCourse, first: int, last: int, log10_e: float | None) -> Self:
+        """Return a look from one period to another."""
+        names = course.rule.names
+        return cls(first=names[first], last=names[last], value=course.totals.over(first, last), log10_e=log10_e)
 
 
 class WatchedSignal(Record):
@@ -92,6 +120,28 @@ class WatchedSignal(Record):
     undefined: dict[str, Count]
     """Picks that do not tell the signal, by reason."""
     looks: list[WatchedLook]
+
+    @classmethod
+    def of(cls, course: SignalCourse, baseline: LevelRecord, look_size: int | None = None) -> Self:
+        """Return what became of a signal that is watched; `look_size` is of one that is ranked."""
+        alarm, rule = Alarm.of(course, baseline), course.rule
+        ranked = look_size is not None
+        return cls(
+            unit=course.signal.unit,
+            status="not moved" if alarm is None else "moved",
+            method="ranks" if ranked else "bound",
+            baseline=baseline,
+            baseline_source=course.source,
+            now=course.level(rule.baseline, len(rule.names)),
+            threshold=course.threshold,
+            undefined=dict(course.signal.undefined),
+            looks=[WatchedLook.of(course, *look) for look in course.looks()],
+            **given(
+                alarm=alarm,
+                look_size=look_size,
+                neighbours=course.neighbours(moved=alarm is not None) if ranked else None,
+            ),
+        )
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -132,6 +182,31 @@ class WatchData(Record):
     """Picks of prompts that were picked before: labels count for the first pick alone."""
     unpicked: Count | None = None
     """Labelled pools without a pick: recovery counts a random pick there, or the first candidate."""
+
+    @classmethod
+    def of(
+        cls,
+        log: DividedLog,
+        begins: int,
+        files: Sequence[Path],
+        earlier: Sequence[Path],
+        labelled: LabelledPicks | None,
+    ) -> Self:
+        """Return what was read: a log whose first periods are the baseline, and the files that it came from."""
+        baseline = int((log.period < begins).sum())
+        changes = [SettingsChange(period=period, changed=keys) for period, keys in log.changes()]
+        repeated, unpicked = (None, None) if labelled is None else (labelled.repeated, labelled.unpicked)
+        return cls(
+            picks=len(log.picks) - baseline,
+            baseline_picks=baseline,
+            files=[str(path) for path in files],
+            baseline_files=[str(path) for path in earlier],
+            periods=list(log.names[begins:]),
+            baseline_periods=list(log.names[:begins]),
+            left_out=log.left_out,
+            changes=changes[-_MOST_CHANGES:],
+            **given(unread=list(log.unread) or None, repeated=repeated or None, unpicked=unpicked or None),
+        )
 
 
 class WatchSettings(ValuesRead):

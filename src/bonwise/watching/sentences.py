@@ -130,7 +130,7 @@ def _moved(name: str, signal: WatchedSignal) -> str:
     alarm = signal.alarm
     if alarm is None:
         raise TypeError(f"{name} did not move")
-    since, period = (printable(one, longest=_NAME) for one in (alarm.since, alarm.period))
+    since, period = (printable(period_name, longest=_NAME) for period_name in (alarm.since, alarm.period))
     now, before = level_words(alarm.level, signal.unit), level_words(signal.baseline, signal.unit)
     title = TITLES[name].capitalize()
     return f"{title} {alarm.direction}: {now} since {since}, against {before} in the baseline. Alarm in {period}."

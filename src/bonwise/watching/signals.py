@@ -119,7 +119,7 @@ def _margin(line: WatchedLine) -> _Found:
 
 
 def _order_effect(line: WatchedLine) -> _Found:
-    effects = [one.order_effect for one in line.comparisons or () if one.order_effect is not None]
+    effects = [pair.order_effect for pair in line.comparisons or () if pair.order_effect is not None]
     return (float(sum(effects)), float(len(effects))) if effects else "no pair was compared in both orders"
 
 
@@ -128,7 +128,7 @@ def _unscored(line: WatchedLine) -> _Found:
         return "the line does not say who was scored"
     if line.decided_by in _NOT_JUDGED or len(line.ids) < 2:
         return "nothing to judge"
-    missing = len(line.unscored) if line.unscored is not None else sum(one is None for one in line.scores or ())
+    missing = len(line.unscored) if line.unscored is not None else sum(score is None for score in line.scores or ())
     return float(min(missing, len(line.ids))), float(len(line.ids))
 
 

@@ -133,16 +133,16 @@ def check(connection: sqlite3.Connection) -> LedgerCheck:
         written = _tried(lambda: read_sum(connection), damage, "the row of count and sum")
         answers = _check_answers(connection, damage)
         keys = _checked_keys(connection, answers.keys(), damage)
-        found = DigestSum().plus(keys, map(_as_bytes, answers.values()))
+        counted = DigestSum().plus(keys, map(_as_bytes, answers.values()))
         structure = _tried(lambda: _structure(connection), damage, "SQLite's own check") or []
     damage += [Damage(None, line) for line in structure]
-    if written is None and not any("row of count" in one.what for one in damage):
+    if written is None and not any("row of count" in row.what for row in damage):
         damage.append(Damage(None, "the row of count and sum is missing"))
     missing = 0
     if written is not None:
-        missing = written.keys - found.keys
-        damage += _differences(written, found)
-    return LedgerCheck(found.keys, missing, tuple(damage))
+        missing = written.keys - counted.keys
+        damage += _differences(written, counted)
+    return LedgerCheck(counted.keys, missing, tuple(damage))
 
 
 def _keys_are_whole(connection: sqlite3.Connection) -> bool:
@@ -151,20 +151,20 @@ def _keys_are_whole(connection: sqlite3.Connection) -> bool:
         written = read_sum(connection)
         rows = connection.execute(STORED_KEYS).fetchall()
         keys = [row[0] for row in rows]
-        found = DigestSum().plus(rows)
+        counted = DigestSum().plus(rows)
     except (*place.UNREADABLE, TypeError):
         return False
     # What is found by walking is found by its key only where the keys stand in order.
     in_order = all(map(operator.lt, keys, keys[1:]))
-    return written is not None and in_order and (written.keys, written.keys_xor) == (found.keys, found.keys_xor)
+    return written is not None and in_order and (written.keys, written.keys_xor) == (counted.keys, counted.keys_xor)
 
 
 def _check_answers(connection: sqlite3.Connection, damage: list[Damage]) -> dict[int, bytes | None]:
     """Return the digests of the answers that are there, by call."""
     digests: dict[int, bytes | None] = {}
-    for call, raw, digest, found, *columns in _walked(connection, ANSWERS, "the answers", damage):
+    for call, raw, digest, state, *columns in _walked(connection, ANSWERS, "the answers", damage):
         digests[call] = digest
-        trouble = "the call is missing" if found is None else answer_trouble(call, tuple(columns), raw, digest)
+        trouble = "the call is missing" if state is None else answer_trouble(call, tuple(columns), raw, digest)
         if trouble:
             damage.append(Damage(call, trouble))
     return digests
@@ -188,14 +188,14 @@ def _checked_keys(
         yield _as_bytes(key), _as_bytes(digest)
 
 
-def _differences(written: DigestSum, found: DigestSum) -> Iterator[Damage]:
-    for what, count, there in (("key", written.keys, found.keys), ("answer", written.answers, found.answers)):
+def _differences(written: DigestSum, counted: DigestSum) -> Iterator[Damage]:
+    for what, count, there in (("key", written.keys, counted.keys), ("answer", written.answers, counted.answers)):
         if count > there:
             yield Damage(None, f"{count - there:,} of {count:,} {what}s are missing")
         elif count < there:
             yield Damage(None, f"{there - count:,} {what}s more than were written")
-    if (written.keys, written.answers) == (found.keys, found.answers) and (
-        (written.keys_xor, written.answers_xor) != (found.keys_xor, found.answers_xor)
+    if (written.keys, written.answers) == (counted.keys, counted.answers) and (
+        (written.keys_xor, written.answers_xor) != (counted.keys_xor, counted.answers_xor)
     ):
         yield Damage(None, "the sum of all digests is not what was written")
 
@@ -224,9 +224,9 @@ def _tried(work: Callable[[], T], damage: list[Damage], what: str) -> T | None:
         return None
 
 
-def _refuse(found: LedgerCheck) -> None:
-    if found.damage:
-        raise LedgerError(f"the ledger is damaged: {found.summary()}", hint=DAMAGED)
+def _refuse(check: LedgerCheck) -> None:
+    if check.damage:
+        raise LedgerError(f"the ledger is damaged: {check.summary()}", hint=DAMAGED)
 
 
 TABLES = {
@@ -277,14 +277,14 @@ def repair(file: Path, busy_timeout: float = 60.0) -> Repaired:
     place.prepare(new, busy_timeout)
     with place.as_ledger_errors(new), closing(place.connect(new, busy_timeout)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        found, calls = _fill(connection, rows)
+        counted, calls = _fill(connection, rows)
         connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with place.as_ledger_errors(file):
         _replace(file, new, before)
-    before_keys = found.keys if written is None else written.keys
-    lost = max(before_keys, len([row for row in rows["sample"] if _is_stored(row)])) - found.keys
-    return Repaired(found.keys, max(lost, 0), calls, before)
+    before_keys = counted.keys if written is None else written.keys
+    lost = max(before_keys, len([row for row in rows["sample"] if _is_stored(row)])) - counted.keys
+    return Repaired(counted.keys, max(lost, 0), calls, before)
 
 
 def _salvaged(connection: sqlite3.Connection, table: str, order: str) -> Iterator[sqlite3.Row]:
@@ -315,14 +315,14 @@ def _fill(connection: sqlite3.Connection, rows: dict[str, list[sqlite3.Row]]) ->
             _insert(connection, table, row)
     answers = _fill_answers(connection, rows["response"], calls)
     keys = _fill_keys(connection, rows["sample"], calls, answers)
-    found = DigestSum().plus(((row["key"], row["digest"]) for row in keys), answers.values())
-    write_sum(connection, found)
+    counted = DigestSum().plus(((row["key"], row["digest"]) for row in keys), answers.values())
+    write_sum(connection, counted)
     # What such a call has cost stays in the sums, and its keys are free.
     forget = "UPDATE call SET state = 'failed', note = ? WHERE state IN ('answered', 'rejected') AND id = ?"
     connection.executemany(forget, [(_FORGOTTEN, call) for call in calls if call not in answers])
     once = {row["call"] for row in rows["response"]} | {row["call"] for row in rows["sample"] if _is_stored(row)}
     still = answers.keys() & {row["call"] for row in keys}
-    return found, tuple(sorted(call for call in once - still if isinstance(call, int)))
+    return counted, tuple(sorted(call for call in once - still if isinstance(call, int)))
 
 
 def _fill_answers(

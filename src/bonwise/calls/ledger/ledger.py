@@ -8,6 +8,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -51,8 +52,8 @@ class Ledger:
         self.path = path
         self._busy_timeout = busy_timeout
         self._writer = Writer(path, busy_timeout)
-        self._reader = Reader(path, busy_timeout)
-        self._finalize = weakref.finalize(self, _close, self._writer, self._reader)
+        self._begin()
+        place.watch(self)
 
     @classmethod
     def open(cls, path: str | Path, *, busy_timeout: float = 60.0) -> Self:
@@ -83,7 +84,11 @@ class Ledger:
 
     def stored(self, key: bytes) -> Stored | None:
         """Return an answered or rejected sample, None where there is none."""
-        return self._reader.stored(key)
+        rows = self._read(schema.STORED, (key,))
+        if not rows:
+            return None
+        with place.as_ledger_errors(self.path):
+            return schema.stored_from(key, rows[0])
 
     async def claim(self, keys: Sequence[bytes], request: ask.Request, wall: float) -> Claim:
         """Enter a call for those keys (one a sample) that are free; undone if cancelled. `wall` is Unix time."""
@@ -110,7 +115,8 @@ class Ledger:
 
     def dropped(self, base_url: str, model: str) -> frozenset[str]:
         """Return the parameters that a model was found not to take."""
-        return self._reader.dropped(base_url, model)
+        rows = self._read("SELECT parameter FROM dropped WHERE base_url = ? AND model = ?", (base_url, model))
+        return frozenset(name for (name,) in rows)
 
     async def drop(self, base_url: str, model: str, parameter: str, message: str) -> None:
         """Remember that a model does not take a parameter, and what its server said."""
@@ -127,13 +133,14 @@ class Ledger:
             lambda ledger_file, row: ledger_file.spend_money(row, 0, 0.0),
         )
 
-    def spend_money(self, row: int | None, cost: int, wall: float) -> None:
+    def spend_money(self, cost: int, wall: float, row: int | None = None) -> None:
         """Queue what a call has cost, in place of what was held for it at `row`, where something was."""
         work = partial(LedgerTransactions.spend_money, row=row, cost=cost, wall=wall)
-        if row is None:
-            self._writer.take_along(work)
-        else:
-            self._writer.post(work)
+        with suppress(LedgerError):  # of a ledger that is closed, what is held counts as spent
+            if row is not None:
+                self._writer.post(work)
+            elif cost:
+                self._writer.take_along(work)
 
     def close(self) -> None:
         """Commit what has queued and give back the leases; a call without an answer becomes unknown."""
@@ -169,73 +176,41 @@ class Ledger:
         """Compare all that the ledger holds with the digests that were stored with it."""
         return damage.check_file(self.path, self._busy_timeout)
 
-
-class Reader:
-    """One connection that only reads an existing ledger, for all threads of a process."""
-
-    def __init__(self, file: Path, busy_timeout: float) -> None:
-        self._file = file
-        self._busy_timeout = busy_timeout
-        self._closed = False
-        self._begin()
-        place.watch(self)
-
-    def stored(self, key: bytes) -> Stored | None:
-        """Return a sample that needs no call any more."""
-        rows = self._all(schema.STORED, (key,))
-        if not rows:
-            return None
-        with place.as_ledger_errors(self._file):
-            return schema.stored_from(key, rows[0])
-
-    def dropped(self, base_url: str, model: str) -> frozenset[str]:
-        """Return the parameters a model is known not to take."""
-        rows = self._all("SELECT parameter FROM dropped WHERE base_url = ? AND model = ?", (base_url, model))
-        return frozenset(name for (name,) in rows)
-
-    def close(self) -> None:
-        """Close the connection."""
-        with self._door:
-            self._closed = True
-            self._hang_up()
-
     def pause(self) -> None:
-        """Close the connection; see `bonwise.calls.ledger.place`."""
+        """Close the connection that reads; see `bonwise.calls.ledger.place`."""
         self._door.acquire()
-        self._hang_up()
+        _hang_up(self._reading)
 
     def resume(self) -> None:
         """Let it be opened again."""
         self._door.release()
 
     def restart(self) -> None:
-        """Begin anew in a new process."""
-        self._begin()
+        """Begin anew in a new process; what was closed stays so."""
+        if self._finalize.detach() is None:
+            self._door = threading.Lock()
+        else:
+            self._begin()
 
     def _begin(self) -> None:
         self._door = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
+        self._reading: list[sqlite3.Connection] = []  # one for all threads, once it is needed
+        # It must not hold the ledger, which would then live for ever.
+        closes = weakref.finalize(self, _close, self._writer, self._door, self._reading)
+        self._finalize: weakref.finalize[..., Any] = closes
 
-    def _all(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+    def _read(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
         try:
             with self._door:
-                if self._connection is None:
-                    self._connection = self._open()
-                return self._connection.execute(statement, values).fetchall()
+                if not self._finalize.alive:
+                    raise LedgerError("the ledger is closed")
+                if not self._reading:
+                    self._reading.append(place.connect(self.path, self._busy_timeout))
+                return self._reading[0].execute(statement, values).fetchall()
         except place.UNREADABLE as error:
-            with place.as_ledger_errors(self._file):
-                damage.explain(self._file, self._busy_timeout, error)
+            with place.as_ledger_errors(self.path):
+                damage.explain(self.path, self._busy_timeout, error)
                 raise
-
-    def _open(self) -> sqlite3.Connection:
-        if self._closed:
-            raise LedgerError("the ledger is closed")
-        return place.connect(self._file, self._busy_timeout)
-
-    def _hang_up(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
 
 def _withdraw(ledger_file: LedgerTransactions, claim: Claim) -> None:
@@ -243,9 +218,15 @@ def _withdraw(ledger_file: LedgerTransactions, claim: Claim) -> None:
         ledger_file.withdraw(claim.call_id)
 
 
-def _close(writer: Writer, reader: Reader) -> None:
+def _close(writer: Writer, door: threading.Lock, reading: list[sqlite3.Connection]) -> None:
     writer.close()
-    reader.close()
+    with door:
+        _hang_up(reading)
+
+
+def _hang_up(reading: list[sqlite3.Connection]) -> None:
+    while reading:
+        reading.pop().close()
 
 
 def _as_text(text: str) -> str:
@@ -345,6 +326,9 @@ class NullLedger:
     async def drop(self, base_url: str, model: str, parameter: str, message: str) -> None:  # noqa: ARG002 - the same
         """Remember that a model does not take a parameter."""
         self._dropped.add((base_url, model, parameter))
+
+    def spend_money(self, cost: int, wall: float) -> None:
+        """Keep nothing."""
 
     def close(self) -> None:
         """Do nothing."""

@@ -230,12 +230,12 @@ def filesystem(path: Path, mounts: str) -> str:
     >>> filesystem(Path("/mnt/a b/run"), r"/dev/sda / ext4 rw 0 0" + chr(10) + r"host:/x /mnt/a\040b nfs4 rw 0 0")
     'nfs4'
     """
-    found, kind = Path(), ""
+    mount, kind = Path(), ""
     for line in mounts.splitlines():
         _, folder, type_, *_ = [*line.split(), "", "", ""]
         point = Path(folder.replace("\\040", " "))
-        if folder and path.is_relative_to(point) and len(point.parts) >= len(found.parts):
-            found, kind = point, type_
+        if folder and path.is_relative_to(point) and len(point.parts) >= len(mount.parts):
+            mount, kind = point, type_
     return kind
 
 

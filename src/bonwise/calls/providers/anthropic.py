@@ -215,14 +215,14 @@ def _usage(usage: object, *, said: bool) -> tuple[Usage | None, PartialUsage | N
     output, reasoning = wire.counts(usage.get("output_tokens"), details.get("thinking_tokens"))
     # Five minutes is how long a cache lives unless more was asked for.
     minutes = max(written - hour, minutes)
-    told = Usage(uncached, read, minutes, hour, output, reasoning)
+    counted = Usage(uncached, read, minutes, hour, output, reasoning)
     # Every prompt has tokens, and so has every answer that says something: there, zero is no count.
     readable = wire.count_of(inputs[0]) is not None and all(
         part is None or wire.count_of(part) is not None for part in inputs
     )
     output_told = output > 0 or (not said and wire.count_of(usage.get("output_tokens")) is not None)
     return wire.usages(
-        told, input_told=readable and told.input > 0, output_told=output_told, total=usage.get("total_tokens")
+        counted, input_told=readable and counted.input > 0, output_told=output_told, total=usage.get("total_tokens")
     )
 
 

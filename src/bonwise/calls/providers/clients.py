@@ -19,64 +19,7 @@ from bonwise.calls.providers.protocol import Connection, Response, http_library
 from bonwise.calls.providers.secrets import SHORTEST_SECRET, as_a_word, one_line
 from bonwise.calls.providers.service import Address, CustomHeaders, version_alone
 
-__all__ = [
-    "LARGEST",
-    "RepeatedRequest",
-    "SdkClient",
-    "SecretScrubber",
-    "cap",
-    "connecting",
-    "no_cookies",
-    "no_response",
-    "too_large",
-]
-
-_Header = tuple[bytes, bytes]
-
-_LENGTH = b"content-length"
-"""The one header that is made for each request anew."""
-
-
-class RepeatedRequest:
-    """What an SDK's requests to one address have in common.
-
-    Putting one together takes an SDK longer than sending it takes the HTTP library. That all have the same headers is
-    seen in the first two; an SDK whose headers differ goes on making them itself.
-    """
-
-    def __init__(self, http: ModuleType) -> None:
-        self._http = http
-        self._url: Any = None
-        self._where: tuple[str, str, str] | None = None
-        self._headers: list[_Header] = []
-        self._lengths: set[int] = set()
-        self._differ = False
-
-    def learn(self, request: Request, sent: Any) -> None:
-        """Take note of what the SDK has made of a request: a request of its HTTP library."""
-        headers = [(name, value) for name, value in sent.headers.raw if name.lower() != _LENGTH]
-        if self._where != _where(request):
-            self._where, self._headers, self._lengths = _where(request), headers, set()
-            self._url = self._http.URL(request.base_url + request.endpoint)
-        self._differ = self._differ or headers != self._headers
-        self._lengths.add(len(request.content))
-
-    def made(self, request: Request) -> Any:
-        """Return the request that the SDK would make; None while that is not known, or known to differ."""
-        # Bodies of two lengths: whatever is reckoned from a body would have differed.
-        if self._differ or len(self._lengths) < 2 or self._where != _where(request):
-            return None
-        length = b"%d" % len(request.content)
-        headers = self._http.Headers([*self._headers, (b"Content-Length", length)])
-        headers.encoding = "ascii"  # else it is found out by trying, at each look at a header
-        made = self._http.Request("POST", self._url, headers=headers, stream=self._http.ByteStream(request.content))
-        made.read()
-        return made
-
-
-def _where(request: Request) -> tuple[str, str, str]:
-    return request.base_url, request.endpoint, request.api_version
-
+__all__ = ["LARGEST", "SdkClient", "SecretScrubber", "cap", "connecting", "no_cookies", "no_response", "too_large"]
 
 _HIDDEN = "[key]"
 SHORTEST_IN_ANSWERS = 12
@@ -143,9 +86,15 @@ LARGEST = 32 * 2**20
 _PIECE = 4096
 """Bytes that are unpacked at once. httpx unpacks all that it is given, and a network gives 64 KiB."""
 
+_LENGTH = b"content-length"
+"""The one header that is made for each request anew."""
+
 
 class SdkClient:
     """A client of an official SDK, bound to one event loop.
+
+    Putting a request together takes an SDK longer than sending it takes the HTTP library: what its requests to one
+    address have in common is learnt from the first two, and an SDK whose headers differ goes on making them itself.
 
     `client` makes no retries: whoever holds this decides about them. `sdk` is the module of its exceptions, `origin`
     the server for messages. `version_header` carries the version within a request's `api_version`, empty where there
@@ -165,7 +114,11 @@ class SdkClient:
         self._client, self._http_client = client, http_client
         self._sdk = sdk
         self._http = http_library(sdk)
-        self._repeated = RepeatedRequest(self._http)
+        self._url: Any = None
+        self._where: tuple[str, str, str] | None = None
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._lengths: set[int] = set()
+        self._headers_differ = False
         self._origin = origin
         self._version_header = version_header
         self._scrubber = SecretScrubber(secrets)
@@ -175,7 +128,7 @@ class SdkClient:
 
     async def send(self, request: Request) -> Response:
         """Send once; raises `bonwise.calls.ask.AttemptError` where nothing came back, or more than anyone needs."""
-        made = self._repeated.made(request)
+        made = self._made_again(request)
         try:
             response = await (self._sent_by_sdk(request) if made is None else self._http_client.send(made))
         except self._sdk.APIConnectionError as error:
@@ -205,8 +158,29 @@ class SdkClient:
             )
         except self._sdk.APIStatusError as error:
             response = error.response
-        self._repeated.learn(request, response.request)
+        self._learn(request, response.request)
         return response
+
+    def _learn(self, request: Request, sent: Any) -> None:
+        """Take note of what the SDK has made of a request: a request of its HTTP library."""
+        headers = [(name, value) for name, value in sent.headers.raw if name.lower() != _LENGTH]
+        if self._where != _where(request):
+            self._where, self._headers, self._lengths = _where(request), headers, set()
+            self._url = self._http.URL(request.base_url + request.endpoint)
+        self._headers_differ = self._headers_differ or headers != self._headers
+        self._lengths.add(len(request.content))
+
+    def _made_again(self, request: Request) -> Any:
+        """Return the request that the SDK would make; None while that is not known, or known to differ."""
+        # Bodies of two lengths: whatever is reckoned from a body would have differed.
+        if self._headers_differ or len(self._lengths) < 2 or self._where != _where(request):
+            return None
+        length = b"%d" % len(request.content)
+        headers = self._http.Headers([*self._headers, (b"Content-Length", length)])
+        headers.encoding = "ascii"  # else it is found out by trying, at each look at a header
+        made = self._http.Request("POST", self._url, headers=headers, stream=self._http.ByteStream(request.content))
+        made.read()
+        return made
 
     def aclose(self) -> Coroutine[Any, Any, None]:
         """Close the connections."""
@@ -217,6 +191,10 @@ class SdkClient:
         if isinstance(error, TooLargeError):
             return too_large(self._origin, error.status)
         return no_response(self._http, self._origin, error)
+
+
+def _where(request: Request) -> tuple[str, str, str]:
+    return request.base_url, request.endpoint, request.api_version
 
 
 def connecting(sdk: ModuleType, address: Address, connection: Connection, headers: CustomHeaders) -> dict[str, Any]:

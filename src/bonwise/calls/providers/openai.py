@@ -269,8 +269,8 @@ def _content(content: object) -> tuple[str, str]:
     if all(isinstance(part, str) for part in listed):
         return "".join(map(_text, listed)), ""
     parts = [part for part in listed if isinstance(part, dict)]
-    said = "".join(_text(part.get("text")) for part in parts if part.get("type") in {"text", "output_text"})
-    return said, "".join(_text(part.get("refusal")) for part in parts if part.get("type") == "refusal")
+    words = "".join(_text(part.get("text")) for part in parts if part.get("type") in {"text", "output_text"})
+    return words, "".join(_text(part.get("refusal")) for part in parts if part.get("type") == "refusal")
 
 
 def _logprobs(logprobs: object) -> tuple[TokenLogprobs, ...] | None:
@@ -320,8 +320,8 @@ def _logprob(value: object) -> float | None:
     return number if number < math.inf else None  # neither infinity nor NaN
 
 
-def _sum(one: float, other: float) -> float:
-    low, high = sorted((one, other))
+def _sum(first: float, other: float) -> float:
+    low, high = sorted((first, other))
     return high if high == -math.inf else high + math.log1p(math.exp(low - high))
 
 

@@ -260,12 +260,12 @@ def known() -> dict[str, str]:
 
 
 def _installed() -> dict[str, list[EntryPoint]]:
-    found: dict[str, list[EntryPoint]] = {}
+    entries: dict[str, list[EntryPoint]] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
-        same = found.setdefault(entry.name, [])
+        same = entries.setdefault(entry.name, [])
         if all(entry.value != other.value for other in same):
             same.append(entry)
-    return found
+    return entries
 
 
 def _make(name: str, entries: list[EntryPoint]) -> Provider:

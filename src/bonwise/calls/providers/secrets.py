@@ -118,7 +118,7 @@ def as_a_word(secret: AnyStr) -> re.Pattern[AnyStr]:
 
 
 def _is_mixed(part: str) -> bool:
-    digits = sum(one.isdigit() for one in part)
+    digits = sum(character.isdigit() for character in part)
     return (bool(digits) and digits < len(part)) or len(part) >= _LETTERS_ONLY
 
 
@@ -151,20 +151,20 @@ def account_of(client: Any) -> str:
     """Return a word for an account, revealing no secret; a key that a function returns anew does not change it."""
     renewed = getattr(client, "_api_key_provider", None) is not None
     named = tuple(name for name in (*_ATTRIBUTES, "aws_profile", "project_id") if not (renewed and name == "api_key"))
-    found = json.dumps(_held(client, named))
-    return hashlib.sha256(found.encode()).hexdigest()[:12]
+    held = json.dumps(_held(client, named))
+    return hashlib.sha256(held.encode()).hexdigest()[:12]
 
 
 def sent_secrets(response: Any) -> frozenset[str]:
     """Return the secrets that a request carried in headers and address, those of redirects before it as well."""
-    requests = [response.request, *(one.request for one in response.history)]
+    requests = [response.request, *(earlier.request for earlier in response.history)]
     return frozenset(secret for request in requests for secret in _carried(request) if secret)
 
 
 def _held(client: Any, names: Iterable[str]) -> list[str]:
-    found = (getattr(client, name, None) for name in names)
+    values = (getattr(client, name, None) for name in names)
     # A placeholder such as "<missing API key>" is not a key.
-    return [one for one in found if isinstance(one, str) and one and " " not in one]
+    return [value for value in values if isinstance(value, str) and value and " " not in value]
 
 
 def _carried(request: Any) -> Iterator[str]:

@@ -56,7 +56,7 @@ class SuppliedClient:
     @property
     def kind(self) -> str:
         """The SDK's class, whether the client is synchronous or not: both get the same answers."""
-        own = next(one for one in type(self.client).__mro__ if one.__module__.partition(".")[0] == self.sdk)
+        own = next(parent for parent in type(self.client).__mro__ if parent.__module__.partition(".")[0] == self.sdk)
         return own.__name__.removeprefix("Async")
 
     @property
@@ -92,8 +92,8 @@ class SuppliedClient:
     def read_timeout(self) -> float | None:
         """Seconds that it waits for the next byte; None where that is not limited, or not a number."""
         stated = getattr(self.client, "timeout", None)
-        found = getattr(stated, "read", stated)
-        return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+        seconds = getattr(stated, "read", stated)
+        return float(seconds) if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None
 
     def sends(self, header: str) -> bool:
         """Tell whether it adds a header to every request by itself."""

@@ -110,11 +110,11 @@ class SuppliedSender:
 
     def _not_sent(self, error: BaseException) -> Problem:
         """Say why the client sent nothing. What others' code says may hold a secret, so it is not repeated."""
-        said = type(error).__name__
+        words = type(error).__name__
         if isinstance(error, (ImportError, self._root_error())):
-            said += f": {secrets.one_line(self._hidden(str(error)))}"
+            words += f": {secrets.one_line(self._hidden(str(error)))}"
         passing = isinstance(error, OSError) or getattr(error, "retryable", False) is True
-        return Problem("broken" if passing else "denied", f"the client given as client= could not send ({said})")
+        return Problem("broken" if passing else "denied", f"the client given as client= could not send ({words})")
 
     def _root_error(self) -> type[Exception]:
         root: type[Exception] = self._sdk.OpenAIError if self._supplied.sdk == "openai" else self._sdk.AnthropicError

@@ -184,7 +184,7 @@ def count_of(value: object) -> int | None:
 
 
 def usages(
-    told: bill.Usage, *, input_told: bool, output_told: bool, total: object
+    counted: bill.Usage, *, input_told: bool, output_told: bool, total: object
 ) -> tuple[bill.Usage | None, bill.PartialUsage | None]:
     """Return a usage that is complete, or else one that is told in part, or else neither.
 
@@ -196,14 +196,14 @@ def usages(
     >>> usages(bill.Usage(uncached=9), input_told=True, output_told=False, total=12)[1].total
     12
     """
-    if told.reasoning > told.output:
-        told = replace(told, output=told.output + told.reasoning)
+    if counted.reasoning > counted.output:
+        counted = replace(counted, output=counted.output + counted.reasoning)
     whole = count_of(total) or None
     if input_told and output_told:
-        return replace(told, output=max(told.output, (whole or 0) - told.input)), None
-    if not told.total and whole is None:
+        return replace(counted, output=max(counted.output, (whole or 0) - counted.input)), None
+    if not counted.total and whole is None:
         return None, None
-    return None, bill.PartialUsage(told, input_told, output_told, whole)
+    return None, bill.PartialUsage(counted, input_told, output_told, whole)
 
 
 def _json(content: bytes) -> Any:
@@ -304,9 +304,9 @@ _OF_LOGPROBS = re.compile(
 def fewer_logprobs(complaint: Complaint) -> str:
     """Return what a server says that it takes of ``top_logprobs``, empty where it complains of something else."""
     words = _QUOTED_TEXT.sub("''", complaint.message.lstrip())
-    said = re.search(".*", words) if re.search(_LOGPROBS + "$", complaint.parameter) else _OF_LOGPROBS.match(words)
-    found = _MOST_ALLOWED.search(said[0]) if said else None
-    most = 0 if found is None else int(found["most"]) - (found["below"] is not None or found["open"] is not None)
+    line = re.search(".*", words) if re.search(_LOGPROBS + "$", complaint.parameter) else _OF_LOGPROBS.match(words)
+    limit = _MOST_ALLOWED.search(line[0]) if line else None
+    most = 0 if limit is None else int(limit["most"]) - (limit["below"] is not None or limit["open"] is not None)
     return ask.takes_fewer(most) if most > 0 else ""
 
 
@@ -316,9 +316,9 @@ def _ours(named: str, names: Mapping[str, str]) -> str:
 
 
 def _first(words: str, names: Mapping[str, str]) -> str:
-    found = {name: re.search(pattern, words) for name, pattern in names.items()}
+    matches = {name: re.search(pattern, words) for name, pattern in names.items()}
     # "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead": the first is meant.
-    places = [(match.start(), name) for name, match in found.items() if match]
+    places = [(match.start(), name) for name, match in matches.items() if match]
     return min(places)[1] if places else ""
 
 
@@ -449,10 +449,10 @@ def _json_object(value: object) -> str:
     """Return a JSON object as text, empty where it is none."""
     if isinstance(value, str):
         try:
-            found = json.loads(value)
+            decoded = json.loads(value)
         except (ValueError, RecursionError):
             return ""
-        return value.strip() if isinstance(found, dict) and found else ""
+        return value.strip() if isinstance(decoded, dict) and decoded else ""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) and value else ""
 
 
@@ -483,10 +483,10 @@ def chat_usages(usage: object, *, said: bool) -> tuple[bill.Usage | None, bill.P
     reasoning = most_told(_part(usage, *_OUTPUT_DETAILS), "reasoning_tokens") or 0
     # The prompt's tokens include those read from the cache and those written to it, as long as they can hold them.
     uncached = prompt - read - written if read + written <= prompt else prompt
-    told = bill.Usage(uncached, read, written, 0, done or 0, reasoning)
+    counted = bill.Usage(uncached, read, written, 0, done or 0, reasoning)
     # Every prompt has tokens, and so has every answer that says something: there, zero is no count.
-    output_told = told.output > 0 or (not said and done is not None)
-    return usages(told, input_told=prompt > 0, output_told=output_told, total=most_told(usage, *_TOTAL))
+    output_told = counted.output > 0 or (not said and done is not None)
+    return usages(counted, input_told=prompt > 0, output_told=output_told, total=most_told(usage, *_TOTAL))
 
 
 def _cached(usage: Mapping[str, Any]) -> tuple[int, int]:

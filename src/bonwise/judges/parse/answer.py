@@ -65,7 +65,7 @@ def after_thinking(text: str, asked: str = "") -> str | None:
     >>> after_thinking("<think>70? No") is None
     True
     """
-    closings = (one.span() for one in reversed([*_CLOSING.finditer(text)]))
+    closings = (tag.span() for tag in reversed([*_CLOSING.finditer(text)]))
     end = next((end for start, end in closings if not is_copied(text, start, end, asked)), 0)
     rest = text[end:]
     if _OPENING.search(rest) or (end and not rest.strip()):
@@ -184,10 +184,10 @@ def answer(choice: Choice, form: Form) -> Mapping[str, Any] | Unscored:
         rest = after_thinking(plain(choice.text), choice.asked)
         if rest is None:
             return unread("only thinking, no answer", choice)
-        found = _in_words(rest, form, choice.asked)
+        fields = _in_words(rest, form, choice.asked)
     else:
-        found = _last([list(_marks_of(pairs, 0, len(choice.text), form))], form)
-    return unread(found.reason, choice) if isinstance(found, Fault) else found
+        fields = _last([list(_marks_of(pairs, 0, len(choice.text), form))], form)
+    return unread(fields.reason, choice) if isinstance(fields, Fault) else fields
 
 
 def _in_words(rest: str, form: Form, asked: str) -> dict[str, Any] | Fault:
@@ -196,15 +196,15 @@ def _in_words(rest: str, form: Form, asked: str) -> dict[str, Any] | Fault:
     blocks = list(_blocks(text, form, cut=cut))
     spans = [(block[0].start, _full_stop(text, _end(block))) for block in blocks]
     own = [block for block, span in zip(blocks, spans, strict=True) if not is_quoted(text, *span, asked)]
-    found = _last(own, form)
-    if not isinstance(found, Fault) or not any(mark.name in form.needed for block in own for mark in block):
+    fields = _last(own, form)
+    if not isinstance(fields, Fault) or not any(mark.name in form.needed for block in own for mark in block):
         if refuses(_apart_from(text, own)):
             return Fault("refused in its own words")
-        if len(own) < len(blocks) and isinstance(found, Fault):
+        if len(own) < len(blocks) and isinstance(fields, Fault):
             return Fault(f"the {form.needed[0]} stands in a quotation")
-        if isinstance(found, Fault) and _has_bare(text, form):
+        if isinstance(fields, Fault) and _has_bare(text, form):
             return Fault(f"the {form.needed[0]} stands without its label beside other words")
-    return found
+    return fields
 
 
 def _has_bare(text: str, form: Form) -> bool:
@@ -236,21 +236,21 @@ def _last(blocks: Sequence[Sequence[_FoundField]], form: Form) -> dict[str, Any]
 
 
 def _merged(marks: Sequence[_FoundField], form: Form) -> dict[str, Any] | Fault:
-    found: dict[str, Any] = {}
+    readings: dict[str, Any] = {}
     for mark in marks:
-        if found.setdefault(mark.name, mark.reading) != mark.reading:
-            return Fault(f"two answers: {_said(found[mark.name])} and {_said(mark.reading)}")
-    for name, reading in tuple(found.items()):
+        if readings.setdefault(mark.name, mark.reading) != mark.reading:
+            return Fault(f"two answers: {_said(readings[mark.name])} and {_said(mark.reading)}")
+    for name, reading in tuple(readings.items()):
         if not isinstance(reading, Fault):
             continue
         if reading.kind == "absent" and name not in form.needed:
-            del found[name]
+            del readings[name]
         else:
             # What a single field lacks needs no name where there is no other field.
             bare = len(form.slots) == 1 or reading.kind == "withheld"
             return reading if bare else Fault(f"{name}: {reading.reason}")
-    missing = [name for name in form.needed if name not in found]
-    return Fault(f"no {missing[0]} in the reply") if missing else found
+    missing = [name for name in form.needed if name not in readings]
+    return Fault(f"no {missing[0]} in the reply") if missing else readings
 
 
 def _said(reading: Any) -> str:
@@ -307,17 +307,17 @@ def _marks(text: str, form: Form, *, cut: bool) -> Iterator[_FoundField]:
 
 def _tagged(text: str, form: Form) -> Iterator[_FoundField]:
     """Yield what stands in ``<score>`` and the like, in double brackets, and behind ``[RESULT]``."""
-    for found in form.tags.finditer(text):
-        name = str(found.lastgroup)
-        yield _FoundField(*found.span(), name, form.slots[name].of_text(found[name].strip(_DECORATION + "\n")))
+    for match in form.tags.finditer(text):
+        name = str(match.lastgroup)
+        yield _FoundField(*match.span(), name, form.slots[name].of_text(match[name].strip(_DECORATION + "\n")))
     if form.bare is None:
         return
     slot = form.slots[form.bare]
-    for found in _BRACKETED.finditer(text):
-        value = (found[1] or found[2] or "").strip(_DECORATION)
+    for match in _BRACKETED.finditer(text):
+        value = (match[1] or match[2] or "").strip(_DECORATION)
         # Anything may stand in brackets: only what could be an answer is taken for one.
-        if value and (found[1] is None or slot.alone(value)):
-            yield _FoundField(*found.span(), form.bare, slot.of_text(value))
+        if value and (match[1] is None or slot.alone(value)):
+            yield _FoundField(*match.span(), form.bare, slot.of_text(value))
 
 
 def _marks_of(pairs: Pairs, start: int, end: int, form: Form) -> Iterator[_FoundField]:
@@ -357,8 +357,8 @@ def _stated(text: str, form: Form, *, cut: bool, quoted: bool) -> Iterator[_Foun
     A line without a label counts where the reply says nothing else, or below a line that announces it. A line with
     one counts where it begins or ends the reply, or stands apart; elsewhere it is part of what is said around it.
     """
-    found = (_line(match, form, quoted=quoted) for match in _LINE.finditer(text) if not (cut and match.start() == 0))
-    lines = [line for line in found if line is not None]
+    read = (_line(match, form, quoted=quoted) for match in _LINE.finditer(text) if not (cut and match.start() == 0))
+    lines = [line for line in read if line is not None]
     spoken = cut or any(line.prose for line in lines)
     for number, line in enumerate(lines):
         if line.bare and not (number and lines[number - 1].heading == form.bare):

@@ -97,8 +97,8 @@ def score(choice: Choice, asked: AnswerForm = JSON) -> float | Unscored:
     >>> score(Choice("101")).reason
     'off the scale 0 to 100: 101'
     """
-    found = answer(choice, _form("pointwise", asked))
-    value: float | Unscored = found if isinstance(found, Unscored) else found["score"]
+    fields = answer(choice, _form("pointwise", asked))
+    value: float | Unscored = fields if isinstance(fields, Unscored) else fields["score"]
     return value
 
 
@@ -112,8 +112,8 @@ def pick(choice: Choice, asked: AnswerForm = JSON) -> ReadChoice | Unscored:
     >>> pick(Choice("[[B]]"))
     ReadChoice(choice='B', confidence=None)
     """
-    found = answer(choice, _form("pairwise", asked))
-    return found if isinstance(found, Unscored) else ReadChoice(found["choice"], found.get("confidence"))
+    fields = answer(choice, _form("pairwise", asked))
+    return fields if isinstance(fields, Unscored) else ReadChoice(fields["choice"], fields.get("confidence"))
 
 
 def probability(choice: Choice, asked: AnswerForm = JSON) -> float | Unscored:
@@ -124,8 +124,8 @@ def probability(choice: Choice, asked: AnswerForm = JSON) -> float | Unscored:
     >>> probability(Choice('{"probability": 0.73}')), probability(Choice("73%"))
     (0.73, 0.73)
     """
-    found = answer(choice, _form("probability", asked))
-    value: float | Unscored = found if isinstance(found, Unscored) else found["probability"]
+    fields = answer(choice, _form("probability", asked))
+    value: float | Unscored = fields if isinstance(fields, Unscored) else fields["probability"]
     return value
 
 
@@ -139,10 +139,10 @@ def interval(choice: Choice, asked: AnswerForm = JSON) -> ReadInterval | Unscore
     >>> interval(Choice('{"score": 70, "low": 75, "high": 85}')).reason
     'the score 70 lies outside its interval, 75 to 85'
     """
-    found = answer(choice, _form("interval", asked))
-    if isinstance(found, Unscored):
-        return found
-    stated = ReadInterval(found["score"], found["low"], found["high"])
+    fields = answer(choice, _form("interval", asked))
+    if isinstance(fields, Unscored):
+        return fields
+    stated = ReadInterval(fields["score"], fields["low"], fields["high"])
     if not stated.low <= stated.score <= stated.high:
         reason = f"the score {stated.score:g} lies outside its interval, {stated.low:g} to {stated.high:g}"
         return unread(reason, choice)
@@ -184,8 +184,8 @@ def first_is_better(choice: Choice) -> float | Unscored:
     >>> round(first_is_better(Choice("A", logprobs=(token,))), 6)
     0.7
     """
-    found = _expectation(choice, _LABELS, ("A", "B", "TIE"), "A, B and TIE")
-    return found if isinstance(found, Unscored) else found.score
+    credit = _expectation(choice, _LABELS, ("A", "B", "TIE"), "A, B and TIE")
+    return credit if isinstance(credit, Unscored) else credit.score
 
 
 def _expectation(

@@ -323,12 +323,12 @@ _NOT_A_REFUSAL = re.compile(
 
 
 def _patterns() -> Iterator[str]:
-    for one in (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _RUSSIAN, _CHINESE):
-        what = f"(?:{one.help}|{one.judge})"
-        yield rf"{one.unable}[^.!?。！？]{{0,60}}?{what}"
-        if one.either_order:
-            yield rf"{what}[^.!?]{{0,20}}?{one.unable}"
-        yield one.alone
+    for language in (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _RUSSIAN, _CHINESE):
+        what = f"(?:{language.help}|{language.judge})"
+        yield rf"{language.unable}[^.!?。！？]{{0,60}}?{what}"
+        if language.either_order:
+            yield rf"{what}[^.!?]{{0,20}}?{language.unable}"
+        yield language.alone
 
 
 _REFUSALS = re.compile("|".join(_patterns()), re.IGNORECASE)
@@ -350,7 +350,7 @@ def refuses(words: str) -> bool:
 
 
 def _is_refusal(sentence: str) -> bool:
-    found = _REFUSALS.search(sentence)
-    if found is None or _NOT_A_REFUSAL.search(sentence):
+    match = _REFUSALS.search(sentence)
+    if match is None or _NOT_A_REFUSAL.search(sentence):
         return False
-    return WORDS_OF_OTHERS.search(sentence[: found.start()]) is None
+    return WORDS_OF_OTHERS.search(sentence[: match.start()]) is None

@@ -40,7 +40,7 @@ def plain(text: str) -> str:
     >>> plain("Score\uff1a\u00a0\uff18\uff15"), plain(r"in C:\data")
     ('Score: 85', 'in C:\\\\data')
     """
-    return _ESCAPE.sub(lambda found: found[0] if len(found[0]) > 1 else "\\\\", text.translate(_FORMS))
+    return _ESCAPE.sub(lambda match: match[0] if len(match[0]) > 1 else "\\\\", text.translate(_FORMS))
 
 
 class Lexeme(str):
@@ -90,8 +90,8 @@ def pieces(text: str, keys: Collection[str]) -> Iterator[JsonSpan]:
     """
     decoder, wanted = _decoder(), tuple(f'"{key}"'.lower() for key in keys)
     position, wasted = 0, 0
-    while found := _START.search(text, position):
-        start = found.start()
+    while match := _START.search(text, position):
+        start = match.start()
         try:
             pairs, position = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
@@ -193,8 +193,8 @@ class NumberSlot:
         absent = Fault(f"no number: {_json_words(value)}", "absent")
         if not isinstance(value, str) or len(value) > _LONGEST_VALUE:
             return absent
-        found = self.of_text(plain(value).strip())
-        return absent if isinstance(found, Fault) and found.kind == "absent" else found
+        reading = self.of_text(plain(value).strip())
+        return absent if isinstance(reading, Fault) and reading.kind == "absent" else reading
 
     def of_text(self, text: str) -> float | Fault:
         """Read ``85``, with ``/100`` or ``out of 100`` on a scale to 100, with ``%`` on a scale to 1."""
@@ -253,17 +253,17 @@ class WordSlot:
     def of_json(self, value: Any) -> str | Fault:
         """Read a string that is one of the words."""
         if isinstance(value, str) and not isinstance(value, Lexeme) and len(value) <= _LONGEST_VALUE:
-            found = self._said(plain(value).strip(), any_case=True)
-            if len(found) == 1:
-                return found[0]
+            named = self._said(plain(value).strip(), any_case=True)
+            if len(named) == 1:
+                return named[0]
         return Fault(f"none of {', '.join(self.words)}: {_json_words(value)}")
 
     def of_text(self, text: str) -> str | Fault:
         """Read one of the words, perhaps in square brackets."""
-        found = self._said(text, any_case=True)
-        if len(found) > 1:
+        named = self._said(text, any_case=True)
+        if len(named) > 1:
             return Fault(f"two answers: {printable(text, longest=60)}")
-        return found[0] if found else Fault(f"none of {', '.join(self.words)}: {printable(text, longest=60)}")
+        return named[0] if named else Fault(f"none of {', '.join(self.words)}: {printable(text, longest=60)}")
 
     def alone(self, line: str) -> bool:
         """Tell whether the line holds nothing but words of this slot."""

@@ -118,10 +118,10 @@ _PLACES: ContextVar[list[ValuePlace] | None] = ContextVar("places of a drawing",
 @contextmanager
 def collected_places() -> Iterator[Sequence[ValuePlace]]:
     """Collect the places of the drawing that this thread paints; without this, painters tell them to no one."""
-    found: list[ValuePlace] = []
-    chosen = _PLACES.set(found)
+    places: list[ValuePlace] = []
+    chosen = _PLACES.set(places)
     try:
-        yield found
+        yield places
     finally:
         _PLACES.reset(chosen)
 
@@ -145,9 +145,9 @@ def tell_bar(corner: tuple[float, float], opposite: tuple[float, float], text: s
 
 
 def _add(place: ValuePlace | None) -> None:
-    found = _PLACES.get()
-    if place is not None and found is not None and len(found) < _MOST:
-        found.append(place)
+    places = _PLACES.get()
+    if place is not None and places is not None and len(places) < _MOST:
+        places.append(place)
 
 
 _BELOW = 34

@@ -70,7 +70,9 @@ class Forest:
 
     def rows(self) -> Iterator[Mapping[str, blocks.Value]]:
         """Yield a row per figure, those that are not drawn too; each word of a mark is a column."""
-        marked = {mark.row: {one.word: one.at for one in self.marks if one.row == mark.row} for mark in self.marks}
+        marked = {
+            mark.row: {other.word: other.at for other in self.marks if other.row == mark.row} for mark in self.marks
+        }
         for at, (label, value, low, high) in enumerate(self.every):
             gate: Mapping[str, blocks.Value] = {} if self.gate is None else {"gate": self.gate}
             yield {"row": label, "estimate": value, "low": low, "high": high, **gate, **marked.get(at, {})}
@@ -265,13 +267,13 @@ def _paint_marks(axes: Axes, marks: Sequence[ReferenceMark], unit: numbers.Unit)
 
 def _left_out(data: Forest) -> list[str]:
     shown, view = data.drawn, data.view
-    said = []
+    sentences = []
     if len(data.every) > len(shown):
-        said.append(f"The first {len(shown)} of {numbers.count(len(data.every))} rows are drawn.")
+        sentences.append(f"The first {len(shown)} of {numbers.count(len(data.every))} rows are drawn.")
     if any(v is not None and (low is None or high is None) for _, v, low, high in shown):
-        said.append("An open dot has no interval.")
+        sentences.append("An open dot has no interval.")
     if any(v is None for _, v, _, _ in shown):
-        said.append("A row without a dot has no figure.")
+        sentences.append("A row without a dot has no figure.")
     if any((low is not None and low < view[0]) or (high is not None and high > view[1]) for _, _, low, high in shown):
-        said.append("An arrow says that the interval goes on beyond the drawing.")
-    return said
+        sentences.append("An arrow says that the interval goes on beyond the drawing.")
+    return sentences

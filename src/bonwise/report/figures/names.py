@@ -77,7 +77,7 @@ def pair(first: str, second: str) -> str:
     sides = [str(first), str(second)]
     cut = _both(sides)
     if cut[0] == cut[1] and sides[0] != sides[1]:
-        same = (one == other for one, other in zip(*sides, strict=False))
+        same = (letter == other for letter, other in zip(*sides, strict=False))
         start = max(sum(takewhile(bool, same)) - _KEPT, 0)
         cut = _both([f"...{side[start:]}" for side in sides])
     return _BETWEEN.join(cut)
@@ -175,5 +175,5 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
             first = (before * times + (first - gap * times) * many) / (times + many)
             many += times
         groups.append((first, many))
-    found = [first + gap * step for first, many in groups for step in range(many)]
-    return [place for _, place in sorted(zip(order, found, strict=True))]
+    spread_places = [first + gap * step for first, many in groups for step in range(many)]
+    return [place for _, place in sorted(zip(order, spread_places, strict=True))]

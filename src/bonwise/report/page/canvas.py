@@ -91,9 +91,9 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
             paint(axes)
         stream = io.StringIO()
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-        told = "".join(_told(place, axes, size) for place in places)
+        tips = "".join(_told(place, axes, size) for place in places)
     markup = _for_the_page(stream.getvalue(), key)
-    return f"{markup.removesuffix('</svg>')}{told}</svg>"
+    return f"{markup.removesuffix('</svg>')}{tips}</svg>"
 
 
 def painted(drawing: Drawing[Any], axes: Axes | None = None) -> Axes:

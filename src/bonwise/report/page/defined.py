@@ -147,18 +147,19 @@ _PAGE = "{site}{page}.html#definition"
 
 def with_definitions(described: Part) -> Part:
     """Return a description with the metrics that its tables name defined, folded before its last words."""
-    said, site = set(_names(described.blocks)), docs_site()
+    mentioned, site = set(_names(described.blocks)), docs_site()
     # A page that says "reference" in place of "oracle" says so in the names of some metrics too.
     known = max(
-        (_known(reference, site) for reference in (None, _ANY_REFERENCE)), key=lambda one: len(said & one.keys())
+        (_known(reference, site) for reference in (None, _ANY_REFERENCE)),
+        key=lambda definitions: len(mentioned & definitions.keys()),
     )
-    names = [name for name in known if name in said]
+    names = [name for name in known if name in mentioned]
     if not names:
         return described
     columns = (Column("metric", "metric"), Column("definition", "sentences"), Column("documentation", "words"))
     table = Table(columns, [Row((name, *known[name])) for name in names], role="definitions")
-    told = f"Definitions of {numbers.counted(len(names), 'metric')}"
-    part = Part("What the metrics are", [table], anchor="metrics-defined", folded=told)
+    title = f"Definitions of {numbers.counted(len(names), 'metric')}"
+    part = Part("What the metrics are", [table], anchor="metrics-defined", folded=title)
     last = [block for block in described.blocks if isinstance(block, Part) and block.anchor == limits.NOT_ESTABLISHED]
     return replace(described, blocks=[*(block for block in described.blocks if block not in last), part, *last])
 
@@ -167,10 +168,10 @@ def _known(reference: str | None, site: str | None) -> Mapping[str, tuple[str, s
     """Return definition and address by the name that a page shows."""
     return {
         numbers.named(name, reference): (
-            numbers.named(one.text, reference),
-            "" if site is None else _PAGE.format(site=site, page=one.page),
+            numbers.named(definition.text, reference),
+            "" if site is None else _PAGE.format(site=site, page=definition.page),
         )
-        for name, one in DEFINITIONS.items()
+        for name, definition in DEFINITIONS.items()
     }
 
 

@@ -28,15 +28,15 @@ def docs_site(named: str | None = None) -> str | None:
     >>> docs_site("https://docs.example.org/bonwise")
     'https://docs.example.org/bonwise/'
     """
-    said = os.getenv(ENVIRONMENT_VARIABLE, "") if named is None else named
-    found = _address(said) if said else _stated()
-    return found if found is None or found.endswith("/") else f"{found}/"
+    named_site = os.getenv(ENVIRONMENT_VARIABLE, "") if named is None else named
+    address = _address(named_site) if named_site else _stated()
+    return address if address is None or address.endswith("/") else f"{address}/"
 
 
-def _address(said: str) -> str:
-    if said.startswith(_SCHEMES) and said.isprintable() and " " not in said:
-        return said
-    folder = Path(said)
+def _address(site: str) -> str:
+    if site.startswith(_SCHEMES) and site.isprintable() and " " not in site:
+        return site
+    folder = Path(site)
     try:
         built = (folder / "index.html").is_file()
     except (OSError, ValueError):  # too long for a name, or with a letter that no name holds
@@ -44,7 +44,7 @@ def _address(said: str) -> str:
     if built:
         return folder.resolve().as_uri()
     raise UsageError(
-        f"{ENVIRONMENT_VARIABLE} is neither an address nor a folder of a built site: {printable(said, longest=200)}",
+        f"{ENVIRONMENT_VARIABLE} is neither an address nor a folder of a built site: {printable(site, longest=200)}",
         hint="such as https://docs.example.org/bonwise/, or the folder that mkdocs build wrote",
     )
 

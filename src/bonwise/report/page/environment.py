@@ -101,8 +101,8 @@ def _is_cards(block: Block | Cards) -> bool:
 
 
 def _is_tall(svg: str) -> bool:
-    found = _BOX.search(svg)
-    return found is not None and float(found.group(2)) > _TALL * float(found.group(1))
+    box = _BOX.search(svg)
+    return box is not None and float(box.group(2)) > _TALL * float(box.group(1))
 
 
 def visible(text: str) -> str:
@@ -117,7 +117,7 @@ def visible(text: str) -> str:
         return text
     text = text.replace("\r\n", "\n")
     # By letter, not by place: a page of Chinese holds millions of letters and few that differ.
-    hidden = {ord(one): one.encode("unicode_escape").decode("ascii") for one in set(text) if not _plain(one)}
+    hidden = {ord(char): char.encode("unicode_escape").decode("ascii") for char in set(text) if not _plain(char)}
     return text.translate(hidden) if hidden else text
 
 
@@ -191,5 +191,5 @@ def _alone(css: str, address: str) -> Markup:
 
 def _room(svg: str) -> str:
     """Return the width that a drawing may take, in letters of the page: a small one is not blown up."""
-    found = _BOX.search(svg)
-    return f"{_REM_A_POINT * float(found.group(1)):.1f}" if found else "36"
+    box = _BOX.search(svg)
+    return f"{_REM_A_POINT * float(box.group(1)):.1f}" if box else "36"

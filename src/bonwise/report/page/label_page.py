@@ -32,7 +32,7 @@ def label_page(
         "points": list(points),
         "export": export,
         "prompts": [
-            {"text": visible(text), "responses": [[key, visible(said), label] for key, said, label in responses]}
+            {"text": visible(text), "responses": [[key, visible(words), label] for key, words, label in responses]}
             for text, responses in prompts
         ],
     }

@@ -39,13 +39,15 @@ _FOLDED = "Tables and notes"
 def few(described: Part) -> Part:
     """Return the verdict, its tiles, gates and two drawings, the rest folded; what needs the script is left out."""
     blocks = list(_without_scripted(decisive_first(described, above_all=True).blocks))
-    decisive = [one for one in blocks if isinstance(one, Part) and one.role in {"verdict", "outcomes"}]
+    decisive = [block for block in blocks if isinstance(block, Part) and block.role in {"verdict", "outcomes"}]
     drawings = list(islice(drawings_of(blocks), _DRAWINGS))
     shown: list[Block] = [*map(_in_brief, decisive), *drawings]
     room = (
-        _ROOM - sum(_height(one) for one in shown if isinstance(one, Part)) - max(map(_height, drawings), default=0)
+        _ROOM
+        - sum(_height(block) for block in shown if isinstance(block, Part))
+        - max(map(_height, drawings), default=0)
     )
-    rest = [one for one in blocks if one not in decisive and not _is_facts(one)]
+    rest = [block for block in blocks if block not in decisive and not _is_facts(block)]
     lines = list(_without_drawings(rest))
     fitting = 0
     for block in lines:
@@ -53,13 +55,13 @@ def few(described: Part) -> Part:
         if room < 0:
             break
         fitting += 1
-    folded = list(map(_unfolded, [*(more for one in decisive for more in _beyond(one)), *lines[fitting:]]))
+    folded = list(map(_unfolded, [*(more for part in decisive for more in _beyond(part)), *lines[fitting:]]))
     before = [line for line in lines[:fitting] if not isinstance(line, Part)]
     after = [line for line in lines[:fitting] if isinstance(line, Part)]
-    found: list[Block] = [*shown[: len(decisive)], *before, *drawings, *after]
+    first_blocks: list[Block] = [*shown[: len(decisive)], *before, *drawings, *after]
     if folded:
-        found.append(Part("", folded, folded=_FOLDED, anchor="more"))
-    return replace(described, blocks=found)
+        first_blocks.append(Part("", folded, folded=_FOLDED, anchor="more"))
+    return replace(described, blocks=first_blocks)
 
 
 def _in_brief(part: Part) -> Part:
@@ -77,7 +79,7 @@ def _unfolded(block: Block) -> Block:
     """Return a block without a fold of its own: one is enough."""
     if not isinstance(block, Part):
         return block
-    return replace(block, blocks=[_unfolded(one) for one in block.blocks], folded="")
+    return replace(block, blocks=[_unfolded(inner) for inner in block.blocks], folded="")
 
 
 def _is_first(block: Block) -> bool:
@@ -90,7 +92,7 @@ def _without_scripted(blocks: Sequence[Block]) -> Iterator[Block]:
         if not isinstance(block, Part):
             if not isinstance(block, Stepped):
                 yield block
-        elif not any(isinstance(one, Table) and one.role == "finder" for one in block.blocks):
+        elif not any(isinstance(inner, Table) and inner.role == "finder" for inner in block.blocks):
             yield replace(block, blocks=list(_without_scripted(block.blocks)))
 
 
@@ -135,9 +137,9 @@ def made_on(seconds: str | None = None, today: date | None = None) -> str:
     >>> made_on("0"), made_on("", date(2026, 11, 28))
     ('1970-01-01', '2026-11-28')
     """
-    said = os.getenv("SOURCE_DATE_EPOCH", "") if seconds is None else seconds
+    stamp = os.getenv("SOURCE_DATE_EPOCH", "") if seconds is None else seconds
     try:
-        return datetime.fromtimestamp(int(said), UTC).date().isoformat()
+        return datetime.fromtimestamp(int(stamp), UTC).date().isoformat()
     except (ValueError, OverflowError, OSError):
         return (today or datetime.now().astimezone().date()).isoformat()
 

@@ -153,7 +153,7 @@ def page_view(described: Part, prefix: str = "") -> PageView:
 
 def _notes_above(blocks: Sequence[Block]) -> list[Said]:
     above = takewhile(lambda block: not isinstance(block, Part), blocks)
-    return [one for one in above if isinstance(one, Said) and one.role == "note"]
+    return [block for block in above if isinstance(block, Said) and block.role == "note"]
 
 
 def _is_verdict(block: Block) -> bool:
@@ -198,11 +198,11 @@ def _sections(blocks: Sequence[Block], addresses: _Addresses) -> Iterator[Sectio
     for loose, run in groupby(blocks, key=lambda block: not isinstance(block, Part)):
         some = list(run)
         if not loose:
-            yield from (_section(one, 2, addresses) for one in some if isinstance(one, Part))
+            yield from (_section(block, 2, addresses) for block in some if isinstance(block, Part))
             continue
         pieces = list(_pieces(some, 2, addresses))
         # A heading above notes alone would promise findings.
-        heading = "" if headed or all(_is_aside(one) for one in some) else _FOUND
+        heading = "" if headed or all(_is_aside(block) for block in some) else _FOUND
         headed = headed or bool(heading)
         yield SectionView(heading, addresses.of("found") if heading else "", 2, "part", "open", pieces)
 
@@ -223,18 +223,18 @@ def _pieces(blocks: Sequence[Block], depth: int, addresses: _Addresses) -> Itera
         some = list(run)
         first = some[0]
         if isinstance(first, Said):
-            yield _said([one for one in some if isinstance(one, Said)])
+            yield _said([block for block in some if isinstance(block, Said)])
         elif isinstance(first, Drawing):
-            yield from _figures([one for one in some if isinstance(one, Drawing)], addresses)
-        for one in some:
-            if isinstance(one, Table):
-                yield _table(one, addresses)
-            elif isinstance(one, Part):
-                yield PagePart("section", section=_section(one, depth, addresses))
-            elif isinstance(one, Bar):
-                yield PagePart("bar", bar=one)
-            elif isinstance(one, Stepped):
-                yield PagePart("stepped", stepped=one, anchor=addresses.of(one.key))
+            yield from _figures([block for block in some if isinstance(block, Drawing)], addresses)
+        for block in some:
+            if isinstance(block, Table):
+                yield _table(block, addresses)
+            elif isinstance(block, Part):
+                yield PagePart("section", section=_section(block, depth, addresses))
+            elif isinstance(block, Bar):
+                yield PagePart("bar", bar=block)
+            elif isinstance(block, Stepped):
+                yield PagePart("stepped", stepped=block, anchor=addresses.of(block.key))
 
 
 def _table(table: Table, addresses: _Addresses) -> PagePart:
@@ -258,7 +258,7 @@ def _figures(drawings: Sequence[Drawing[FigureData]], addresses: _Addresses) -> 
     fitting = drawings[: max(0, _MOST_DRAWINGS - addresses.drawings)]
     addresses.drawings += len(drawings)
     if fitting:
-        yield PagePart("figures", figures=[_figure(one, addresses) for one in fitting])
+        yield PagePart("figures", figures=[_figure(drawing, addresses) for drawing in fitting])
     if more := len(drawings) - len(fitting):
         left_out = f"{counted(more, 'figure')} left out: a page draws the first {_MOST_DRAWINGS}; plot() draws any."
         yield PagePart("said", "note", said=[Said("note", left_out)])
@@ -311,8 +311,8 @@ def places(headings: Sequence[Place]) -> list[Entry]:
     >>> places([Place("a", "a")])
     []
     """
-    found = list(_entries(headings))
-    return found if len(found) >= _FEWEST else []
+    entries = list(_entries(headings))
+    return entries if len(entries) >= _FEWEST else []
 
 
 def _entries(headings: Sequence[Place]) -> Iterator[Entry]:

@@ -84,7 +84,7 @@ class _KnockoutContest:
     def standing(self) -> Standing:
         """Return how far each candidate came."""
         bracket = self._bracket()
-        verdicts = tuple(self._verdict(one, came) for one, came in enumerate(bracket.came_through))
+        verdicts = tuple(self._verdict(at, came) for at, came in enumerate(bracket.came_through))
         return Standing(verdicts, stopped=self._stopped(bracket))
 
     def _bracket(self) -> _Bracket:
@@ -95,40 +95,40 @@ class _KnockoutContest:
             last = len(left) - len(left) % 2
             ahead = [self._played(pair, bracket) for pair in zip(left[:last:2], left[1:last:2], strict=True)]
             without = [] if bracket.open else left[last:]
-            for one in without:
-                bracket.came_through[one] += 1
+            for candidate in without:
+                bracket.came_through[candidate] += 1
             # Whoever had no match meets somebody in the next round.
             left = without + ahead
         return bracket
 
-    def _played(self, pair: tuple[int, int], found: _Bracket) -> int:
+    def _played(self, pair: tuple[int, int], bracket: _Bracket) -> int:
         """Put down what became of a match, and return who goes on."""
         a, b = min(pair), max(pair)
         preference = self._matches.of(a, b)
         if preference is None or draws.is_owed(preference):
-            found.open.append((a, b))
+            bracket.open.append((a, b))
             return a
         value = preference.value
         if value is not None and rounded(value) != 0.5:
             winner = a if value > 0.5 else b
-            found.came_through[winner] += 1
+            bracket.came_through[winner] += 1
             return winner
-        found.lost += value is None
-        found.drawn += value is not None
+        bracket.lost += value is None
+        bracket.drawn += value is not None
         winner, loser = sorted(pair, key=self._rank.__getitem__)
-        final = found.came_through[winner] == self._rounds - 1
-        found.came_through[winner] += 0.5 if final else 1
-        found.came_through[loser] += 0.5
+        final = bracket.came_through[winner] == self._rounds - 1
+        bracket.came_through[winner] += 0.5 if final else 1
+        bracket.came_through[loser] += 0.5
         return winner
 
     def _verdict(self, candidate: int, came_through: float) -> Verdict:
-        own = [one for one in self._matches.heard if candidate in (one.a, one.b)]
-        owed = asking.owed_among(side for one in own for side in (one.shown_first, one.shown_second))
+        own = [pair for pair in self._matches.heard if candidate in (pair.a, pair.b)]
+        owed = asking.owed_among(side for pair in own for side in (pair.shown_first, pair.shown_second))
         if owed:
             return owed
         if not own and not came_through:
             return asking.MISSING
-        if own and all(one.value is None for one in own):
+        if own and all(pair.value is None for pair in own):
             return comparing.unscored_by_loss(own)
         return Score(came_through / self._rounds)
 
@@ -351,8 +351,8 @@ class _TieBreakContest:
         among = self._opened()
         if among is None:
             return ()
-        asked = (one for one in among.next() if isinstance(one, Match))
-        return tuple(Match(self._tied[one.a], self._tied[one.b], self._rule.pairwise) for one in asked)
+        asked = (question for question in among.next() if isinstance(question, Match))
+        return tuple(Match(self._tied[match.a], self._tied[match.b], self._rule.pairwise) for match in asked)
 
     def hear(self, question: Question, answer: Heard) -> None:
         """Take a score or a comparison."""
@@ -371,10 +371,10 @@ class _TieBreakContest:
         scores = self._draws.firsts()
         among = None if self._among is None else self._among.standing()
         second: list[float | None] = [None] * len(scores)
-        for one, verdict in zip(self._tied, () if among is None else among.verdicts, strict=True):
+        for entrant, verdict in zip(self._tied, () if among is None else among.verdicts, strict=True):
             # A comparison that was lost is nobody's loss.
-            second[one] = verdict.value if isinstance(verdict, Score) else 0.5
-        verdicts = tuple(self._owed.get(one, score) for one, score in enumerate(scores))
+            second[entrant] = verdict.value if isinstance(verdict, Score) else 0.5
+        verdicts = tuple(self._owed.get(at, score) for at, score in enumerate(scores))
         if among is None:
             return Standing(verdicts, stopped=self._stopped(among))
         may_decide = among.lost_may_decide
@@ -387,7 +387,7 @@ class _TieBreakContest:
             self._tied = entrants.ranked(values, self._entrants.order).tied
             if self._tied:
                 place = {candidate: at for at, candidate in enumerate(self._tied)}
-                order = tuple(place[one] for one in self._entrants.order if one in place)
+                order = tuple(place[entrant] for entrant in self._entrants.order if entrant in place)
                 self._among = self._rule.among.contest(Entrants(len(order), order))
         return self._among
 

@@ -115,13 +115,13 @@ class _AdaptiveContest:
         if further >= 2 * (self._rule.max_draws - 1):
             rounds = self._rule.max_draws - 1
             return (), f"reached the limit of {rounds} further round" + "s" * (rounds != 1)
-        return tuple(Draw(one, self._draws.asked(one), self._rule.temperature) for one in pair), ""
+        return tuple(Draw(candidate, self._draws.asked(candidate), self._rule.temperature) for candidate in pair), ""
 
     def _pair(self) -> tuple[int, ...]:
         """Return the two best that are in the running, by their means or, for a pair chosen once, by first scores."""
         draws = self._draws
-        firsts = [draws.first(one) for one in range(self._entrants.count)]
-        means = [None if first is None else draws.mean(one) for one, first in enumerate(firsts)]
+        firsts = [draws.first(candidate) for candidate in range(self._entrants.count)]
+        means = [None if first is None else draws.mean(candidate) for candidate, first in enumerate(firsts)]
         return entrants.ranked(means if self._rule.repick else firsts, self._entrants.order).order[:2]
 
     def _apart(self, a: int, b: int) -> bool:

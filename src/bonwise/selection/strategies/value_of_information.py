@@ -114,19 +114,19 @@ class ValueOfInformation:
     @cached_property
     def name(self) -> str:
         """What makes this strategy on a command line; a model that is in no file is named by its prompts."""
-        said: dict[str, str] = {}
+        options: dict[str, str] = {}
         if self.mean_calls is not None:
-            said["mean_calls"] = _stated(self.mean_calls)
+            options["mean_calls"] = _stated(self.mean_calls)
         if self.price is not None:
-            said["price"] = _stated(self.price)
+            options["price"] = _stated(self.price)
         if self.model is not None:
             learnt = isinstance(self.model, DrawModel)
-            said["model"] = f"learnt from {self.learnt.prompts} prompts" if learnt else str(self.model)
+            options["model"] = f"learnt from {self.learnt.prompts} prompts" if learnt else str(self.model)
         if self.max_draws != 8:
-            said["max_draws"] = str(self.max_draws)
+            options["max_draws"] = str(self.max_draws)
         if self.temperature != 1.0:
-            said["temperature"] = "none" if self.temperature is None else _stated(self.temperature)
-        return str(registry.StrategySpec(self.kind, said))
+            options["temperature"] = "none" if self.temperature is None else _stated(self.temperature)
+        return str(registry.StrategySpec(self.kind, options))
 
     def contest(self, entrants: Entrants) -> _ValueContest:
         """Open the contest of one pool."""
@@ -160,7 +160,7 @@ class _ValueContest:
             heard = answer.value if isinstance(answer, verdicts.Score) else math.nan
             self._beliefs.hear(np.array([question.candidate]), np.array([heard]))
         elif not self._draws.missing(0):
-            firsts = [self._draws.first(one) for one in range(self._count)]
+            firsts = [self._draws.first(candidate) for candidate in range(self._count)]
             first = np.array([firsts], dtype=np.float64)
             self._beliefs = Beliefs(self._rule.learnt.prior, first, self._rank, self._rule.max_draws)
 
@@ -179,11 +179,11 @@ class _ValueContest:
         )
         if self._rule.model is None:
             return replace(standing, p_best_reason=_NO_PILOT)
-        found = best_of_normals(now.mean, errors)
+        best = best_of_normals(now.mean, errors)
         return replace(
             standing,
-            p_best=_known(found.probability[0].tolist(), running),
-            expected_regret=float(found.regret[0]) if any(running) else None,
+            p_best=_known(best.probability[0].tolist(), running),
+            expected_regret=float(best.regret[0]) if any(running) else None,
         )
 
     def _step(self) -> tuple[tuple[Draw, ...], str]:

@@ -27,7 +27,7 @@ def read_deepeval(material: Material) -> Imported | None:
     if cases is None:
         return None
     gathered = GatheredScores(material)
-    names = [(one.get("input"), one.get("name")) for one in cases]
+    names = [(case.get("input"), case.get("name")) for case in cases]
     named = all(isinstance(name, str) and not _GIVEN.fullmatch(name) for _, name in names) and len(
         {map_key(pair) for pair in names}
     ) == len(names)
@@ -54,10 +54,10 @@ def _cases(material: Material) -> Sequence[Record] | None:
     document = material.document
     inner = document.get("testRunData", document) if isinstance(document, Mapping) else None
     if isinstance(inner, Mapping):
-        found = mappings(inner.get("testCases") or inner.get("test_cases") or inner.get("test_results"))
+        cases = mappings(inner.get("testCases") or inner.get("test_cases") or inner.get("test_results"))
     else:
-        found = list(material.records) if material.columns & {*_METRICS} else []
-    return found if any(key in one for one in found for key in _METRICS) else None
+        cases = list(material.records) if material.columns & {*_METRICS} else []
+    return cases if any(key in case for case in cases for key in _METRICS) else None
 
 
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -69,10 +69,10 @@ def read_inspect(material: Material) -> Imported | None:
 
     A scorer whose name says that a person gave its values holds the labels.
     """
-    found = _log(material)
-    if found is None:
+    log = _log(material)
+    if log is None:
         return None
-    model, samples = found
+    model, samples = log
     gathered = GatheredScores(material)
     for sample in samples:
         _add_sample(gathered, sample)
@@ -93,7 +93,9 @@ def _log(material: Material) -> tuple[str, Sequence[Record]] | None:
     if header is document:
         samples = mappings(document.get("samples"))
     else:
-        samples = [one for name, one in document.items() if name.startswith("samples/") and isinstance(one, Mapping)]
+        samples = [
+            sample for name, sample in document.items() if name.startswith("samples/") and isinstance(sample, Mapping)
+        ]
     return as_words(run.get("model", "the model")), samples
 
 
@@ -192,8 +194,8 @@ def _results(material: Material) -> Sequence[Record] | None:
     document = material.document
     if isinstance(document, Mapping):
         inner = document.get("results")
-        found = mappings(inner.get("results")) if isinstance(inner, Mapping) else mappings(inner)
-        return found if any("namedScores" in one and "vars" in one for one in found) else None
+        results = mappings(inner.get("results")) if isinstance(inner, Mapping) else mappings(inner)
+        return results if any("namedScores" in result and "vars" in result for result in results) else None
     if {"namedScores", "vars"} <= material.columns:
         return material.records
     return None
@@ -266,46 +268,46 @@ def read_scored_records(material: Material) -> Imported | None:
 def _records(material: Material) -> Sequence[Record] | None:
     document = material.document
     if isinstance(document, Mapping):
-        found: Sequence[Record] = next((rows for key in _CASES if (rows := mappings(document.get(key)))), [])
+        records: Sequence[Record] = next((rows for key in _CASES if (rows := mappings(document.get(key)))), [])
     elif material.columns & {*_INPUTS} and material.columns & {*_SCORES}:
-        found = material.records
+        records = material.records
     else:
         return None
-    told = any(_first(one, _INPUTS) is not None and any(_values(one)) for one in found[:50])
-    return found if told else None
+    is_scored = any(_first(record, _INPUTS) is not None and any(_values(record)) for record in records[:50])
+    return records if is_scored else None
 
 
 def _values(record: Record) -> Iterator[tuple[str, Any, bool | None]]:
     """Yield name and value of each score, and whether a person gave it where that is known."""
     held = next((record[key] for key in _SCORES if isinstance(record.get(key), Mapping | list)), None)
     if isinstance(held, Mapping):
-        for name, one in held.items():
-            inner = one if isinstance(one, Mapping) else {"value": one}
+        for name, score in held.items():
+            inner = score if isinstance(score, Mapping) else {"value": score}
             yield str(name), _number_of_score(inner), _by_a_person(inner)
-    for one in mappings(held):
+    for score in mappings(held):
         name = next(
-            (one[key] for key in ("name", "key", "metric", "label_name") if isinstance(one.get(key), str)), None
+            (score[key] for key in ("name", "key", "metric", "label_name") if isinstance(score.get(key), str)), None
         )
         if name is not None:
-            yield name, _number_of_score(one), _by_a_person(one)
+            yield name, _number_of_score(score), _by_a_person(score)
 
 
-def _number_of_score(one: Record) -> Any:
-    result = one.get("result")
+def _number_of_score(score: Record) -> Any:
+    result = score.get("result")
     inner: Record = result if isinstance(result, Mapping) else {}
-    found = next(
-        (place[key] for place in (one, inner) for key in ("score", "value") if place.get(key) is not None), None
+    number = next(
+        (place[key] for place in (score, inner) for key in ("score", "value") if place.get(key) is not None), None
     )
-    if isinstance(found, bool):
-        return float(found)
-    return found if isinstance(found, int | float | str) else None
+    if isinstance(number, bool):
+        return float(number)
+    return number if isinstance(number, int | float | str) else None
 
 
-def _by_a_person(one: Record) -> bool | None:
-    kinds = [one.get(key) for key in ("source", "annotator_kind", "source_type")]
+def _by_a_person(score: Record) -> bool | None:
+    kinds = [score.get(key) for key in ("source", "annotator_kind", "source_type")]
     return True if any(isinstance(kind, str) and kind.lower() in _PEOPLE for kind in kinds) else None
 
 
 def _first(record: Record, keys: Sequence[str]) -> Any:
-    found = next((record[key] for key in keys if record.get(key) is not None), None)
-    return as_words(found) if isinstance(found, Mapping) and not found else found
+    first_value = next((record[key] for key in keys if record.get(key) is not None), None)
+    return as_words(first_value) if isinstance(first_value, Mapping) and not first_value else first_value

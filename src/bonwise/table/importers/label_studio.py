@@ -64,11 +64,11 @@ def _read_rows(material: Material) -> Imported | None:
     records = [
         {
             key: _answer(value)
-            for key, value in sheet_keys.with_ids_of_record(one, f"{material.source}, record {at}").items()
+            for key, value in sheet_keys.with_ids_of_record(record, f"{material.source}, record {at}").items()
         }
-        for at, one in enumerate(material.records, start=1)
+        for at, record in enumerate(material.records, start=1)
     ]
-    taken = _columns([{"data": one} for one in records], material)
+    taken = _columns([{"data": record} for record in records], material)
     if not {"prompt_id", "candidate"} <= taken.keys():
         return None
     gathered = GatheredScores(material)
@@ -101,8 +101,8 @@ def _answer(value: Any) -> Any:
         except (ValueError, RecursionError):
             return value
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
-        found = next((value[0][key] for key in ("rating", "number") if key in value[0]), None)
-        return value if found is None else _AnnotatorAnswer(found)
+        number = next((value[0][key] for key in ("rating", "number") if key in value[0]), None)
+        return value if number is None else _AnnotatorAnswer(number)
     return value
 
 

@@ -51,8 +51,8 @@ class Material:
     def records(self) -> Sequence[Record]:
         """The records of a table or of a list of objects, lists and objects as such; a missing cell is None."""
         if self.frame is None:
-            found = self.document if isinstance(self.document, list) else []
-            return [one for one in found if isinstance(one, Mapping)]
+            rows = self.document if isinstance(self.document, list) else []
+            return [row for row in rows if isinstance(row, Mapping)]
         return [
             {str(name): _plain(cell) for name, cell in zip(self.frame.columns, row, strict=True)}
             for row in self.frame.itertuples(index=False, name=None)
@@ -61,11 +61,11 @@ class Material:
     @property
     def chosen_scores(self) -> tuple[str, ...]:
         """The columns or metrics of judges that the user named; none where nothing was said."""
-        said = self.named.get("judge_score")
-        if said is None:
+        named = self.named.get("judge_score")
+        if named is None:
             return ()
-        whole = self.frame is not None and said in self.frame.columns
-        return (said,) if whole else tuple(part.strip() for part in said.split(","))
+        whole = self.frame is not None and named in self.frame.columns
+        return (named,) if whole else tuple(part.strip() for part in named.split(","))
 
     @property
     def chosen_label(self) -> str | None:
@@ -95,9 +95,9 @@ def _plain(cell: object) -> object:
         with suppress(ValueError):
             return json.loads(cell)
     if isinstance(cell, np.ndarray | list | tuple):
-        return [_plain(one) for one in cell]
+        return [_plain(value) for value in cell]
     if isinstance(cell, dict):
-        return {key: _plain(one) for key, one in cell.items()}
+        return {key: _plain(value) for key, value in cell.items()}
     if pd.api.types.is_scalar(cell) and bool(pd.isna(cell)):  # type: ignore[call-overload]
         return None
     return cell.item() if isinstance(cell, np.generic) else cell
@@ -110,7 +110,7 @@ def mapping(value: object) -> Record:
 
 def mappings(value: object) -> list[Record]:
     """Return the objects of a list; nothing where it is none."""
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, Iterable | list) else []
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, Iterable | list) else []
 
 
 _WHOLE = 2**53
@@ -156,10 +156,10 @@ class GatheredScores:
     ) -> GatheredCell:
         """Return what is known of a candidate, to be added to."""
         key = (as_words(prompt_id), as_words(candidate))
-        found = self._cells.setdefault(key, GatheredCell(*key))
-        found.prompt = as_words(prompt) if found.prompt is None and prompt is not None else found.prompt
-        found.text = as_words(text) if found.text is None and text is not None else found.text
-        return found
+        gathered = self._cells.setdefault(key, GatheredCell(*key))
+        gathered.prompt = as_words(prompt) if gathered.prompt is None and prompt is not None else gathered.prompt
+        gathered.text = as_words(text) if gathered.text is None and text is not None else gathered.text
+        return gathered
 
     def repeated(self, prompt_id: object, candidate: object) -> object:
         """Return a name for another candidate of one name: `name`, ``name #2``, ``name #3`` ..."""
@@ -216,21 +216,21 @@ class GatheredScores:
         return Imported(name, frame, tuple(self._readings), tuple(self._lacks))
 
     def _judges(self, cells: Sequence[GatheredCell]) -> list[str]:
-        found = list(dict.fromkeys(name for cell in cells for name in cell.scores))
-        chosen = [name for name in self._material.chosen_scores if name in found]
-        return chosen or found
+        judges = list(dict.fromkeys(name for cell in cells for name in cell.scores))
+        chosen = [name for name in self._material.chosen_scores if name in judges]
+        return chosen or judges
 
     def _label(self, cells: Sequence[GatheredCell]) -> str | None:
-        found = list(dict.fromkeys(name for cell in cells for name in cell.labels))
+        labels = list(dict.fromkeys(name for cell in cells for name in cell.labels))
         chosen = self._material.chosen_label
-        if chosen in found or len(found) == 1:
-            name = chosen if chosen in found else found[0]
+        if chosen in labels or len(labels) == 1:
+            name = chosen if chosen in labels else labels[0]
             if any(len(cell.labels.get(name or "", ())) > 1 for cell in cells):
                 self.say(f"the label {name!r} of several annotators is their mean")
             self.say(f"oracle_label is {name!r}")
             return name
-        if found:
-            self.lack(f"several labels: {listed(found)}: choose one with --label-col")
+        if labels:
+            self.lack(f"several labels: {listed(labels)}: choose one with --label-col")
         return None
 
     def _say_what_lacks(self, cells: Sequence[GatheredCell], judges: Sequence[str], label: str | None) -> None:

@@ -48,8 +48,8 @@ def read_wide(material: Material) -> Imported | None:
     made = _row_by_row(parts, scores.values()).rename(columns={prompt: "prompt_id", candidate: "candidate"})
     if material.chosen_label in made.columns:
         made = made.rename(columns={material.chosen_label: "oracle_label"})
-    said = f"the columns {listed(scores.values())} are judges"
-    return Imported("a column per judge", made, (said,), ())
+    how = f"the columns {listed(scores.values())} are judges"
+    return Imported("a column per judge", made, (how,), ())
 
 
 def _row_by_row(parts: Sequence[pd.DataFrame], columns: Iterable[str]) -> pd.DataFrame:
@@ -64,7 +64,7 @@ def _row_by_row(parts: Sequence[pd.DataFrame], columns: Iterable[str]) -> pd.Dat
 
 def _wide_candidates(material: Material, prompt: str, scores: Mapping[str, str]) -> Imported:
     frame = material.frame if material.frame is not None else pd.DataFrame()
-    labels = {key_of(found[0]): name for name in frame.columns if (found := score_of(name)) and found[1] == "label"}
+    labels = {key_of(named[0]): name for name in frame.columns if (named := score_of(name)) and named[1] == "label"}
     words = {key_of(name): name for name in frame.columns}
     parts, texts = [], set()
     for candidate, column in scores.items():
@@ -84,8 +84,8 @@ def _wide_candidates(material: Material, prompt: str, scores: Mapping[str, str])
     lacks = () if labels else ("no label of a person: a column NAME_label per candidate, or --labels",)
     if not labels:
         made = made.drop(columns="oracle_label")
-    said = f"the columns {listed(scores.values())} are the scores of candidates"
-    return Imported("a column per candidate", made, (said,), lacks)
+    how = f"the columns {listed(scores.values())} are the scores of candidates"
+    return Imported("a column per candidate", made, (how,), lacks)
 
 
 def _score_columns(material: Material) -> dict[str, str]:
@@ -98,14 +98,14 @@ def _score_columns(material: Material) -> dict[str, str]:
                 f"{material.source}: no column named {listed(missing)} for judge_score",
                 hint=f"the columns are {listed(material.columns)}",
             )
-        return {(found[0] if (found := score_of(name)) else name): name for name in chosen}
+        return {(named[0] if (named := score_of(name)) else name): name for name in chosen}
     if chosen or material.frame is None:
         return {}
     columns: dict[str, str] = {}
     for name in material.frame.columns:
-        told = score_of(name)
-        if told is not None and told[1] == "score" and not names_a_label(name):
-            columns[told[0]] = name
+        named = score_of(name)
+        if named is not None and named[1] == "score" and not names_a_label(name):
+            columns[named[0]] = name
     return columns
 
 
@@ -115,8 +115,8 @@ def _column(
     named = material.named.get(role)
     if named is not None:
         return named if named in material.columns else None
-    found = (column for group in claims(role, names) for column in group if column not in skip)
-    return next(found, None)
+    fitting = (column for group in claims(role, names) for column in group if column not in skip)
+    return next(fitting, None)
 
 
 def read_list_columns(material: Material) -> Imported | None:
@@ -129,7 +129,7 @@ def read_list_columns(material: Material) -> Imported | None:
     if lists["texts"] is None and lists["scores"] is None:
         return None
     records = material.records
-    if not any(isinstance(one.get(lists["texts"] or lists["scores"] or ""), list) for one in records[:50]):
+    if not any(isinstance(record.get(lists["texts"] or lists["scores"] or ""), list) for record in records[:50]):
         return None
     if {"prompt", "candidates"} <= material.columns and lists["scores"] is None:
         return None  # pools, which are judged first
@@ -186,10 +186,10 @@ def _of(item: Record, what: str) -> Any:
 def _inner_scores(item: Record) -> Iterator[tuple[str, Any]]:
     """Yield the values of an object that are scores or labels by their name."""
     for key, value in item.items():
-        told = (
+        telling = (
             names_a_label(key) or score_of(key) is not None or key_of(key) in ("score", "rating", "reward", "label")
         )
-        if told and isinstance(value, int | float | str):
+        if telling and isinstance(value, int | float | str):
             yield key, value
 
 
@@ -248,7 +248,7 @@ def _sides(value: object) -> list[object]:
     """Return the responses of one side: several texts, or one text or conversation."""
     if value is None:
         return []
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and value and all(isinstance(text, str) for text in value):
         return value
     if isinstance(value, list) and value and isinstance(value[-1], Mapping) and "content" in value[-1]:
         return [as_words(value[-1]["content"])]

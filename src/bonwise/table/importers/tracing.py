@@ -28,17 +28,17 @@ def read_langfuse(material: Material) -> Imported | None:
     Inputs that are alike are one prompt. Scores of source ANNOTATION are labels; the others are judges by name. TEXT
     scores carry the value 0 and CATEGORICAL ones the index of a category: neither is a number.
     """
-    found = _parts(material)
-    if found is None:
+    parts = _parts(material)
+    if parts is None:
         return None
-    scores, rated = found
+    scores, rated = parts
     gathered = GatheredScores(material)
     cells: dict[str, GatheredCell] = {}
     referenced = {identifier for score in scores for identifier in _subjects(score)}
-    for one, identifiers in _candidates(rated, referenced):
-        known = _candidate_of_trace(one)
-        name = gathered.repeated(one["input"], known) if known else gathered.numbered(one["input"], "response")
-        cell = gathered.cell(one["input"], name, prompt=one["input"], text=one.get("output"))
+    for node, identifiers in _candidates(rated, referenced):
+        known = _candidate_of_trace(node)
+        name = gathered.repeated(node["input"], known) if known else gathered.numbered(node["input"], "response")
+        cell = gathered.cell(node["input"], name, prompt=node["input"], text=node.get("output"))
         for identifier in identifiers:
             cells.setdefault(identifier, cell)
     for score in scores:
@@ -50,11 +50,11 @@ def _subjects(score: Record) -> list[str]:
     """Return the ids of what a score rates: of an observation first, then of its trace."""
     subject = score.get("subject")
     inner: Record = subject if isinstance(subject, Mapping) else {}
-    found = (
+    subjects = (
         *(_get(score, "observationId", "observation_id"), _get(inner, "id")),
         *(_get(score, "traceId", "trace_id"), _get(inner, "traceId", "trace_id")),
     )
-    return [str(one) for one in found if one is not None]
+    return [str(subject) for subject in subjects if subject is not None]
 
 
 def _candidates(rated: Sequence[Record], referenced: set[str]) -> Iterator[tuple[Record, list[str]]]:
@@ -63,17 +63,17 @@ def _candidates(rated: Sequence[Record], referenced: set[str]) -> Iterator[tuple
     A trace and its one rated observation are one candidate; several rated observations are one each.
     """
     by_trace: dict[str, list[Record]] = {}
-    for one in rated:
-        if one.get("input") is not None and one.get("id") is not None:
-            by_trace.setdefault(str(_get(one, "traceId", "trace_id") or one["id"]), []).append(one)
+    for node in rated:
+        if node.get("input") is not None and node.get("id") is not None:
+            by_trace.setdefault(str(_get(node, "traceId", "trace_id") or node["id"]), []).append(node)
     for trace, ones in by_trace.items():
-        own = [one for one in ones if str(one["id"]) in referenced and str(one["id"]) != trace]
+        own = [node for node in ones if str(node["id"]) in referenced and str(node["id"]) != trace]
         if len(own) > 1:
-            yield from ((one, [str(one["id"])]) for one in own)
+            yield from ((node, [str(node["id"])]) for node in own)
         elif own or trace in referenced:
-            whole = [one for one in ones if str(one["id"]) == trace]
-            root = [one for one in ones if not _get(one, "parentObservationId", "parent_observation_id")]
-            yield (own or whole or root or ones)[0], [trace, *(str(one["id"]) for one in own)]
+            whole = [node for node in ones if str(node["id"]) == trace]
+            root = [node for node in ones if not _get(node, "parentObservationId", "parent_observation_id")]
+            yield (own or whole or root or ones)[0], [trace, *(str(node["id"]) for node in own)]
 
 
 def _rate_by_score(gathered: GatheredScores, cells: Mapping[str, GatheredCell], score: Record) -> None:
@@ -108,7 +108,7 @@ def _parts(material: Material) -> tuple[Sequence[Record], Sequence[Record]] | No
         return scores, rated
     records = material.records if "scores" in material.columns and "input" in material.columns else ()
     own = [dict(score, traceId=record.get("id")) for record in records for score in mappings(record.get("scores"))]
-    return (own, records) if any("dataType" in one or "source" in one for one in own) else None
+    return (own, records) if any("dataType" in score or "source" in score for score in own) else None
 
 
 def _rows(part: object) -> object:
@@ -119,15 +119,15 @@ def _get(record: Record, *names: str) -> Any:
     return next((record[name] for name in names if record.get(name) not in (None, "")), None)
 
 
-def _candidate_of_trace(one: Record) -> str:
-    metadata = one.get("metadata")
+def _candidate_of_trace(node: Record) -> str:
+    metadata = node.get("metadata")
     inner = metadata if isinstance(metadata, Mapping) else {}
-    found = (
-        _get(one, "candidate", "variant", "policy")
+    name = (
+        _get(node, "candidate", "variant", "policy")
         or _get(inner, "candidate", "variant", "policy")
-        or _get(one, "providedModelName", "provided_model_name", "model", "version", "release", "name")
+        or _get(node, "providedModelName", "provided_model_name", "model", "version", "release", "name")
     )
-    return as_words(found) if found is not None else ""
+    return as_words(name) if name is not None else ""
 
 
 _PEOPLE = ("app", "human")
@@ -164,13 +164,13 @@ def _add_run(gathered: GatheredScores, run: Record) -> None:
     cell = gathered.cell(
         prompt_id, gathered.repeated(prompt_id, _candidate_of_run(run)), prompt=inputs, text=run.get("outputs")
     )
-    for one in mappings(run.get("feedback")):
-        source = one.get("feedback_source")
+    for feedback in mappings(run.get("feedback")):
+        source = feedback.get("feedback_source")
         kind = str(source.get("type", "") if isinstance(source, Mapping) else source or "").lower()
-        gathered.rate(cell, as_words(one.get("key")), one.get("score"), human=kind in _PEOPLE or None)
+        gathered.rate(cell, as_words(feedback.get("key")), feedback.get("score"), human=kind in _PEOPLE or None)
     stats = run.get("feedback_stats")
-    for key, one in stats.items() if isinstance(stats, Mapping) and not run.get("feedback") else ():
-        gathered.rate(cell, key, one.get("avg") if isinstance(one, Mapping) else one)
+    for key, feedback in stats.items() if isinstance(stats, Mapping) and not run.get("feedback") else ():
+        gathered.rate(cell, key, feedback.get("avg") if isinstance(feedback, Mapping) else feedback)
 
 
 def _add_row(gathered: GatheredScores, row: Record) -> None:
@@ -188,9 +188,9 @@ def _candidate_of_run(run: Record) -> Any:
     extra = run.get("extra")
     metadata = extra.get("metadata") if isinstance(extra, Mapping) else None
     inner: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
-    for found in (inner.get("candidate"), inner.get("variant"), inner.get("ls_model_name"), inner.get("model")):
-        if found:
-            return found
+    for name in (inner.get("candidate"), inner.get("variant"), inner.get("ls_model_name"), inner.get("model")):
+        if name:
+            return name
     return run.get("session_name") or run.get("session_id") or run.get("name") or "run"
 
 
@@ -219,17 +219,17 @@ def read_mlflow(material: Material) -> Imported | None:
         name = gathered.repeated(request, tag) if tag else gathered.numbered(request, "trace")
         text = _parsed(_first(trace, info, "response", "response_preview"))
         cell = gathered.cell(request, name, prompt=request, text=text)
-        for one in mappings(info.get("assessments")):
-            _rate_by_assessment(gathered, cell, one)
+        for assessment in mappings(info.get("assessments")):
+            _rate_by_assessment(gathered, cell, assessment)
     gathered.say(f"a candidate is a trace named by its tag {key!r}" if key else "a candidate is a trace, numbered")
     return gathered.imported("MLflow traces")
 
 
-def _rate_by_assessment(gathered: GatheredScores, cell: Any, one: Record) -> None:
-    feedback, source = one.get("feedback"), mapping(one.get("source"))
+def _rate_by_assessment(gathered: GatheredScores, cell: Any, assessment: Record) -> None:
+    feedback, source = assessment.get("feedback"), mapping(assessment.get("source"))
     if not isinstance(feedback, Mapping):
         return
-    if one.get("valid") is False:
+    if assessment.get("valid") is False:
         gathered.say("overridden feedback is left out")
         return
     value = feedback.get("value")
@@ -237,18 +237,18 @@ def _rate_by_assessment(gathered: GatheredScores, cell: Any, one: Record) -> Non
         value = float(value)
     human = str(source.get("source_type", "")).upper() == "HUMAN"
     if isinstance(value, int | float | str):
-        gathered.rate(cell, as_words(one.get("assessment_name", one.get("name"))), value, human=human)
+        gathered.rate(cell, as_words(assessment.get("assessment_name", assessment.get("name"))), value, human=human)
 
 
 def _traces(material: Material) -> Sequence[Record] | None:
     document = material.document
     if isinstance(document, Mapping):
-        found = mappings(document.get("traces"))
+        traces = mappings(document.get("traces"))
     elif {"trace_id", "assessments"} <= material.columns or {"info", "data"} <= material.columns:
-        found = list(material.records)
+        traces = list(material.records)
     else:
         return None
-    return found if any("assessments" in _info(one) for one in found) else None
+    return traces if any("assessments" in _info(trace) for trace in traces) else None
 
 
 def _info(trace: Record) -> Record:
