@@ -36,7 +36,7 @@ def candidate_groups(
         n = group_picks.prompts
         units = n if panel.clusters is None else clusters.cluster_codes(panel.clusters)[1]
         records = []
-        for value, se, df, low in zip(*group_picks.shares, (0.0, 0.0, -1.0), strict=True):
+        for value, se, df, low in zip(*group_picks.shares[:3], (0.0, 0.0, -1.0), strict=True):
             limits = (low, 1.0)
             inside = low == 0 and 0 < value < 1 and np.isfinite(se) and se > 0
             law = laws.EffectiveShare(float(value), float(se), float(df), limits) if inside else None
@@ -297,7 +297,7 @@ def _in_sd(
             estimand.Estimate.undefined("it does not vary at equal label", n).with_method(method)
         )
     found = jackknife.from_left_out(fitted.slopes[:1] / fitted.sd, fitted.left_out[:1] / fitted.sd_left_out)
-    (value,), (se,), (df,) = found
+    (value,), (se,), (df,), _ = found
     scatter, everything = jackknife.Scatter(float(se), float(df)), (-np.inf, np.inf)
     one = estimation.from_jackknife(float(value), scatter, n, everything, settings.confidence, exact=None)
     return EstimateRecord.of(one.with_method(method))
@@ -311,7 +311,7 @@ def _costs(sample: _KnownCandidates, found: Any, settings: Settings) -> Iterator
     starts = np.cumsum(panel.sizes) - panel.sizes
     means = np.add.reduceat(panel.labels, starts) / panel.sizes
     room = float((np.maximum.reduceat(panel.labels, starts) - means).mean())
-    for value, se, df, reach in zip(*found, (width / room if room > 0 else np.inf, width), strict=True):
+    for value, se, df, reach in zip(*found[:3], (width / room if room > 0 else np.inf, width), strict=True):
         if not np.isfinite(value):
             yield estimand.Estimate.undefined("no label differs within a prompt", n)
             continue

@@ -10,7 +10,7 @@ import numpy as np
 
 from bonwise.auditing import cell_gains, cell_intervals, cell_maxima, cell_table, result_labels
 from bonwise.auditing.cell_models import FREQUENT, LEAST_RATE, SizeGroup, label_rates, modelled, prompt_folds
-from bonwise.stats import catalog, estimation, jackknife, level_bias
+from bonwise.stats import catalog, estimation, jackknife, level_bias, support
 from bonwise.stats.estimand import Estimand, Estimate
 from bonwise.stats.sums import Floats, compared, prompt_sums
 
@@ -278,11 +278,15 @@ class _CellWork:
         return refusals(self.table, self.groups, self.rates, self.ess)
 
     @cached_property
+    def totals(self) -> cell_intervals.PairTotals:
+        blocks = [block for group in self.groups for block in group.blocks]
+        return cell_intervals.pair_totals(blocks, self.table.prompts, _middle(self.table.filled))
+
+    @cached_property
     def pairs(self) -> dict[str, cell_intervals.PairInfluence | None]:
         blocks = [block for group in self.groups for block in group.blocks]
-        totals = cell_intervals.pair_totals(blocks, self.table.prompts, _middle(self.table.filled))
         return {
-            **cell_intervals.pair_influences(totals),
+            **cell_intervals.pair_influences(self.totals),
             "kendall_tau": cell_intervals.tau_influence(blocks, self.table.prompts),
         }
 
@@ -343,14 +347,27 @@ class _CellWork:
                     self.contributions[e.name],
                     n,
                     cell_intervals.limits_of(e, self.rule),
-                    bounded=average and not e.contrast,
+                    bounded=(average and not e.contrast) or e.share_of is not None,
                     alike=average,
                     size=self._size(e),
+                    most=self._most_draws(e),
                 )
             weighed = self.rates is not None and e.name in _OF_BEST_LABELS and one.estimate is not None
             found[e.name] = replace(one, method="cells", ess=self.ess if weighed else None)
         level = cell_level_bias(self.table, self.rates, self.folds, self.rule.confidence)
         return {**found, "level_bias": level.with_method("cells")}
+
+    def _most_draws(self, e: Estimand) -> float:
+        """Return the draws that a share is worth at most, see `bonwise.stats.estimation.JudgeSums.most_draws`."""
+        if e.at_most_prompts:
+            return self.ess
+        if e.share_of is None:
+            return np.inf
+        t = self.totals
+        vary = float((t.all_apart_O[t.all_pairs > 0] > 0).mean())
+        return (
+            support.effective_count(cell_intervals.around(t.all_O, t.all_OO, t.all_cells)) if vary <= 0.5 else np.inf
+        )
 
     def _size(self, e: Estimand) -> float:
         """Return the size of a metric, of which a part is rounding: that of the labels, or of shares."""

@@ -19,6 +19,8 @@ __all__ = [
     "ContributedIntervals",
     "LabelledCellFigures",
     "PairInfluence",
+    "PairTotals",
+    "around",
     "compare_cells",
     "limits_of",
     "pair_influences",
@@ -158,7 +160,7 @@ def pair_influences(t: PairTotals) -> dict[str, PairInfluence | None]:
         "within_r": _correlation(t.eSO, t.eSS, t.eOO, (t.SS, t.OO)),
         "attenuation": _ratio(t.eSO, t.eOO, t.OO),
         "oracle_between_share": _map(
-            _ratio(t.all_eOO, _around(t.all_O, t.all_OO, t.all_cells), t.all_OO), lambda share: 1 - share, -1.0
+            _ratio(t.all_eOO, around(t.all_O, t.all_OO, t.all_cells), t.all_OO), lambda share: 1 - share, -1.0
         ),
         "oracle_tie_rate": _map(_ratio(t.all_apart_O, t.all_pairs, t.all_pairs), lambda share: 1 - share, -1.0),
         "sign_agreement": _ratio(t.concordant, t.apart_both, t.pairs),
@@ -173,7 +175,7 @@ def _excess(t: PairTotals) -> Floats:
     return t.decided_right - t.decided / 2
 
 
-def _around(values: Floats, squares: Floats, cells: Floats) -> Floats:
+def around(values: Floats, squares: Floats, cells: Floats) -> Floats:
     """Return contributions to the total sum of squares about the mean over cells."""
     if cells.sum() <= 0:
         return squares
@@ -189,7 +191,7 @@ def _over_cells(t: PairTotals) -> tuple[Floats, Floats, Floats]:
         return t.SO, t.SS, t.OO
     S, O = t.S.sum() / cells, t.O.sum() / cells
     products = t.SO - S * t.O - O * t.S + S * O * t.cells
-    return products, _around(t.S, t.SS, t.cells), _around(t.O, t.OO, t.cells)
+    return products, around(t.S, t.SS, t.cells), around(t.O, t.OO, t.cells)
 
 
 def _correlation(SO: Floats, SS: Floats, OO: Floats, scales: tuple[Floats, Floats]) -> PairInfluence | None:
@@ -264,12 +266,16 @@ class ContributedIntervals:
         bounded: bool = False,
         alike: bool = True,
         size: float = 1.0,
+        most: float = np.inf,
     ) -> Estimate:
-        """Return the mean of contributions, cut to `limits`; where all are equal a bound is given only if `alike`."""
+        """Return the mean of contributions, cut to `limits`; where all are equal a bound is given only if `alike`.
+
+        A `bounded` one counts as at most `most` yes-or-no draws; one that is neither is made of products.
+        """
         value, confidence = float(contributions.mean()), self.rule.confidence
         se, df = self.scatter(contributions)
         shown = min(max(value, limits[0]), limits[1])
-        reason = self._too_few(n)
+        reason = self._too_few(n, of_products=not alike and not bounded)
         if reason:
             return Estimate(shown, None, None, None, n, None, reason=f"no interval: {reason}")
         finite = bool(np.isfinite(limits).all())
@@ -281,15 +287,16 @@ class ContributedIntervals:
             return estimation.under(
                 laws.Exact(shown, n, limits), confidence, estimate=shown, se=se if at_end else 0.0, n=n
             )
-        law: laws.Law = laws.Student(shown, se, df, limits)
+        skew = jackknife.skewness(self.by_unit(contributions)) if alike else 0.0
+        law: laws.Law = laws.Student(shown, se, df, limits, skew=skew)
         if bounded and finite:
-            law = laws.EffectiveShare(shown, se, df, limits)
+            law = laws.EffectiveShare(shown, se, df, limits, most=most)
         return estimation.under(law, confidence, estimate=shown, se=se, n=n)
 
     def ratio(self, above: Floats, below: Floats, n: int, *, recovery: bool) -> Estimate:
         """Return the ratio of two means with Fieller's interval; a `recovery` is at most 1."""
         law = self._fieller(above, below, (-np.inf, 1.0) if recovery else _ANYWHERE)
-        reason = self._too_few(n)
+        reason = self._too_few(n, of_products=False)
         if law is None or (not reason and law.at(self.rule.confidence) is None):
             return Estimate.undefined(NOT_DISTINGUISHABLE, n)
         value = min(law.a / law.b, law.limits[1])
@@ -308,7 +315,7 @@ class ContributedIntervals:
         if law is None or law.at(self.rule.confidence) is None:
             return Estimate.undefined(f"unbounded: {NOT_DISTINGUISHABLE}", n)
         value = 1 - law.a / law.b
-        reason = self._too_few(n)
+        reason = self._too_few(n, of_products=True)
         if reason:
             return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
         return estimation.under(laws.OneLess(law), self.rule.confidence, estimate=value, se=law.se, n=n)
@@ -327,7 +334,7 @@ class ContributedIntervals:
         values = self.by_unit(contributions)
         if len(values) < 2:
             return 0.0, 1.0
-        return float(values.std(ddof=1) / np.sqrt(len(values))), jackknife.kurtosis_df(values)
+        return float(values.std(ddof=1) / np.sqrt(len(values))), self._df(values)
 
     def _fieller(self, above: Floats, below: Floats, limits: tuple[float, float]) -> laws.Fieller | None:
         first, second = self.by_unit(above), self.by_unit(below)
@@ -335,16 +342,18 @@ class ContributedIntervals:
         if b == 0 or count < 2:
             return None
         (caa, cab), (_, cbb) = (np.cov(first, second, ddof=1) / count).tolist()
-        return laws.Fieller(a, b, caa, cab, cbb, jackknife.kurtosis_df(first - a / b * second), limits)
+        return laws.Fieller(a, b, caa, cab, cbb, self._df(first - a / b * second), limits)
 
-    def _too_few(self, n: int) -> str:
-        """Why no interval can be given, whatever the metric; empty where one can."""
-        count = int(self.units.max()) + 1
-        if count == len(self.units):
+    def _df(self, contributions: Floats) -> float:
+        """Return the degrees of freedom that tails and the sizes of clusters leave."""
+        return min(jackknife.kurtosis_df(contributions), max(clusters.most_df(self.units), 1.0))
+
+    def _too_few(self, n: int, *, of_products: bool) -> str:
+        """Why no interval can be given; empty where one can."""
+        if int(self.units.max()) + 1 == len(self.units):
             return "it rests on a single prompt" if n < 2 else ""
-        if count < clusters.FEWEST:
-            return f"the prompts are in {count} cluster{'s' * (count != 1)}, and an interval needs {clusters.FEWEST}"
-        return ""
+        few = clusters.too_few_clusters(self.units)
+        return few or (clusters.too_few_kinds(self.units) if of_products else "")
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from bonwise.auditing.result import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.simultaneous import JudgeDifferences, UnitInfluences, aligned, joint_confidence
 from bonwise.results import given
-from bonwise.stats import catalog, estimation, level_bias, top_of_scores
+from bonwise.stats import catalog, correlation, estimation, level_bias, top_of_scores
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.laws import Ends, Percentile, Turned
 from bonwise.stats.partial.label_sample import LabelSample
@@ -278,6 +278,8 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
 
         rule = settings.rule(left.panel.labels, left.panel.clusters)
         found, weights = weighted_difference(catalog.ESTIMANDS, left.sums, right.sums, sample, rule), _weights(sample)
+        few = audits[0].labelling.few_carry
+        found = {name: correlation.without_interval(one, few) for name, one in found.items()}
         method = "weighted"
     else:
         found = _difference(left, right, settings)
@@ -286,6 +288,8 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
     found["level_bias"] = level_bias.level_bias_difference(
         left.bias(weights), right.bias(weights), settings.confidence
     )
+    for side in (left, right):
+        found = correlation.without_correlations(found, side.panel.scores, side.panel.labels)
     return PairedDifferences(len(left.panel.sizes), under_method(found, method))
 
 

@@ -24,7 +24,7 @@ from bonwise.estimates import estimate_records
 from bonwise.metric_groups import unit_of
 from bonwise.printable import shell_word
 from bonwise.report import numbers, table_facts
-from bonwise.stats import catalog, estimation, support
+from bonwise.stats import catalog, correlation, estimation, support
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.sums import Sums
 from bonwise.table import cell_scores, score_table
@@ -394,6 +394,7 @@ def _metrics(labelling: Labelling, table: score_table.ScoreTable, settings: Sett
         **estimation.estimate(catalog.ESTIMANDS, sums, rule),
         "level_bias": judge_record.panel_level_bias(panel, settings),
     }
+    found = correlation.without_correlations(found, panel.scores, panel.labels)
     found.update(judge_record.with_no_gain_tests(found, panel, Sums(*sums), rule))
     t = Sums(*sums)
     found |= support.with_support(found, t, panel.lowest_labels(), rule.label_range, panel.clusters)

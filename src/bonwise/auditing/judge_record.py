@@ -162,8 +162,8 @@ def _notes(count: int, largest: int, prompts: int) -> Iterator[str]:
         yield f"Too few clusters: an interval needs {clusters.FEWEST}, and there are {count}; no gate can be met."
     elif count < _VERY_FEW:
         yield (
-            f"Few clusters ({count}): intervals of within_r and of the values hold the truth in about 90% of tables "
-            "instead of 95%."
+            f"Few clusters ({count}): intervals of the values hold the truth in about 90% of tables instead of 95%; "
+            "correlations have none."
         )
     elif count < _FEW:
         yield f"Few clusters ({count}): intervals rest on how {count} units differ."

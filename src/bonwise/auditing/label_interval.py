@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bonwise.stats import estimand, laws
-from bonwise.stats.clusters import cluster_sums
+from bonwise.stats import estimand, jackknife, laws
+from bonwise.stats.clusters import cluster_sums, most_df
 from bonwise.stats.partial.label_sample import ScaledSample
 from bonwise.stats.sums import Floats
 
@@ -30,6 +30,8 @@ class Influence:
     """``q (e - ebar_h) / n``, e = Y - m: what a label adds to the means beyond its stratum."""
     spread: Floats = field(repr=False)
     """A' less its mean."""
+    most_df: float = np.inf
+    """Degrees of freedom that the sizes of clusters leave."""
 
     def variance(self, contrast: Floats) -> float:
         """Return the variance of a contrast of the means."""
@@ -39,7 +41,7 @@ class Influence:
 
 
 def influence(
-    m: Floats, Y: Floats, draw: ScaledSample, clusters: np.typing.NDArray[np.int64] | None = None
+    m: Floats, Y: Floats, draw: ScaledSample, clusters: np.typing.NDArray[np.int64] | None = None, unseen: float = 1.0
 ) -> Influence:
     """Combine predictions for all prompts, `m`, (prompts, outcomes), with labels `Y`, (labelled prompts, outcomes).
 
@@ -76,7 +78,12 @@ def influence(
     # every prompt is predicted alike.
     apart = m - m[draw.rows[0]]
     means = draw.mean(Y) + apart.mean(axis=0) - draw.mean(apart[draw.rows])
-    return Influence(means, covariance, pulls, adjusted)
+    if unseen > 1:
+        covariance *= unseen
+        pulls *= unseen**0.5
+        adjusted *= unseen**0.5
+    most = most_df(None if clusters is None else clusters[draw.rows])
+    return Influence(means, covariance, pulls, adjusted, most)
 
 
 def _centres(e: Floats, draw: ScaledSample) -> tuple[Floats, Floats]:
@@ -115,8 +122,9 @@ def degrees_of_freedom(pulls: Floats, variance: float) -> float:
 def student(found: Influence, contrast: Floats, limits: tuple[float, float]) -> laws.Student:
     """Return the law of a contrast of the means."""
     variance = found.variance(contrast)
-    df = degrees_of_freedom(found.pulls @ contrast, variance)
-    return laws.Student(float(contrast @ found.means), float(np.sqrt(variance)), df, limits)
+    df = max(min(degrees_of_freedom(found.pulls @ contrast, variance), found.most_df), 1.0)
+    skew = jackknife.skewness(found.spread @ contrast)
+    return laws.Student(float(contrast @ found.means), float(np.sqrt(variance)), df, limits, skew=skew)
 
 
 def fieller(
@@ -126,7 +134,7 @@ def fieller(
     a, b = float(numerator @ found.means), float(denominator @ found.means)
     direction = (numerator - a / b * denominator) / b
     variance = found.variance(direction)
-    df = degrees_of_freedom(found.pulls @ direction, variance)
+    df = max(min(degrees_of_freedom(found.pulls @ direction, variance), found.most_df), 1.0)
     C = found.covariance
     caa, cab, cbb = (
         float(left @ C @ right)

@@ -262,6 +262,12 @@ class Labelling:
         return self.stated is not None and self.stated.kind == "cells-by-score"
 
     @property
+    def few_carry(self) -> str:
+        """Why no interval can rest on the weights of labels; empty where one can, as in strata that were planned."""
+        planned = self.sample is None or (self.stated is not None and self.stated.design is not None)
+        return "" if self.sample is None or planned else self.sample.few_carry
+
+    @property
     def scope(self) -> str:
         """What figures against labels describe, as a sentence; empty where it is simply all prompts."""
         labelled, prompts = int(self.labelled.sum()), len(self.panel.sizes)

@@ -17,7 +17,7 @@ from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result_labels import OutcomeModelUsed
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.errors import UsageError
-from bonwise.stats import catalog, clusters, estimation, jackknife, laws, no_gain, support
+from bonwise.stats import catalog, clusters, correlation, estimation, jackknife, laws, no_gain, support
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.partial import label_features, label_sample, outcome_model
 from bonwise.stats.sums import Floats, Sums
@@ -70,6 +70,7 @@ class _LabelledOutcomes:
     draw: label_sample.ScaledSample
     alone: dict[str, Estimate]
     clusters: np.typing.NDArray[np.int64] | None
+    unseen: float
 
 
 def partial_estimates(
@@ -113,6 +114,7 @@ def partial_estimates(
         label_sample.ScaledSample.of(sample),
         estimation.estimate(_ESTIMANDS, sums, replace(rule.keep(sample.labelled), kind="default")),
         rule.clusters,
+        sample.unseen,
     )
     folds = outcome_model.prompt_folds(features, problem.draw, problem.Y, seed)
     if rule.clusters is not None:
@@ -167,7 +169,7 @@ def _fit(
         tuning = outcome_model.power_tuning(predicted, Y, draw, rho)
         m = tuning * predicted + (1 - tuning) * centre
     explained = outcome_model.share_explained(m[draw.rows], Y, draw, np.array([0.0, 1.0, -rho, 0.0, 0.0]))
-    return ModelFit(influence(m, Y, draw, problem.clusters), choice, float(tuning[1]), explained)
+    return ModelFit(influence(m, Y, draw, problem.clusters, problem.unseen), choice, float(tuning[1]), explained)
 
 
 def _metric(
@@ -186,7 +188,9 @@ def _metric(
         mean = law = student(found, above, limits)
         value, se, df = mean.estimate, mean.se, mean.df
         if not e.contrast and np.isfinite(limits).all() and limits[0] < value < limits[1] and se > 0:
-            law = laws.EffectiveShare(value, se, df, limits)
+            of_labels = problem.Y @ above
+            at_ends = e.at_most_prompts or bool(np.isin(of_labels, limits).all())
+            law = laws.EffectiveShare(value, se, df, limits, most=sample.ess if at_ends else np.inf)
     else:
         below = np.array(e.outcomes_below)
         if alone.reason is not None and alone.reason.startswith("undefined"):
@@ -202,6 +206,11 @@ def _metric(
     value = min(max(value, limits[0]), limits[1])
     if few := clusters.too_few_clusters(None if problem.clusters is None else problem.clusters[sample.labelled]):
         return Estimate(value, None, None, None, labels, None, reason=f"no interval: {few}")
+    if labels > 1 and isinstance(alone.law, laws.Exact) and not e.contrast and e.outcomes_below is None:
+        # What models predict around labels that are all alike is no scatter of theirs.
+        if not sample.equal:
+            return _alike(Estimate(value, None, None, None, labels, None), alone, sample)
+        law = replace(alone.law, estimate=value)
     scatter = jackknife.Scatter(se, df, size=1.0 if e.limits is not None else rule.label_width)
     made = estimation.from_jackknife(value, scatter, labels, limits, rule.confidence, exact=None, law=law)
     return _alike(made, alone, sample) if made.low is None and labels > 1 else made
@@ -268,7 +277,8 @@ def cell_metrics(labelling: Labelling, settings: Settings) -> JudgeMetrics:
         settings.rule(labelling.panel.labels, labelling.panel.clusters),
     )
     found = cell_figures(table, rule, seed=settings.seed)
-    metrics = {**found.metrics, **_with_no_gain_tests(found, table, rule), **judge_only(panel, settings)}
+    of_labels = correlation.without_correlations(found.metrics, table.scores, table.labels)
+    metrics = {**of_labels, **_with_no_gain_tests(found, table, rule), **judge_only(panel, settings)}
     ends = cell_bounds(table, label_range(panel.labels))
     bounds = {name: ends[name] for name in _BOUNDED if metrics[name].estimate is None and name in ends}
     diagnostics = cell_table.label_diagnostics(table, list(panel.candidates))
@@ -315,6 +325,8 @@ def cell_differences(first: Labelling, second: Labelling, settings: Settings) ->
     rule = settings.rule(left.panel.labels, left.panel.clusters)
     one, other = (cell_figures(_cell_table(side), rule, seed=settings.seed) for side in (left, right))
     found = cell_intervals.compare_cells(one, other, rule)
+    for side in (left, right):
+        found = correlation.without_correlations(found, side.panel.scores, side.panel.labels)
     return {one.name: found[one.name] for one in catalog.METRICS if one.name in found}, prompts
 
 
@@ -362,6 +374,8 @@ def sampled_metrics(
         use = {**use, **_with_model(partial, list(further))}
     others = [e for e in catalog.ESTIMANDS if e.on_labels and e.name not in found]
     found |= weighted_metrics.weighted_estimates(others, sums, sample, rule.keep(sample.labelled))
+    found = correlation.without_correlations(found, known.scores, known.labels)
+    found = {name: correlation.without_interval(one, labelling.few_carry) for name, one in found.items()}
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
     found = {**found, **judge_only(panel, settings), "level_bias": bias}
     behind = Sums(*sums), known.lowest_labels(), rule.label_range, known.clusters

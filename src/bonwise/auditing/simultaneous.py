@@ -157,8 +157,8 @@ class JudgeDifferences:
         sample = _PairOfJudges([one.matrix, other.matrix], self._rule, (one, other))
         rows = zip(self._estimands, *values, strict=True)
         found = {
-            e.name: one_estimate(e, sample, float(value), jackknife.Scatter(float(se), float(df)))
-            for e, value, se, df in rows
+            e.name: one_estimate(e, sample, float(value), jackknife.Scatter(float(se), float(df), skew=float(skew)))
+            for e, value, se, df, skew in rows
         }
         return without_wild(self._estimands, found, lambda below: [one.estimate(below), other.estimate(below)])
 

@@ -172,6 +172,11 @@ class _WeightedSums(JudgeSums):
             return self.matrices
         return [clusters.cluster_sums(matrix * self.strata.weights, self.rule.clusters) for matrix in self.matrices]
 
+    @property
+    def weights(self) -> Floats:
+        """1 / pi."""
+        return self.strata.weights
+
     def fieller(self, of: Callable[[Sums], tuple[Floats, Floats]], limits: tuple[float, float]) -> laws.Fieller:
         """Return the law of a ratio of weighted means."""
         if self.rule.clusters is not None:
@@ -217,25 +222,25 @@ def _estimate(estimands: Sequence[estimand.Estimand], matched: _WeightedSums) ->
     if matched.rule.clusters is not None:
         rows = zip(estimands, *jackknife.jackknife(functional, matched.units), strict=True)
         return {
-            e.name: one_estimate(e, matched, float(value), jackknife.Scatter(float(se), float(df)))
-            for e, value, se, df in rows
+            e.name: one_estimate(e, matched, float(value), jackknife.Scatter(float(se), float(df), skew=float(skew)))
+            for e, value, se, df, skew in rows
         }
-    values, within, between, tails = _jackknife(functional, matched.matrices, matched.strata)
+    values, within, between, tails, skews = _jackknife(functional, matched.matrices, matched.strata)
     found = {}
     for k, e in enumerate(estimands):
         value, se = float(values[k]), float(np.sqrt(within[k].sum() + between[k]))
         most = _degrees(within[k], float(between[k]), matched.strata, matched.count(e))
-        scatter = jackknife.Scatter(se, min(most, float(tails[k])), most)
+        scatter = jackknife.Scatter(se, min(most, float(tails[k])), most, skew=float(skews[k]))
         found[e.name] = one_estimate(e, matched, value, scatter)
     return found
 
 
 def _jackknife(
     functional: Callable[..., Floats], matrices: Sequence[Floats], strata: LabelStrata
-) -> tuple[Floats, Floats, Floats, Floats]:
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Return estimates, variances within each stratum (metrics, strata) and between strata (metrics,).
 
-    Last come the degrees of freedom that heavy tails leave (metrics,).
+    Last come the degrees of freedom that heavy tails leave, and the skewness of the estimates (metrics,).
     """
     weighted = [matrix * strata.weights for matrix in matrices]
     by_stratum = [strata.within(matrix) for matrix in weighted]
@@ -243,7 +248,8 @@ def _jackknife(
     others = [sums @ (1 - np.eye(sums.shape[1])) for sums in by_stratum]
     values = functional(*(Sums(*sums.sum(axis=1)) for sums in by_stratum))
     if strata.weights.size < 2:
-        return values, np.full((len(values), 1), np.nan), np.zeros(len(values)), np.ones(len(values))
+        none = np.zeros(len(values))
+        return values, np.full((len(values), 1), np.nan), none, np.ones(len(values)), none
     left = np.empty((len(values), strata.weights.size))
     for start in range(0, left.shape[1], _CHUNK):
         some = slice(start, start + _CHUNK)
@@ -257,11 +263,12 @@ def _jackknife(
     around = left - (strata.within(left) / strata.counts)[:, strata.owner]
     square = around**2
     tails = jackknife.moments_df(square.sum(axis=1), np.einsum("mx,mx->m", square, square), left.shape[1])
+    skews = -jackknife.moments_skew(square.sum(axis=1), np.einsum("mx,mx->m", square, around))
     within = strata.within(square) * (strata.counts - 1) / strata.counts
     without = functional(
         *(Sums(*(o + s * (1 - 1 / strata.prompts))) for o, s in zip(others, by_stratum, strict=True))
     )
-    return values, within, _between(without, strata), tails
+    return values, within, _between(without, strata), tails, skews
 
 
 def _between(without: Floats, strata: LabelStrata) -> Floats:

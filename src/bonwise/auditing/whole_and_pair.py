@@ -354,9 +354,9 @@ def _gain(parts: WholeAndPairParts, rule: estimation.IntervalRule, n: int) -> es
     limits = (low - high, high - low)
     added = _scatter(parts.gain[None, :], rule)
     value, se = float(parts.gain.mean()), float(np.sqrt(_covariance(added)[0, 0]))
-    df = jackknife.kurtosis_df(added[0])
+    df, skew = jackknife.kurtosis_df(added[0]), jackknife.skewness(added[0])
     value = min(max(value, limits[0]), limits[1])
-    law, scatter = laws.Student(value, se, df, limits), jackknife.Scatter(se, df, size=rule.label_width)
+    law, scatter = laws.Student(value, se, df, limits, skew=skew), jackknife.Scatter(se, df, size=rule.label_width)
     return estimation.from_jackknife(value, scatter, n, limits, rule.confidence, exact=None, law=law)
 
 

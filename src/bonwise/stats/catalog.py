@@ -63,6 +63,12 @@ def oracle_between_share(t: Sums) -> Floats:
     return 1 - ratio(t.all_eOO, _total(t.all_OO, t.all_O, t.all_O, t.all_cells), t.all_OO)
 
 
+def squares_of_labels(t: Sums) -> Floats:
+    """Return what each prompt adds to the sum of squares of labels about their mean over all prompts."""
+    mean = float(t.all_O.sum() / t.all_cells.sum())
+    return t.all_OO - 2 * mean * t.all_O + mean * mean * t.all_cells
+
+
 def between_r(t: Sums) -> Floats:
     """Correlation of prompt means, weighted by pool size."""
     total, SS, OO = _total(t.SO, t.S, t.O, t.cells), _total_SS(t), _total_OO(t)
@@ -100,6 +106,7 @@ WITHIN_PROMPTS = (
         _BOTH_VARY,
         _CORRELATION,
         counted=lambda t: t.cells,
+        of_products=True,
         group="Over all cells",
         meaning="correlation over all cells",
         unit="number",
@@ -111,6 +118,7 @@ WITHIN_PROMPTS = (
         _BOTH_VARY_WITHIN,
         _CORRELATION,
         counted=lambda t: t.judged,
+        of_products=True,
         group="Within prompts",
         meaning="correlation within prompts",
         unit="number",
@@ -123,6 +131,7 @@ WITHIN_PROMPTS = (
         _ANY,
         counted=lambda t: t.cells,
         over="global_r",
+        of_products=True,
         lost_of=(within_r, global_r),
         group="Over all cells",
         meaning="share of global_r lost within prompts",
@@ -134,6 +143,7 @@ WITHIN_PROMPTS = (
         "a prompt where labels differ",
         _ANY,
         counted=lambda t: t.judged,
+        of_products=True,
         group="Within prompts",
         meaning="slope of score on label deviations",
         unit="number",
@@ -153,6 +163,7 @@ WITHIN_PROMPTS = (
         oracle_between_share,
         "labels that vary",
         on_scores=False,
+        share_of=squares_of_labels,
         group="Over all cells",
         meaning="variance of labels between prompts",
         unit="share",
@@ -294,6 +305,7 @@ _TOP_1 = (
         top1_accuracy,
         "a prompt",
         average_over=lambda t: t.prompts,
+        at_most_prompts=True,
         outcomes=OutcomeWeights(top1=1.0),
         group="Picks",
         meaning="the pick is the best (chance 1/n)",

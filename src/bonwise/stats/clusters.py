@@ -11,17 +11,27 @@ from bonwise.stats.sums import Floats
 
 __all__ = [
     "FEWEST",
+    "FEWEST_KINDS",
     "cluster_codes",
     "cluster_sums",
     "design_effect",
     "intraclass_correlation",
+    "most_df",
     "too_few_clusters",
+    "too_few_kinds",
     "typical_size",
     "upper_correlation",
 ]
 
 FEWEST = 5
 """Clusters below which no interval is given: what they tell of their own scatter is next to nothing."""
+
+FEWEST_KINDS = 15
+"""Clusters of equal size that they must be worth for an interval of a correlation or slope: clusters may be of
+different kinds, and few of them do not show which kinds there are.
+"""
+
+_ROUNDING = 1e-9
 
 _Ints = npt.NDArray[np.int64]
 
@@ -66,6 +76,42 @@ def too_few_clusters(clusters: _Ints | None) -> str:
     if clusters is None or (count := len(np.unique(clusters))) >= FEWEST:
         return ""
     return f"the prompts are in {count} cluster{'s' * (count != 1)}, and an interval needs {FEWEST}"
+
+
+def most_df(clusters: _Ints | None) -> float:
+    """Return ``(sum m^2)^2 / sum m^4`` over the sizes m of clusters, infinite without clusters.
+
+    Where prompts of a cluster are alike its sum varies with m^2: large clusters carry the variance (Satterthwaite).
+
+    Examples
+    --------
+    >>> most_df(np.array([0, 1, 2, 3])), round(most_df(np.array([0, 0, 0, 1, 2])), 2)
+    (4.0, 1.46)
+    """
+    if clusters is None:
+        return np.inf
+    squares = np.bincount(cluster_codes(clusters)[0]).astype(float) ** 2
+    return float(squares.sum() ** 2 / (squares @ squares))
+
+
+def too_few_kinds(clusters: _Ints | None) -> str:
+    """Return why no interval of a correlation or slope can rest on these clusters; empty where one can.
+
+    Examples
+    --------
+    >>> too_few_kinds(np.repeat(np.arange(8), [9, 1, 1, 1, 1, 1, 1, 1]))
+    'the prompts are in 8 clusters, worth 2.91 of equal size, and an interval of this metric needs 15'
+    """
+    if clusters is None:
+        return ""
+    codes, count = cluster_codes(clusters)
+    worth = len(codes) / typical_size(clusters)
+    if worth >= FEWEST_KINDS - _ROUNDING or count == len(codes):
+        return ""
+    return (
+        f"the prompts are in {count} clusters, worth {worth:.3g} of equal size, and an interval of this metric needs "
+        f"{FEWEST_KINDS}"
+    )
 
 
 def intraclass_correlation(values: Floats, clusters: _Ints) -> float:

@@ -1,14 +1,22 @@
-"""Correlation of two figures of a prompt, weighted, with an interval by prompt."""
+"""Correlation of two figures of a prompt, with an interval by prompt; scores that are too heavy for one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from bonwise.stats import estimand, estimation, jackknife, laws, sums
 
-__all__ = ["LEAST_CARRIERS", "correlation", "from_influence", "without_interval"]
+__all__ = [
+    "LEAST_CARRIERS",
+    "correlation",
+    "from_influence",
+    "heavy_scores",
+    "without_correlations",
+    "without_interval",
+]
 
 LEAST_CARRIERS = 20
 """Prompts that carry a figure, such as the routed ones, below which its interval holds too seldom to be given."""
@@ -97,3 +105,57 @@ def _standard(values: sums.Floats, weights: sums.Floats) -> sums.Floats | None:
         return None
     scores: sums.Floats = (values - mean) / np.sqrt(variance)
     return scores
+
+
+_LEAST_KURTOSIS = 4.5  # of few normal values a sample has nearly always less
+_MOST_KURTOSIS, _POWER = 1.8, 0.2
+
+
+def heavy_scores(scores: sums.Floats, labels: sums.Floats) -> str:
+    """Return why scores have too heavy tails for the interval of a correlation; empty where they have not.
+
+    Their kurtosis is that about the line that labels predict them by, over all scored and labelled candidates. Scores
+    on a scale with ends, within [0, 1] or with an end that recurs at either side, hide no larger ones.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> labels = rng.integers(0, 11, 400).astype(float)
+    >>> heavy_scores(0.3 * labels + rng.standard_normal(400), labels)
+    ''
+    >>> heavy_scores(0.3 * labels + rng.standard_t(2.2, 400), labels)[:40]
+    'the scores have a kurtosis of 74.3, and '
+    """
+    known = ~(np.isnan(scores) | np.isnan(labels))
+    s, o = scores[known], labels[known]
+    if not s.size or _has_ends(s):
+        return ""
+    s, o = s - s.mean(), o - o.mean()
+    line = float(s @ o) / float(o @ o) if o.any() else 0.0
+    square = np.square(s - line * o)
+    total = float(square.sum())
+    kurtosis = len(square) * float(square @ square) / total**2 if total > 0 else 0.0
+    most = max(_LEAST_KURTOSIS, _MOST_KURTOSIS * len(square) ** _POWER)
+    if kurtosis <= most:
+        return ""
+    return (
+        f"the scores have a kurtosis of {kurtosis:.3g}, and intervals of correlations hold up to {most:.2g}; "
+        "effective_agreement goes by rank and has an interval"
+    )
+
+
+def _has_ends(scores: sums.Floats) -> bool:
+    low, high = scores.min(), scores.max()
+    recur = min(np.count_nonzero(scores == low), np.count_nonzero(scores == high)) > 1
+    return bool((low >= 0 and high <= 1) or recur)
+
+
+def without_correlations(
+    found: Mapping[str, estimand.Estimate], scores: sums.Floats, labels: sums.Floats
+) -> dict[str, estimand.Estimate]:
+    """Return the metrics of a judge, correlations of heavy scores and labels without an interval."""
+    reason = heavy_scores(scores, labels)
+    return {
+        name: without_interval(one, reason) if name in ("global_r", "within_r") else one
+        for name, one in found.items()
+    }

@@ -142,6 +142,12 @@ class Estimand(Metric):
     """
     set_by_pools: bool = False
     """Whether pools that hold the same labels by construction fix it: it has then no interval."""
+    of_products: bool = False
+    """Whether it is made of sums of products or squares: few clusters of different kinds tell too little of it."""
+    at_most_prompts: bool = False
+    """Whether it counts as no more yes-or-no draws than there are prompts, however alike these are."""
+    share_of: Callable[[Sums], Floats] | None = None
+    """Of a share of a sum that every prompt adds to: per-prompt sums to what each adds."""
     over: str | None = None
     """Metric it is divided by: where that cannot be told from 0, the number would be wild."""
     lost_of: tuple[Callable[[Sums], Floats], Callable[[Sums], Floats]] | None = None

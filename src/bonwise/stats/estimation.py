@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from bonwise.progress import counting
-from bonwise.stats import catalog, clusters, jackknife
+from bonwise.stats import catalog, clusters, jackknife, support
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, OneLess, Percentile, RecoveryNearOne, Student
 from bonwise.stats.sums import Floats, Sums
@@ -77,6 +77,7 @@ def _blas() -> ThreadpoolController:
 
 _FEW = 64
 _SAME_MEAN = 1e-8  # mean labels that differ by less differ by rounding: labels are compared by 9 digits
+_HALF_VARY = 0.5  # share of pools with different labels up to which labels count as mostly alike
 _SAME = 1e-12  # a standard error below this share of the values is rounding, not variation
 
 
@@ -118,6 +119,8 @@ def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) ->
 def _lost(e: Estimand, found: Estimate, sample: JudgeSums) -> Estimate:
     """Give a metric that is 1 less a ratio Fieller's interval, and no value where that is unbounded."""
     if e.lost_of is None or found.estimate is None or found.n < 2 or sample.too_few:
+        return found
+    if found.reason is not None:
         return found
     law = OneLess(_fieller_of_influence(e.lost_of, sample.units[0]))
     if law.at(sample.rule.confidence) is None:
@@ -191,6 +194,11 @@ class JudgeSums:
         return clusters.too_few_clusters(self.rule.clusters)
 
     @cached_property
+    def most_df(self) -> float:
+        """The degrees of freedom that the sizes of the clusters leave."""
+        return clusters.most_df(self.rule.clusters)
+
+    @cached_property
     def units(self) -> list[Floats]:
         """Sums of what is left out at a time: prompts, or clusters of them."""
         return [clusters.cluster_sums(matrix, self.rule.clusters) for matrix in self.matrices]
@@ -233,12 +241,31 @@ class JudgeSums:
 
     def bounded(self, e: Estimand) -> bool:
         """Tell whether a metric is a mean of values between two known ends, of one judge."""
-        alone = len(self.matrices) == 1 and e.average_over is not None and not e.contrast
-        return alone and all(map(math.isfinite, self.limits(e)))
+        alone = len(self.matrices) == 1 and not e.contrast
+        mean = e.average_over is not None or e.share_of is not None
+        return alone and mean and all(map(math.isfinite, self.limits(e)))
+
+    @property
+    def weights(self) -> Floats:
+        """What each prompt weighs."""
+        return np.ones(self.matrices[0].shape[1])
+
+    def most_draws(self, e: Estimand) -> float:
+        """Return the draws that a share is worth at most, infinite where its variance says all.
+
+        Where most prompts say the same, the others are rare, and a table without one of them varies too little:
+        `Estimand.at_most_prompts`, and a share of squares of labels that do not vary in half of the pools.
+        """
+        sums = self.of_prompts[0]
+        if e.at_most_prompts:
+            return support.effective_count(self.weights)
+        if e.share_of is not None and float(np.mean(sums.all_apart_O > 0)) <= _HALF_VARY:
+            return support.effective_count(self.weights * e.share_of(sums))
+        return math.inf
 
     def only_ends(self, e: Estimand) -> bool:
         """Tell whether the values that a bounded metric is a mean of are its two ends alone, as of yes and no."""
-        if not self.bounded(e) or e.average_over is None:
+        if e.average_over is None or not self.bounded(e):
             return False
         low, high = self.limits(e)
         # A few units tell nearly always that there are other values.
@@ -303,10 +330,10 @@ def _estimate(estimands: Sequence[Estimand], sample: JudgeSums) -> dict[str, Est
             e,
             sample,
             float(value),
-            jackknife.Scatter(float(se), float(df)),
+            jackknife.Scatter(float(se), float(df), skew=float(skew)),
             None if found is None else Percentile(found),
         )
-        for e, value, se, df, found in rows
+        for e, value, se, df, skew, found in rows
     }
 
 
@@ -319,7 +346,7 @@ def one_estimate(
     """
     n, limits, confidence = sample.count(e), sample.limits(e), sample.rule.confidence
     units = n if sample.rule.clusters is None else sample.count_units(e)
-    se, most = scatter.se, max(units - 1.0, 1.0)
+    se, most = scatter.se, max(min(units - 1.0, sample.most_df), 1.0)
     df = min(scatter.most if sample.only_ends(e) else scatter.df, most)
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", n)
@@ -331,8 +358,8 @@ def one_estimate(
         return _without_interval(
             value, n, "every prompt has the same mean label, so the pools fix it by construction"
         )
-    if sample.too_few:
-        return _without_interval(value, n, sample.too_few)
+    if reason := sample.too_few or (clusters.too_few_kinds(sample.rule.clusters) if e.of_products else ""):
+        return _without_interval(value, n, reason)
     if e.parts is not None and n > 1:
         fieller = sample.fieller(e.parts, limits)
         if fieller.at(confidence) is None:
@@ -342,10 +369,10 @@ def one_estimate(
             law = RecoveryNearOne.over(fieller, value, fieller.se, fieller.df)
         law = law or fieller
     elif sample.bounded(e) and limits[0] < value < limits[1] and np.isfinite(se) and se > 0:
-        law = EffectiveShare(value, se, df, limits)
+        law = EffectiveShare(value, se, df, limits, most=sample.most_draws(e))
     average = e.average_over is not None or e.parts is not None
     exact = (lambda: sample.exact(e, value)) if average else None
-    scatter = jackknife.Scatter(se, df, size=sample.size(e))
+    scatter = jackknife.Scatter(se, df, size=sample.size(e), skew=scatter.skew if average else 0.0)
     return from_jackknife(value, scatter, n, limits, confidence, exact=exact, law=law)
 
 
@@ -375,7 +402,7 @@ def from_jackknife(
         return under(exact(), confidence, estimate=value, se=0.0, n=n)
     if isinstance(law, Percentile):
         se = float(law.replicates.std(ddof=1))
-    return under(law or Student(value, se, df, limits), confidence, estimate=value, se=se, n=n)
+    return under(law or Student(value, se, df, limits, skew=scatter.skew), confidence, estimate=value, se=se, n=n)
 
 
 _NO_INTERVAL = {

@@ -17,7 +17,9 @@ __all__ = [
     "jackknife",
     "kurtosis_df",
     "moments_df",
+    "moments_skew",
     "paired_jackknives",
+    "skewness",
 ]
 
 FEWEST_DF = 3.0
@@ -50,6 +52,25 @@ def moments_df(second: Floats | float, fourth: Floats | float, units: Floats | i
     return np.fmin(np.fmax(FEWEST_DF, np.where(np.isfinite(found), found, most)), most)
 
 
+def skewness(contributions: Floats) -> float:
+    """Return the skewness of a mean or sum of contributions, see `moments_skew`.
+
+    Examples
+    --------
+    >>> skewness(np.array([-1.0, 1.0])), round(skewness(np.array([1.0] + [0.0] * 99)), 3)
+    (0.0, 0.985)
+    """
+    d = contributions - contributions.mean()
+    square = d * d
+    return float(moments_skew(square.sum(), square @ d))
+
+
+def moments_skew(second: Floats | float, third: Floats | float) -> Floats:
+    """Return ``sum d^3 / (sum d^2)^1.5`` from sums of powers, in [-1, 1]; 0 where nothing varies."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.nan_to_num(third / np.power(second, 1.5), nan=0.0, posinf=0.0, neginf=0.0)
+
+
 Functional = Callable[..., Floats]
 """Takes one `Sums` of totals a judge; returns an array of shape (metrics, ...)."""
 
@@ -57,11 +78,15 @@ _CHUNK = 1 << 15
 
 
 class Jackknife(NamedTuple):
-    """Estimates, standard errors and degrees of freedom, (metrics,); ``se`` is NaN where a unit is indispensable."""
+    """Estimates, standard errors and degrees of freedom, (metrics,); ``se`` is NaN where a unit is indispensable.
+
+    ``skew`` is ``sum d^3 / (sum d^2)^1.5`` of what units add to an estimate, less the mean: that of the estimate.
+    """
 
     estimate: Floats
     se: Floats
     df: Floats
+    skew: Floats
 
 
 class Scatter(NamedTuple):
@@ -74,6 +99,7 @@ class Scatter(NamedTuple):
     df: float
     most: float = np.inf
     size: float = 1.0
+    skew: float = 0.0
 
     @classmethod
     def without(cls, left_out: Floats) -> Scatter:
@@ -132,7 +158,7 @@ def from_left_out(estimate: Floats, left_out: Floats) -> Jackknife:
 
 def _of_one_unit(estimate: Floats) -> Jackknife:
     unknown = np.full_like(estimate, np.nan)
-    return Jackknife(estimate, unknown, unknown)
+    return Jackknife(estimate, unknown, unknown, unknown)
 
 
 def _chunks(n: int) -> Iterator[slice]:
@@ -151,10 +177,7 @@ class _SpreadSoFar:
         count, centre = values.shape[1], values.mean(axis=1)
         around = values - centre[:, None]
         second = np.einsum("mx,mx->m", around, around)
-        # Only a table of several chunks has a use for third moments.
-        third = np.zeros(len(centre))
-        if self._count or count == _CHUNK:
-            third = np.einsum("mx,mx,mx->m", around, around, around)
+        third = np.einsum("mx,mx,mx->m", around, around, around)
         square = np.multiply(around, around, out=around)
         fourth = np.einsum("mx,mx->m", square, square)
         if not self._count:
@@ -179,4 +202,7 @@ class _SpreadSoFar:
     def jackknife(self, estimate: Floats) -> Jackknife:
         """Return the standard errors that the values left out one by one give an estimate."""
         n = self._count
-        return Jackknife(estimate, np.sqrt((n - 1) / n * self._second), moments_df(self._second, self._fourth, n))
+        # Without a unit that adds much an estimate is lower: the two are skewed in opposite directions.
+        skew = -moments_skew(self._second, self._third)
+        se = np.sqrt((n - 1) / n * self._second)
+        return Jackknife(estimate, se, moments_df(self._second, self._fourth, n), skew)

@@ -242,7 +242,7 @@ def _metrics(
     jackknife = preference_jackknife(verdicts.mean(axis=1), oracle, prompt, context)
     out = {
         name: _estimate(name, float(value), Scatter(float(se), float(df)), n, confidence)
-        for name, value, se, df in zip(PREFERENCE_METRICS, *jackknife, strict=True)
+        for name, value, se, df in zip(PREFERENCE_METRICS, *jackknife[:3], strict=True)
     }
     if _sizes(table, of_judge).max() < 2:
         out |= {name: estimand.Estimate.undefined(_NOTHING_TO_SPLIT, n) for name in _SPLIT}

@@ -14,6 +14,8 @@ __all__ = ["LabelSample", "ScaledSample", "fold_of"]
 
 _Ints = npt.NDArray[np.int64]
 
+_HEAVIEST = 5
+
 
 @dataclass(frozen=True, eq=False)
 class LabelSample:
@@ -110,6 +112,39 @@ class LabelSample:
         weights = self.weights
         squares = float(weights @ weights)
         return float(weights.sum() ** 2 / squares) if squares else 0.0
+
+    @property
+    def few_carry(self) -> str:
+        """Why no interval can rest on the labels: the heaviest five stand for too many prompts; empty where one can.
+
+        At most a quarter of them, or two and a half times as many as five labels of equal weight would. What varies
+        among prompts that are seldom labelled is seen in too few of them, and their labels often are all alike.
+
+        Examples
+        --------
+        >>> rare = np.array([True] * 80 + [False] * 48 + [True] * 2)
+        >>> LabelSample(rare, np.where(np.arange(130) < 80, 1.0, 0.04), None).few_carry
+        '5 of the 82 labels stand for 41 % of the prompts, and an interval needs that they stand for 25 % at most'
+        """
+        weights = np.sort(self.weights[self.labelled])[::-1]
+        share, most = weights[:_HEAVIEST].sum() / weights.sum(), max(0.25, 2.5 * _HEAVIEST / len(weights))
+        if share <= most:
+            return ""
+        return (
+            f"{_HEAVIEST} of the {len(weights)} labels stand for {share:.0%} of the prompts, and an interval needs "
+            f"that they stand for {most:.0%} at most".replace("%", " %")
+        )
+
+    @property
+    def unseen(self) -> float:
+        """How many times as large the variance of weights was to be expected as it came out, at least 1.
+
+        Of prompts that are drawn independently and seldom, often none is labelled, and the weights look alike. It is
+        ``ess / (N^2 / sum 1 / pi)``, the sum over all prompts; 1 of strata, and where only labelled ones have a pi.
+        """
+        if self.strata is not None or np.isnan(self.propensity).any():
+            return 1.0
+        return max(1.0, self.ess * float(np.sum(1 / self.propensity)) / len(self.propensity) ** 2)
 
 
 _Bits = npt.NDArray[np.uint64]

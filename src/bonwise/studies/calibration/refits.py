@@ -138,7 +138,7 @@ def relative_change(
     0.0
     """
     found, alone = jackknife.jackknife(ratios_less_1(estimands), [after, before]), estimate(estimands, before, rule)
-    rows = zip(estimands, *found, strict=True)
+    rows = zip(estimands, *found[:3], strict=True)
     return {
         e.name: one_relative(float(value), jackknife.Scatter(float(se), float(df)), alone[e.name], e, rule)
         for e, value, se, df in rows
@@ -214,7 +214,7 @@ def refitted_tie_breaks(found: Refits, confidence: float) -> Estimate:
 def _estimates(estimands: Sequence[Estimand], found: Sequence[Refits], rule: IntervalRule) -> dict[str, Estimate]:
     functional = catalog.functional_of(estimands)
     sample = JudgeSums([one.whole for one in found], rule)
-    values, alike, _ = jackknife.jackknife(functional, sample.matrices)
+    values, alike, *_ = jackknife.jackknife(functional, sample.matrices)
     errors = group_error(functional(*(Sums(*one.rests) for one in found)))
     rows = zip(estimands, values, errors, alike, strict=True)
     df = found[0].groups - 1
