@@ -105,7 +105,14 @@ def freedom(pulls, variance):
     return max(min(df, m - 1), 1)
 
 
-def estimates(prompts, further, labelled, propensity, strata):
+def unseen(labelled, propensity):
+    """Return how many times as large the weights' variance was to be expected as it came out, at least 1."""
+    weights = [1 / p for p, seen in zip(propensity, labelled, strict=True) if seen]
+    worth = sum(weights) ** 2 / sum(w**2 for w in weights)
+    return max(1.0, worth / (len(propensity) ** 2 / sum(1 / p for p in propensity)))
+
+
+def estimates(prompts, further, labelled, propensity, strata, *, independent):
     """Estimate everything; without further judges labels stand alone, with them their scores stand in for labels.
 
     Returns means, covariances and pulls of the five outcomes, and the tuning of recovery.
@@ -127,5 +134,6 @@ def estimates(prompts, further, labelled, propensity, strata):
         lams = [shared if k in (1, 2) else tuning(predicted[k], columns[k], q) for k in range(5)]
     m = [shrunk(predicted[k], columns[k], q, lams[k]) for k in range(5)]
     found = [parts(m[k], columns[k], q, strata) for k in range(5)]
-    C = np.array([[covariance_of_means(left[1], right[1]) for right in found] for left in found])
-    return [one[0] for one in found], C, [one[2] for one in found], lams[1]
+    grown = unseen(labelled, propensity) if independent else 1.0
+    C = grown * np.array([[covariance_of_means(left[1], right[1]) for right in found] for left in found])
+    return [one[0] for one in found], C, [[math.sqrt(grown) * pull for pull in one[2]] for one in found], lams[1]

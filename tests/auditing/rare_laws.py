@@ -50,6 +50,31 @@ def grades(rng, n, candidates=4):
     return np.round(labels + 2 * rng.standard_normal((n, candidates))), labels
 
 
+def heavy(rng, n, candidates=4):
+    """Labels 0 to 10, and scores off by Student's t with 2.2 degrees of freedom."""
+    level = 5 + 2 * rng.standard_normal((n, 1))
+    labels = np.clip(np.round(level + 2 * rng.standard_normal((n, candidates))), 0, 10)
+    return 0.3 * labels + rng.standard_t(2.2, (n, candidates)), labels
+
+
+def users(rng, n, each=4, candidates=4):
+    """Users of very different size, about one in five of whom the judge is good for: scores, labels and users."""
+    count = max(n // each, 1)
+    owner = rng.choice(count, n, p=rng.dirichlet(np.ones(count)))
+    good = (rng.random(count) < 0.2)[owner][:, None]
+    level, quality = rng.standard_normal((n, 1)), rng.standard_normal((n, candidates))
+    return 0.8 * level + good * quality + 0.7 * rng.standard_normal((n, candidates)), level + quality, owner
+
+
+def by_margin(rng, scores, labels):
+    """Label about three of ten prompts, those with a narrow margin far more often: labels and propensities."""
+    ordered = np.sort(scores, axis=1)
+    wanted = np.exp(-3 * (ordered[:, -1] - ordered[:, -2]))
+    chances = np.clip(0.3 * wanted / wanted.mean(), 0.05, 1.0)
+    drawn = rng.random(len(labels)) < chances
+    return np.where(drawn[:, None], labels, np.nan), chances
+
+
 LAWS = {one.__name__: one for one in (catastrophes, wins, ones, zeros, normal, grades)}
 
 

@@ -85,7 +85,7 @@ def test_few_clusters_are_told_and_too_few_settle_nothing():
         notes[size] = found.judges["judge"].data.clusters.notes
     assert notes[3] == []
     assert notes[4][0].startswith("Few clusters (15): intervals rest")
-    assert notes[8][0].startswith("Few clusters (8): intervals of within_r")
+    assert notes[8][0].startswith("Few clusters (8): intervals of the values")
     assert notes[16][0].startswith("Too few clusters")
     assert found["gain"].low is None
     assert found.check({"gain": 0}).gates[0].state == "inconclusive"

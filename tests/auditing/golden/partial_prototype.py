@@ -16,6 +16,7 @@ HEADER = """\
 # alone: labels weighted by 1 / pi; further: the further judge's scores stand in for labels (28 labels, no fit)
 # weighted: totals weighted by 1 / pi, a stratified jackknife; recovery's se is that of the linearised ratio
 # value_judge and kendall_tau: Clopper-Pearson on as many draws as their standard error is worth
+# gain: t, or the cubic transformation of Hall (1992) where that end lies further out
 method,metric,estimate,se,df,low,high
 """
 
@@ -94,6 +95,23 @@ def quantile(df):
     return float(student_t.ppf(0.5 + CONFIDENCE / 2, df))
 
 
+def skewed(value, along, se, t):
+    """Return t's ends, and Hall's where the tail of the skewed values makes them wider."""
+    mean = sum(along) / len(along)
+    a = sum((one - mean) ** 3 for one in along) / sum((one - mean) ** 2 for one in along) ** 1.5
+
+    def root(x):
+        # The transformation of t that equals x, by halving.
+        low, high = -50.0, 50.0
+        for _ in range(200):
+            middle = (low + high) / 2
+            turned = middle + a * middle**2 / 3 + a**2 * middle**3 / 27 + a / 6
+            low, high = (middle, high) if turned < x else (low, middle)
+        return low
+
+    return value - max(t, root(t)) * se, value - min(-t, root(-t)) * se
+
+
 def augmented(prompts, strata, *, further):
     """Yield metric, estimate, se, df and interval of the augmented estimates."""
     n, labelled = len(prompts), [labels is not None for _, _, labels in prompts]
@@ -121,8 +139,8 @@ def augmented(prompts, strata, *, further):
         along = [dot(contrast, row) for row in zip(*(one[1] for one in found), strict=True)]
         variance = covariance(along, along)
         df = freedom([dot(contrast, row) for row in zip(*(one[2] for one in found), strict=True)], variance)
-        half = quantile(df) * math.sqrt(variance)
-        ends = max(value - half, limits[0]), min(value + half, limits[1])
+        low, high = skewed(value, along, math.sqrt(variance), quantile(df))
+        ends = max(low, limits[0]), min(high, limits[1])
         yield (
             metric,
             value,
