@@ -277,20 +277,21 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
         from bonwise.auditing.weighted_metrics import weighted_difference  # noqa: PLC0415 - complete labels do without
 
         rule = settings.rule(left.panel.labels, left.panel.clusters)
-        found, weights = weighted_difference(catalog.ESTIMANDS, left.sums, right.sums, sample, rule), _weights(sample)
+        differences = weighted_difference(catalog.ESTIMANDS, left.sums, right.sums, sample, rule)
+        weights = _weights(sample)
         few = audits[0].labelling.few_carry
-        found = {name: correlation.without_interval(one, few) for name, one in found.items()}
+        differences = {name: correlation.without_interval(estimate, few) for name, estimate in differences.items()}
         method = "weighted"
     else:
-        found = _difference(left, right, settings)
+        differences = _difference(left, right, settings)
         complete = all(audit.labelling.method == "complete" for audit in audits)
         method = "complete" if complete else "labelled_only"
-    found["level_bias"] = level_bias.level_bias_difference(
+    differences["level_bias"] = level_bias.level_bias_difference(
         left.bias(weights), right.bias(weights), settings.confidence
     )
     for side in (left, right):
-        found = correlation.without_correlations(found, side.panel.scores, side.panel.labels)
-    return PairedDifferences(len(left.panel.sizes), under_method(found, method))
+        differences = correlation.without_correlations(differences, side.panel.scores, side.panel.labels)
+    return PairedDifferences(len(left.panel.sizes), under_method(differences, method))
 
 
 def _compare_cells(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> PairedDifferences:

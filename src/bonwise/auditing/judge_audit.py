@@ -390,15 +390,15 @@ def _metrics(labelling: Labelling, table: score_table.ScoreTable, settings: Sett
     panel = labelling.panel.keep(labelling.labelled)
     rule = settings.rule(panel.labels, panel.clusters)
     sums = panel.sums()
-    found = {
+    metrics = {
         **estimation.estimate(catalog.ESTIMANDS, sums, rule),
         "level_bias": judge_record.panel_level_bias(panel, settings),
     }
-    found = correlation.without_correlations(found, panel.scores, panel.labels)
-    found.update(judge_record.with_no_gain_tests(found, panel, Sums(*sums), rule))
+    metrics = correlation.without_correlations(metrics, panel.scores, panel.labels)
+    metrics.update(judge_record.with_no_gain_tests(metrics, panel, Sums(*sums), rule))
     t = Sums(*sums)
-    found |= support.with_support(found, t, panel.lowest_labels(), rule.label_range, panel.clusters)
-    found = under_method(found, labelling.method)
+    metrics |= support.with_support(metrics, t, panel.lowest_labels(), rule.label_range, panel.clusters)
+    metrics = under_method(metrics, labelling.method)
     if labelling.method == "labelled_only":
-        found.update(judge_record.judge_only(labelling.panel, settings))
-    return judge_record.JudgeMetrics(found, influences=judge_record.panel_influences(panel, sums))
+        metrics.update(judge_record.judge_only(labelling.panel, settings))
+    return judge_record.JudgeMetrics(metrics, influences=judge_record.panel_influences(panel, sums))

@@ -323,11 +323,14 @@ def cell_differences(first: Labelling, second: Labelling, settings: Settings) ->
     if not prompts:
         return {}, 0
     rule = settings.rule(left.panel.labels, left.panel.clusters)
-    one, other = (cell_figures(_cell_table(side), rule, seed=settings.seed) for side in (left, right))
-    found = cell_intervals.compare_cells(one, other, rule)
+    first_figures, second_figures = (
+        cell_figures(_cell_table(side), rule, seed=settings.seed) for side in (left, right)
+    )
+    differences = cell_intervals.compare_cells(first_figures, second_figures, rule)
     for side in (left, right):
-        found = correlation.without_correlations(found, side.panel.scores, side.panel.labels)
-    return {one.name: found[one.name] for one in catalog.METRICS if one.name in found}, prompts
+        differences = correlation.without_correlations(differences, side.panel.scores, side.panel.labels)
+    order = [metric.name for metric in catalog.METRICS if metric.name in differences]
+    return {name: differences[name] for name in order}, prompts
 
 
 def _on_common_prompts(mine: Labelling, other: Labelling) -> Labelling:
@@ -363,28 +366,30 @@ def sampled_metrics(
     sums, rule = known.sums(), settings.rule(known.labels, panel.clusters)
     weights = sample.weights[sample.labelled]
     influences = panel_influences(known, sums, weights)
-    found: dict[str, Estimate] = {}
+    metrics: dict[str, Estimate] = {}
     use: Mapping[str, Any] = {"ess": sample.ess}
     if labelling.method == "aipw":
         features = label_features.label_features(panel.scores, panel.sizes, list(further.values()), panel.ranked)
         model = settings.outcome_model
         partial = partial_estimates(sums, features, sample, rule, model=model, seed=settings.seed)
-        found |= partial.metrics
+        metrics |= partial.metrics
         influences = by_unit(panel, partial.influences)
         use = {**use, **_with_model(partial, list(further))}
-    others = [e for e in catalog.ESTIMANDS if e.on_labels and e.name not in found]
-    found |= weighted_metrics.weighted_estimates(others, sums, sample, rule.keep(sample.labelled))
-    found = correlation.without_correlations(found, known.scores, known.labels)
-    found = {name: correlation.without_interval(one, labelling.few_carry) for name, one in found.items()}
+    others = [e for e in catalog.ESTIMANDS if e.on_labels and e.name not in metrics]
+    metrics |= weighted_metrics.weighted_estimates(others, sums, sample, rule.keep(sample.labelled))
+    metrics = correlation.without_correlations(metrics, known.scores, known.labels)
+    metrics = {
+        name: correlation.without_interval(estimate, labelling.few_carry) for name, estimate in metrics.items()
+    }
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
-    found = {**found, **judge_only(panel, settings), "level_bias": bias}
+    metrics = {**metrics, **judge_only(panel, settings), "level_bias": bias}
     behind = Sums(*sums), known.lowest_labels(), rule.label_range, known.clusters
-    found |= support.with_support(found, *behind, weights)
-    alone = {name: one.labelled_only for name, one in found.items() if one.labelled_only is not None}
-    for name, one in support.with_support(alone, *behind).items():
-        found[name] = replace(found[name], labelled_only=one)
+    metrics |= support.with_support(metrics, *behind, weights)
+    alone = {name: estimate.labelled_only for name, estimate in metrics.items() if estimate.labelled_only is not None}
+    for name, estimate in support.with_support(alone, *behind).items():
+        metrics[name] = replace(metrics[name], labelled_only=estimate)
     order = [*(e.name for e in catalog.ESTIMANDS), "level_bias"]
-    return JudgeMetrics({name: found[name] for name in order}, use, influences=influences)
+    return JudgeMetrics({name: metrics[name] for name in order}, use, influences=influences)
 
 
 def _with_model(partial: PartialEstimates, further: list[str]) -> Mapping[str, Any]:

@@ -151,11 +151,11 @@ def _has_ends(scores: sums.Floats) -> bool:
 
 
 def without_correlations(
-    found: Mapping[str, estimand.Estimate], scores: sums.Floats, labels: sums.Floats
+    metrics: Mapping[str, estimand.Estimate], scores: sums.Floats, labels: sums.Floats
 ) -> dict[str, estimand.Estimate]:
     """Return the metrics of a judge, correlations of heavy scores and labels without an interval."""
     reason = heavy_scores(scores, labels)
     return {
-        name: without_interval(one, reason) if name in ("global_r", "within_r") else one
-        for name, one in found.items()
+        name: without_interval(estimate, reason) if name in ("global_r", "within_r") else estimate
+        for name, estimate in metrics.items()
     }
