@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -126,11 +126,13 @@ def calibration_of(
         raise UsageError(f"2 folds or more are needed to learn a map on, not {folds}", hint="such as 5")
     joined = covariates_of(judged.table, covariates, pools)
     judges: dict[str, result.CalibrationJudge] = {}
+    raw: list[judge_calibration.RawScores] = []
     refused = dict(judged.not_studied)
     with counting("judge", len(judged.panels)) as step:
         for name in judged.panels:
             try:
-                judges[name] = _calibrated(judged, name, joined, folds)
+                judges[name], scores = _calibrated(judged, name, joined, folds)
+                raw.append(scores)
             except InputError as error:
                 refused[name] = error.message
             step()
@@ -145,10 +147,26 @@ def calibration_of(
         covariates=list(joined.names),
         pools=None if pools is None else str(pools),
     )
-    return result.CalibrationStudy(settings=settings, judges=judges, not_studied=refused)
+    return result.CalibrationStudy(
+        settings=settings, judges=judges, not_studied=refused, **_over_judges(raw, list(judges.values()))
+    )
 
 
-def _calibrated(judged: LabelledPanels, name: str, covariates: Covariates, folds: int) -> result.CalibrationJudge:
+def _over_judges(
+    raw: Sequence[judge_calibration.RawScores], judges: Sequence[result.CalibrationJudge]
+) -> dict[str, Any]:
+    """Return the means over judges, or why there are none; nothing of a single judge."""
+    if len(judges) < 2:
+        return {}
+    first = raw[0].panel.prompt_ids
+    if not all(one.panel.prompt_ids.equals(first) for one in raw):
+        return {"not_over_judges": "the judges are not calibrated on the same prompts"}
+    return {"over_judges": judge_calibration.mean_changes(raw, judges)}
+
+
+def _calibrated(
+    judged: LabelledPanels, name: str, covariates: Covariates, folds: int
+) -> tuple[result.CalibrationJudge, judge_calibration.RawScores]:
     panel, values = covariates.join(judged.panels[name])
     if (scored := int((panel.scored_cells > 0).sum())) < 2 * folds:
         lost = len(judged.panels[name].sizes) - len(panel.sizes)
