@@ -252,7 +252,7 @@ def test_means_over_judges_are_those_of_plain_loops(count, seed, fixed):
     groups = range(count) if fixed else raw[0].groups
     left = [{x for x in prompts if groups[x] == group} for group in sorted(set(groups))]
     rests = [twin(sorted(prompts - gone), range(count) if fixed else sorted(prompts - gone)) for gone in left]
-    for kind, estimates in found._asdict().items():
+    for kind, estimates in found.items():
         for name, one in estimates.items():
             if one.estimate is None:
                 continue
@@ -282,7 +282,7 @@ def mean_hits(n, count, truth):
         related = [CHOSEN[name] for name in ("global_r", "within_r")]
         found = over_judges(list(CHOSEN.values()), related, judges, raw[0].rule)
         for kind, name in truth:
-            one = getattr(found, kind)[name]
+            one = found[kind][name]
             if one.estimate is not None:
                 told[kind, name] += 1
                 held[kind, name] += one.low <= truth[kind, name] <= one.high

@@ -339,7 +339,7 @@ def annotators_of(
     beside: dict[str, Any] = {"reason": _why_none(given, found)}
     each = [_counted(found, every, at) for at in _busiest(every)]
     if len(pools.prompts):
-        rule, sums = _rule(pools, panel, settings), prompt_sums(pools.own, pools.others, pools.sizes)
+        rule, sums = _rule(pools, panel, settings), _sums(pools, panel, pools.own)
         whole = estimation.estimate(catalog.ESTIMANDS, sums, rule)
         one = result_labels.AgainstOthers(**_counts(pools), **_figures(whole, pools))
         by_judge = {judge.judge: _judge(judge, table, found, settings) for judge in judges}
@@ -367,6 +367,8 @@ def annotators_of(
 def _alpha(
     found: annotators.AnnotatorLabels, given: CellLabelsGiven, table: score_table.ScoreTable, settings: Settings
 ) -> estimand.Estimate:
+    if table.weights is not None:
+        return estimand.Estimate.undefined("undefined: needs prompts that weigh alike", 0)
     clusters = None if table.clusters is None else table.clusters[given.prompts]
     return krippendorff_alpha(
         given.values,
@@ -389,6 +391,11 @@ def _rule(pools: AnnotatorPools, panel: Panel, settings: Settings) -> estimation
     """Return how intervals are made: the pools of a prompt stay together."""
     clusters = pools.prompts if panel.clusters is None else panel.clusters[pools.prompts]
     return settings.rule(pools.others, clusters)
+
+
+def _sums(pools: AnnotatorPools, panel: Panel, scores: Floats, ranked: Floats | None = None) -> Floats:
+    weights = panel.weighted(np.ones(len(panel.sizes)))[pools.prompts]
+    return prompt_sums(scores, pools.others, pools.sizes, ranked) * weights
 
 
 def _counts(pools: AnnotatorPools) -> dict[str, Any]:
@@ -416,8 +423,8 @@ def _judge(
         return None
     names = _OF_PICKS if judge.logged else _METRICS
     rule = _rule(pools, panel, settings)
-    sums = prompt_sums(panel.scores[pools.cells], pools.others, pools.sizes, panel.ranked[pools.cells])
-    annotator = prompt_sums(pools.own, pools.others, pools.sizes)
+    sums = _sums(pools, panel, panel.scores[pools.cells], panel.ranked[pools.cells])
+    annotator = _sums(pools, panel, pools.own)
     return result_labels.JudgeAgainstOthers(
         **_counts(pools),
         **_figures(estimation.estimate(catalog.ESTIMANDS, sums, rule), pools, names),

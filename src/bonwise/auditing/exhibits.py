@@ -425,6 +425,6 @@ def _chance(labelled: Panel, described: Panel) -> result_exhibits.Chance:
     starts = np.cumsum(labelled.sizes) - labelled.sizes
     shares = np.add.reduceat(best.astype(float), starts) / labelled.sizes if len(starts) else np.zeros(0)
     return result_exhibits.Chance(
-        top1_accuracy=float((1 / described.sizes).mean()) if len(described.sizes) else None,
-        hit_rate=float(shares.mean()) if len(shares) else None,
+        top1_accuracy=float(described.weighted(1 / described.sizes).mean()) if len(described.sizes) else None,
+        hit_rate=float(labelled.weighted(shares).mean()) if len(shares) else None,
     )

@@ -232,6 +232,8 @@ class AuditData(Record):
     """Where the table names clusters of prompts."""
     unscored: UnscoredCandidates | None = None
     """Where some candidates have no score."""
+    effective_prompts: NonNegative | None = None
+    """Where prompts have weights: ``(sum w)^2 / sum w^2``, the alike prompts that they are worth."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

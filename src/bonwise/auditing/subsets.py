@@ -184,7 +184,7 @@ def _by_value(values: pd.Series) -> dict[str, _Ints]:
 
 
 def _subsets(
-    settings: Settings, parts: Sequence[_PromptSubset], left_out: Mapping[str, str], told: Mapping[str, str]
+    settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[str, str], told: Mapping[str, str]
 ) -> result_verdict.Subsets:
     influences = [part.influences for part in parts if part.influences is not None]
     confidence = simultaneous_confidence(influences, settings.confidence, seed=settings.seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -147,21 +147,8 @@ def calibration_of(
         covariates=list(joined.names),
         pools=None if pools is None else str(pools),
     )
-    return result.CalibrationStudy(
-        settings=settings, judges=judges, not_studied=refused, **_over_judges(raw, list(judges.values()))
-    )
-
-
-def _over_judges(
-    raw: Sequence[judge_calibration.RawScores], judges: Sequence[result.CalibrationJudge]
-) -> dict[str, Any]:
-    """Return the means over judges, or why there are none; nothing of a single judge."""
-    if len(judges) < 2:
-        return {}
-    first = raw[0].panel.prompt_ids
-    if not all(one.panel.prompt_ids.equals(first) for one in raw):
-        return {"not_over_judges": "the judges are not calibrated on the same prompts"}
-    return {"over_judges": judge_calibration.mean_changes(raw, judges)}
+    means = judge_calibration.mean_changes(raw, list(judges.values()))
+    return result.CalibrationStudy(settings=settings, judges=judges, not_studied=refused, **means)
 
 
 def _calibrated(

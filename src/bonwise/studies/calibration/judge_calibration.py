@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -271,8 +271,7 @@ class RawScores:
         self.groups = refits.deal_groups(fold_of, settings.seed)
         sums = panel.sums(self.scores)
         self.refits: refits.Refits = refits.refits(lambda kept: sums[:, kept], self.groups)
-        self.after: dict[str, refits.Refits] = {}
-        """By method that was used; without refits where maps are taken as fixed."""
+        self.after: dict[str, refits.Refits] = {}  # by method; without refits where maps are taken as fixed
         self.metrics = estimation.estimate(catalog.ESTIMANDS, sums, self.rule)
         self.level = self._level(self.scores)
 
@@ -360,18 +359,20 @@ _NO_COVARIATE = "it needs a covariate: name a column of numbers, or give the tex
 _NO_TREES = "it needs bonwise[trees] (pip install 'bonwise[trees]')"
 
 
-def mean_changes(
-    raw: Sequence[RawScores], judges: Sequence[result.CalibrationJudge]
-) -> dict[str, result.MethodOverJudges]:
-    """Return the means over judges on the same prompts, by method; `judges` are their records."""
+def mean_changes(raw: Sequence[RawScores], judges: Sequence[result.CalibrationJudge]) -> dict[str, Any]:
+    """Return the means over several judges, or why there are none; `judges` are their records."""
+    if len(judges) < 2:
+        return {}
+    if not all(one.panel.prompt_ids.equals(raw[0].panel.prompt_ids) for one in raw):
+        return {"not_over_judges": "the judges are not calibrated on the same prompts"}
     found = {}
     for method in judges[0].methods:
         own = [judge.methods[method] for judge in judges]
         changes = [refits.JudgeChange(one.after[method], one.refits, its) for one, its in zip(raw, own, strict=True)]
         means = refits.over_judges(_CHANGING, _CORRELATIONS, changes, raw[0].rule)
-        records = {name: raw[0].records(estimates) for name, estimates in means._asdict().items()}
+        records = {name: raw[0].records(estimates) for name, estimates in means.items()}
         found[method] = result.MethodOverJudges(intervals=own[0].intervals, **records)
-    return found
+    return {"over_judges": found}
 
 
 def _left_out(covariates: Mapping[str, Floats]) -> dict[str, str]:

@@ -28,7 +28,6 @@ from bonwise.studies.calibration.result import CalibratedMethod
 __all__ = [
     "GROUPS",
     "JudgeChange",
-    "OverJudges",
     "Refits",
     "SumsOf",
     "deal_groups",
@@ -179,18 +178,10 @@ class JudgeChange(NamedTuple):
     own: CalibratedMethod
 
 
-class OverJudges(NamedTuple):
-    """Mean changes over judges, and of some metrics the percent of the mean and the mean of the percents."""
-
-    changes: dict[str, Estimate]
-    percent_of_mean: dict[str, Estimate]
-    mean_of_percents: dict[str, Estimate]
-
-
 def over_judges(
     estimands: Sequence[Estimand], relative: Sequence[Estimand], judges: Sequence[JudgeChange], rule: IntervalRule
-) -> OverJudges:
-    """Estimate means over judges on the same prompts, dealt to the same groups.
+) -> dict[str, dict[str, Estimate]]:
+    """Estimate ``changes``, ``percent_of_mean`` and ``mean_of_percents`` over judges on the same prompts and groups.
 
     All judges are left without a group together, or without a prompt where maps are taken as fixed. A mean has no
     value where that of a judge has none, nor a percent of a mean that cannot be told from 0.
@@ -207,14 +198,12 @@ def over_judges(
 
     raw = means(lambda _, before: before.mean(axis=0), relative, "metrics")
     of_mean = means(lambda after, before: after.sum(axis=0) / before.sum(axis=0) - 1, relative, "metrics")
-    return OverJudges(
-        means(lambda after, before: (after - before).mean(axis=0), estimands, "changes"),
-        {
-            name: Estimate.undefined(NOT_DISTINGUISHABLE, mean.n) if may_be_0(raw[name]) else mean
-            for name, mean in of_mean.items()
-        },
-        means(lambda after, before: (after / before - 1).mean(axis=0), relative, "relative"),
-    )
+    wild = {name: Estimate.undefined(NOT_DISTINGUISHABLE, one.n) for name, one in raw.items() if may_be_0(one)}
+    return {
+        "changes": means(lambda after, before: (after - before).mean(axis=0), estimands, "changes"),
+        "percent_of_mean": {**of_mean, **wild},
+        "mean_of_percents": means(lambda after, before: (after / before - 1).mean(axis=0), relative, "relative"),
+    }
 
 
 def _mean_over(
