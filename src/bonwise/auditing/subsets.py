@@ -184,7 +184,7 @@ def _by_value(values: pd.Series) -> dict[str, _Ints]:
 
 
 def _subsets(
-    settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[str, str], told: Mapping[str, str]
+    settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[str, str], named: Mapping[str, str]
 ) -> result_verdict.Subsets:
     influences = [part.influences for part in parts if part.influences is not None]
     confidence = simultaneous_confidence(influences, settings.confidence, seed=settings.seed)
@@ -205,7 +205,7 @@ def _subsets(
     subsets = result_verdict.Subsets(
         metric=metric, confidence=confidence, weak=weak, rows=rows, between=between, left_out=left_out, **ends
     )
-    return subsets.model_copy(update={"sentence": " ".join(_sentences(subsets, told))})
+    return subsets.model_copy(update={"sentence": " ".join(_sentences(subsets, named))})
 
 
 def _sentences(found: result_verdict.Subsets, left_out: Mapping[str, str]) -> Iterator[str]:

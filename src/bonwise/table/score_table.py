@@ -199,8 +199,8 @@ class ScoreTable:
         """Take a column as weights of the prompts; without one, say of a column ``weight`` that it weighs nothing."""
         if column is None:
             unused = [name for name in self.strata if str(name).strip().lower() == "weight"]
-            said = "a column like any other: no figure is weighted by it; --weight-col of bonwise audit does that"
-            return self.with_reading(str(unused[0]), said) if unused else self
+            reading = "a column like any other: no figure is weighted by it; --weight-col of bonwise audit does that"
+            return self.with_reading(str(unused[0]), reading) if unused else self
         if column not in self.strata:
             hint = f"the columns are {listed(self.strata)}" if self.strata else "add such a column to the table"
             raise ColumnError(f"{self.source}: no column named {quoted(column)} to weight prompts by", hint=hint)
@@ -216,9 +216,13 @@ class ScoreTable:
                 hint="a weight is a number, 0 or more, the same in every row of its prompt, and not 0 for all",
             )
         worth = weights.sum() ** 2 / (weights @ weights)
-        said = f"the weight of a prompt in every figure: {len(weights):,} prompts are worth {worth:,.1f} alike ones; "
-        said += "what cannot be weighted is left out (unscored_cost, alpha, effects of candidates, missing labels)"
-        return replace(self, weights=weights, frame=self.frame.drop(columns=column)).with_reading(column, said)
+        reading = (
+            f"the weight of a prompt in every figure: {len(weights):,} prompts are worth {worth:,.1f} alike ones"
+        )
+        reading += (
+            "; what cannot be weighted is left out (unscored_cost, alpha, effects of candidates, missing labels)"
+        )
+        return replace(self, weights=weights, frame=self.frame.drop(columns=column)).with_reading(column, reading)
 
     def with_directions(self, reading: ReadingOptions, label_column: str, *, complete: bool = True) -> ScoreTable:
         """Reverse what lower values are better of; a name of nothing is refused if `complete`."""
@@ -437,18 +441,18 @@ class ScoreTable:
 
     def scale_errors(self, *, alike: bool = True) -> dict[str, RowError]:
         """Return, by judge, what `check_scales` raises the first of."""
-        found = {}
+        errors = {}
         for judge, scores, labels, at in self._mismatches():
             if not alike and (np.nanmax(labels) > 1 or self.label_scale is not None):
                 continue
             source, row = self._giveaway(at)
             flags = self.scale_flags(judge, scores, labels)
-            found[judge] = RowError(
+            errors[judge] = RowError(
                 f"{source}, row {row}: scores of {quoted(judge)} run to {np.nanmax(scores):g} but labels "
                 f"to {np.nanmax(labels):g}: another scale",
                 hint=f"declare {'both' if len(flags) > 1 else 'that one too'}, such as {' '.join(flags)}",
             )
-        return found
+        return errors
 
     def scale_flags(self, judge: str, scores: _Floats, labels: _Floats) -> tuple[str, ...]:
         """Return the flags that declare the likely scales of a judge and of the labels, but for one that is."""

@@ -363,16 +363,17 @@ def mean_changes(raw: Sequence[RawScores], judges: Sequence[result.CalibrationJu
     """Return the means over several judges, or why there are none; `judges` are their records."""
     if len(judges) < 2:
         return {}
-    if not all(one.panel.prompt_ids.equals(raw[0].panel.prompt_ids) for one in raw):
+    if not all(scores.panel.prompt_ids.equals(raw[0].panel.prompt_ids) for scores in raw):
         return {"not_over_judges": "the judges are not calibrated on the same prompts"}
-    found = {}
+    by_method = {}
     for method in judges[0].methods:
         own = [judge.methods[method] for judge in judges]
-        changes = [refits.JudgeChange(one.after[method], one.refits, its) for one, its in zip(raw, own, strict=True)]
+        pairs = zip(raw, own, strict=True)
+        changes = [refits.JudgeChange(scores.after[method], scores.refits, its) for scores, its in pairs]
         means = refits.over_judges(_CHANGING, _CORRELATIONS, changes, raw[0].rule)
         records = {name: raw[0].records(estimates) for name, estimates in means.items()}
-        found[method] = result.MethodOverJudges(intervals=own[0].intervals, **records)
-    return {"over_judges": found}
+        by_method[method] = result.MethodOverJudges(intervals=own[0].intervals, **records)
+    return {"over_judges": by_method}
 
 
 def _left_out(covariates: Mapping[str, Floats]) -> dict[str, str]:

@@ -188,17 +188,20 @@ def over_judges(
     """
 
     def means(of: Callable[[Floats, Floats], Floats], some: Sequence[Estimand], key: str) -> dict[str, Estimate]:
-        found = {}
+        by_metric = {}
         for e, value, scatter in zip(some, *_mean_over(of, some, judges), strict=True):
             each = [getattr(judge.own, key)[e.name] for judge in judges]
-            n, why = min(one.n for one in each), next((one.reason for one in each if one.estimate is None), None)
+            n = min(record.n for record in each)
+            why = next((record.reason for record in each if record.estimate is None), None)
             mean = from_jackknife(value, scatter, n, (-np.inf, np.inf), rule.confidence, exact=None)
-            found[e.name] = mean if why is None else Estimate.undefined(why, n)
-        return found
+            by_metric[e.name] = mean if why is None else Estimate.undefined(why, n)
+        return by_metric
 
     raw = means(lambda _, before: before.mean(axis=0), relative, "metrics")
     of_mean = means(lambda after, before: after.sum(axis=0) / before.sum(axis=0) - 1, relative, "metrics")
-    wild = {name: Estimate.undefined(NOT_DISTINGUISHABLE, one.n) for name, one in raw.items() if may_be_0(one)}
+    wild = {
+        name: Estimate.undefined(NOT_DISTINGUISHABLE, record.n) for name, record in raw.items() if may_be_0(record)
+    }
     return {
         "changes": means(lambda after, before: (after - before).mean(axis=0), estimands, "changes"),
         "percent_of_mean": {**of_mean, **wild},
@@ -212,16 +215,16 @@ def _mean_over(
     """Return values and scatter of what `of` makes of metrics after and before, each (judges, metrics, ...)."""
 
     def functional(*sums: Sums) -> Floats:
-        values = np.stack([np.stack([np.asarray(e.of(one)) for e in estimands]) for one in sums])
+        values = np.stack([np.stack([np.asarray(e.of(totals)) for e in estimands]) for totals in sums])
         with np.errstate(divide="ignore", invalid="ignore"):
             return of(values[: len(judges)], values[len(judges) :])
 
     every = [*(judge.after for judge in judges), *(judge.before for judge in judges)]
-    values, errors, dfs = jackknife.jackknife(functional, [one.whole for one in every])
+    values, errors, dfs = jackknife.jackknife(functional, [side.whole for side in every])
     if groups := judges[0].after.groups:
-        errors = group_error(functional(*(Sums(*one.rests) for one in every)))
+        errors = group_error(functional(*(Sums(*side.rests) for side in every)))
         dfs = np.full(len(values), groups - 1.0)
-    return values.tolist(), [jackknife.Scatter(*one) for one in zip(errors.tolist(), dfs.tolist(), strict=True)]
+    return values.tolist(), [jackknife.Scatter(*both) for both in zip(errors.tolist(), dfs.tolist(), strict=True)]
 
 
 _SAME = 1e-12  # as in estimation: an error below this share of the values is rounding

@@ -65,12 +65,12 @@ def _over_judges(document: result.CalibrationStudy) -> Iterator[Block]:
     percents = ("percent of the mean", "mean of the percents")
     titles = ("mean change", numbers.interval_title(document.settings.confidence), percents[0], "", percents[1], "")
     rows = []
-    for method, found in (document.over_judges or {}).items():
-        for metric in (name for name in _CHANGES if name in found.changes):
-            moved, unit = found.changes[metric], numbers.unit_of_difference(unit_of(metric))
+    for method, means in (document.over_judges or {}).items():
+        for metric in (name for name in _CHANGES if name in means.changes):
+            moved, unit = means.changes[metric], numbers.unit_of_difference(unit_of(metric))
             own = (numbers.estimate(moved, unit, sign=True), numbers.interval(moved, unit, sign=True))
-            shares = [one.get(metric) for one in (found.percent_of_mean, found.mean_of_percents)]
-            both = [cell for one in shares for cell in (("", "") if one is None else _relative(one))]
+            shares = [share.get(metric) for share in (means.percent_of_mean, means.mean_of_percents)]
+            both = [cell for share in shares for cell in (("", "") if share is None else _relative(share))]
             rows.append(Row((_words(method), metric, *own, *both), strong=metric == "recovery"))
     if rows:
         columns = (Column("method", "name"), Column("metric", "metric"), *map(Column, titles))
