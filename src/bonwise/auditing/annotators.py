@@ -262,16 +262,14 @@ def labels_given(found: annotators.AnnotatorLabels, table: score_table.ScoreTabl
 
 
 def every_label(
-    several: annotators.AnnotatorLabels, table: score_table.ScoreTable, left_out: Sequence[str] = ()
+    given: annotators.AnnotatorLabels, table: score_table.ScoreTable, left_out: Sequence[str] = ()
 ) -> CellLabelsGiven:
     """Return the labels of all candidates of a table but those left out, also where a prompt cannot be audited."""
-    keys = several.cell_keys(table.prompts, table.candidates)
+    keys = given.cell_keys(table.prompts, table.candidates)
     rows = np.flatnonzero((keys >= 0) & ~table.candidates.isin(list(left_out))[keys % len(table.candidates)])
     rows = rows[np.argsort(keys[rows], kind="stable")]
     of_cell, _ = cluster_codes(keys[rows])
-    return CellLabelsGiven(
-        of_cell, several.annotators[rows], several.values[rows], keys[rows] // len(table.candidates)
-    )
+    return CellLabelsGiven(of_cell, given.annotators[rows], given.values[rows], keys[rows] // len(table.candidates))
 
 
 def annotator_pools(given: CellLabelsGiven, sizes: _Ints, rule: checks.AnnotatorRule) -> AnnotatorPools:

@@ -199,9 +199,7 @@ def over_judges(
 
     raw = means(lambda _, before: before.mean(axis=0), relative, "metrics")
     of_mean = means(lambda after, before: after.sum(axis=0) / before.sum(axis=0) - 1, relative, "metrics")
-    wild = {
-        name: Estimate.undefined(NOT_DISTINGUISHABLE, record.n) for name, record in raw.items() if may_be_0(record)
-    }
+    wild = {name: Estimate.undefined(NOT_DISTINGUISHABLE, own.n) for name, own in raw.items() if may_be_0(own)}
     return {
         "changes": means(lambda after, before: (after - before).mean(axis=0), estimands, "changes"),
         "percent_of_mean": {**of_mean, **wild},
