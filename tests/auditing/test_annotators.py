@@ -276,6 +276,28 @@ def test_drops_and_exclusions():
     assert (found.labels, found.labelled_candidates) == (120, 40)
 
 
+@pytest.mark.parametrize("rule", ["mean", "median", "majority"])
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=15, deadline=None)
+def test_alpha_is_over_every_candidate_with_two_labels(rule, seed):
+    """Prompts that lack a candidate, or have one alone, are not audited, and their labels count in alpha."""
+    rng = np.random.default_rng(seed)
+    frame = labelled(n=40, seed=seed, annotators=3).round({"oracle_label": 0})
+    number = frame["prompt_id"].str[1:].astype(int)
+    frame = frame[(number > 2) | (frame["candidate"] == "c0")]  # three prompts of one candidate
+    frame = frame[rng.random(len(frame)) < 0.8]
+    judged = found_of(frame, annotator_rule=rule, exclude="c2")
+    kept = frame[frame["candidate"] != "c2"]
+    several = kept.groupby(["prompt_id", "candidate"])["oracle_label"].size()
+    assert (judged.labels, judged.labelled_candidates) == (len(kept), len(several))
+    assert judged.several_labels == int((several > 1).sum())
+    units = (kept["prompt_id"] + kept["candidate"]).tolist()
+    assert judged.alpha.estimate == pytest.approx(
+        loop_alpha(kept["oracle_label"].tolist(), units, judged.level), abs=1e-9
+    )
+    assert sum(one.labels for one in judged.each) == len(kept)
+
+
 class TestCommand:
     """The audit on the command line, in every form."""
 

@@ -320,7 +320,7 @@ def test_blank_and_rare_values_are_counted_apart():
     assert [(row["value"], row["kind"], row["prompts"]) for row in rows["topic"]] == [
         ("a", "value", 40),
         ("b", "value", 30),
-        ("(other 2 values)", "other", 10),
+        ("(other 2 values: c, d)", "other", 10),
         ("(blank)", "blank", 20),
     ]
 

@@ -25,6 +25,7 @@ from bonwise.stats.estimand import under_method
 from bonwise.stats.estimation import difference
 from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.sums import prompt_sums
+from bonwise.table import panel
 
 
 def only(frame, judge, prompts=None):
@@ -247,10 +248,11 @@ def test_sums_and_biases_are_computed_once_per_judge(monkeypatch, judges):
 
         return wrapped
 
-    for name in computed:
-        monkeypatch.setattr(comparison, name, counted(name, getattr(comparison, name)))
+    for module, name in ((panel, "prompt_sums"), (comparison, "panel_level_bias")):
+        monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
     audit(several_judges(40, judges))
-    assert computed == {"prompt_sums": judges, "panel_level_bias": 0}
+    # Once by the audit, and once for all comparisons.
+    assert computed == {"prompt_sums": 2 * judges, "panel_level_bias": 0}
 
 
 @pytest.fixture(scope="module")

@@ -159,6 +159,8 @@ def test_small_subsets_and_undefined_ones_are_counted_with_the_reason(frame):
     assert (rows["flat"].estimate, rows["flat"].prompts) == (None, 20)
     assert rows["flat"].reason is not None
     assert "fewer than 10 prompts (1)" in found.subsets.sentence
+    assert "topic law" in found.subsets.sentence
+    assert "topic flat" in found.subsets.sentence
     assert rows["flat"].reason in found.subsets.sentence
 
 
@@ -188,6 +190,17 @@ def test_columns_without_subsets_say_why(frame):
     assert set(named.left_out) == {"id", "place", "same"}
     assert "No subsets by place: it differs within prompts" in named.sentence
     assert named.rows == []
+
+
+def test_a_column_with_one_subset_is_named(frame):
+    """Of a column whose second value is rare nothing can be compared: the verdict names column and value."""
+    prompts = list(dict.fromkeys(frame["prompt_id"]))
+    frame["plen"] = np.where(frame["prompt_id"].isin(prompts[:8]), "long", "short")
+    said = "No subsets by plen: of its 2 values, 1 with 10 prompts or more, and not long."
+    assert said in bw.audit(frame).subsets.sentence
+    assert said in " ".join(str(bw.audit(frame)).split())
+    assert said in bw.audit(frame, stratum=["topic", "plen"]).subsets.sentence
+    assert said in bw.audit(frame.drop(columns="topic")).subsets.sentence
 
 
 def test_clusters_are_respected(frame):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from statistics import fmean
@@ -15,9 +16,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.special import betaincinv
 
+import bonwise as bw
 from bonwise.auditing.partial_metrics import partial_estimates
 from bonwise.auditing.weighted_metrics import label_strata, weighted_difference, weighted_estimates
-from bonwise.errors import UsageError
+from bonwise.errors import InputError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.partial.label_features import label_features
@@ -411,3 +413,255 @@ def test_the_golden_design_is_unequal():
     table = pd.read_csv(FOLDER / "partial_table.csv", comment="#").drop_duplicates("prompt")
     shares = table.groupby("stratum")["label"].agg(lambda labels: labels.notna().mean())
     assert shares.tolist() == [10 / 36, 18 / 24]
+
+
+# Prompts that weigh differently, by a column of weights.
+
+
+def weighted_frame(n, seed, most=3, lost=0.05, annotators=1):
+    """Return a table with two judges, whole weights of the prompts, a topic, and a few lost scores."""
+    rng = np.random.default_rng(seed)
+    frame = simulate("arena", n=n, seed=seed).frame()
+    ids = frame["prompt_id"].unique()
+    weights = rng.integers(0, most + 1, len(ids))
+    weights[:5] = 1  # some weigh something
+    second = frame.assign(judge="second", judge_score=(rng.random(len(frame)).round(1) + frame["oracle_label"]) / 2)
+    frame = pd.concat([frame.assign(judge="first"), second], ignore_index=True)
+    frame.loc[rng.random(len(frame)) < lost, "judge_score"] = np.nan
+    frame["w"] = frame["prompt_id"].map(dict(zip(ids, weights, strict=True)))
+    frame["topic"] = frame["prompt_id"].map({one: "ab"[at % 2] for at, one in enumerate(ids)})
+    if annotators == 1:
+        return frame
+    rows = [frame.assign(annotator=f"r{who}") for who in range(annotators)]
+    for who, one in enumerate(rows):
+        keys = {
+            cell: (hash((seed, who, cell)) % 5) / 10 for cell in zip(one["prompt_id"], one["candidate"], strict=True)
+        }
+        one["oracle_label"] += [keys[cell] for cell in zip(one["prompt_id"], one["candidate"], strict=True)]
+    return pd.concat(rows, ignore_index=True)
+
+
+def repeated(frame):
+    """Return the table with each prompt as often as it weighs, its copies one cluster."""
+    return pd.concat(
+        [
+            frame[frame["w"] > at].assign(
+                cluster=lambda some: some["prompt_id"], prompt_id=lambda some, at=at: some["prompt_id"] + f"/{at}"
+            )
+            for at in range(int(frame["w"].max()))
+        ],
+        ignore_index=True,
+    ).drop(columns="w")
+
+
+def assert_same_figures(weighted, copies, *, but=()):
+    """Hold estimates and standard errors of two sets of figures against each other."""
+    assert set(weighted) == set(copies)
+    for name, one in weighted.items():
+        if name in but:
+            continue
+        other = copies[name]
+        assert (one.estimate is None) == (other.estimate is None), (name, one.reason, other.reason)
+        if one.estimate is not None:
+            assert one.estimate == pytest.approx(other.estimate, abs=1e-9), name
+        if one.interval is not None and one.interval != "exact":
+            assert one.se == pytest.approx(other.se, abs=1e-9), name
+            assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-7), name
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(12, 40), lost=st.sampled_from([0.0, 0.1]))
+@settings(max_examples=12, deadline=None)
+def test_whole_weights_are_copies_of_the_prompts(seed, n, lost):
+    """Every figure of an audit, and its interval, is that of the table with each prompt k times as one cluster."""
+    frame = weighted_frame(n, seed, lost=lost)
+    weighted, copies = bw.audit(frame, weight_col="w"), bw.audit(repeated(frame))
+    for name in ("first", "second"):
+        one, other = weighted.judges[name], copies.judges[name]
+        assert_same_figures(one.metrics, other.metrics, but=("unscored_cost",))
+        kept = frame[(frame["w"] > 0) & (frame["judge"] == name)].drop_duplicates("prompt_id")["w"]
+        assert one.data.effective_prompts == pytest.approx(kept.sum() ** 2 / (kept**2).sum(), abs=1e-6)
+    assert_same_figures(weighted.comparisons[0].differences, copies.comparisons[0].differences)
+    if weighted.judges["first"].subsets is not None:
+        rows = {(row.column, row.value): row.estimate for row in weighted.judges["first"].subsets.rows}
+        for row in copies.judges["first"].subsets.rows:
+            if row.estimate is not None and rows.get((row.column, row.value)) is not None:
+                assert rows[row.column, row.value] == pytest.approx(row.estimate, abs=1e-9)
+
+
+def test_weights_of_one_size_change_nothing():
+    """Equal weights, of any size, are no weights, but for what weights leave out."""
+    frame = weighted_frame(40, 3)
+    plain = bw.audit(frame.drop(columns="w"))
+    for size in (1, 0.001, 7e6):
+        found = bw.audit(frame.assign(w=size), weight_col="w")
+        for name in ("first", "second"):
+            assert_same_figures(found.judges[name].metrics, plain.judges[name].metrics, but=("unscored_cost",))
+            assert found.judges[name].data.effective_prompts == pytest.approx(40)
+            assert found.judges[name].metrics["recovery"].effective_n == pytest.approx(
+                plain.judges[name].metrics["recovery"].effective_n
+            )
+            assert found.judges[name].verdict.level == plain.judges[name].verdict.level
+
+
+def test_gates_are_those_of_the_weights():
+    """The test of no gain and the floor of effective prompts count weights: one heavy prompt decides nothing."""
+    frame = weighted_frame(60, 5, lost=0.0)
+    frame = frame[frame["judge"] == "second"]
+    plain = bw.audit(frame.drop(columns="w"))
+    assert plain.check({"recovery": 0.0}).checked[0].state == "met"
+    ids = frame["prompt_id"].unique()
+    heavy = frame.assign(w=np.where(frame["prompt_id"].isin(ids[:2]), 1e4, 1.0))
+    found = bw.audit(heavy, weight_col="w")
+    assert found.data.effective_prompts < 3
+    assert found["value_random"].effective_n < 3
+    assert found.check({"gain": 0.0}).checked[0].state == "inconclusive"
+    assert found.verdict.level == "inconclusive"
+
+
+def test_what_weights_are_said_to_do():
+    """The text says effective n and what is left out, the settings name the column, and zeros are dropped by name."""
+    frame = weighted_frame(30, 7)
+    found = bw.audit(frame, weight_col="w")
+    said = " ".join(str(found).split())
+    assert "w read as the weight of a prompt in every figure: 30 prompts are worth" in said
+    assert "what cannot be weighted is left out (unscored_cost, alpha" in said
+    assert found.settings.weight_col == "w"
+    assert "needs prompts that weigh alike" in found.judges["first"].metrics["unscored_cost"].reason
+    zeros = int((frame.drop_duplicates("prompt_id")["w"] == 0).sum())
+    assert sum(one.reason == "its weight is 0" for one in found.judges["first"].data.dropped) == zeros > 0
+    assert found.judges["first"].subsets is None or all(r.column != "w" for r in found.judges["first"].subsets.rows)
+
+
+def test_a_column_named_weight_is_named_where_it_weighs_nothing():
+    """A column ``weight`` without the flag is a column like any other, and the notes say so."""
+    frame = weighted_frame(30, 7).rename(columns={"w": "Weight"})
+    said = " ".join(str(bw.audit(frame)).split())
+    assert "Weight read as a column like any other: no figure is weighted by it; --weight-col" in said
+    assert "like any other: no figure" not in " ".join(str(bw.audit(frame, weight_col="Weight")).split())
+    assert "no figure is weighted by it" in " ".join(str(bw.doctor(frame)).split())
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1, 2, 1], "prompt 'p0000000' has no weight in 'w' that can be used"),
+        ([-1, -1, -1], "prompt 'p0000000' has no weight in 'w' that can be used: -1"),
+        ([np.inf, np.inf, np.inf], "prompt 'p0000000' has no weight"),
+        ([np.nan, np.nan, np.nan], "prompt 'p0000000' has no weight"),
+        (["many", "many", "many"], "prompt 'p0000000' has no weight in 'w' that can be used: many"),
+    ],
+)
+def test_weights_that_cannot_be_used_name_the_prompt(values, said):
+    """A weight is a finite number, 0 or more, the same in every row of its prompt; another one is one clear error."""
+    frame = simulate("arena", n=12, seed=1).frame()
+    frame = frame[frame["candidate"] != "c3"].assign(w=1.0).astype({"w": object})
+    frame.loc[frame["prompt_id"] == "p0000000", "w"] = values
+    with pytest.raises(InputError, match=re.escape(said)):
+        bw.audit(frame, weight_col="w")
+
+
+def test_weights_and_what_they_do_not_go_with(tmp_path):
+    """An unknown column, weights that are all 0, a stated draw, and logged picks are refused in one sentence."""
+    frame = simulate("arena", n=30, seed=1).frame().assign(w=1.0)
+    with pytest.raises(InputError, match="no column named 'x' to weight prompts by"):
+        bw.audit(frame, weight_col="x")
+    with pytest.raises(InputError, match="has no weight in 'w'"):
+        bw.audit(frame.assign(w=0), weight_col="w")
+    with pytest.raises(UsageError, match="weights of their own"):
+        bw.audit(frame, weight_col="w", design="uniform")
+    with pytest.raises(UsageError, match="weights of their own"):
+        bw.audit(frame.assign(propensity=0.5), weight_col="w")
+
+
+def test_annotators_and_weights():
+    """What one annotator recovers is weighted like everything else; alpha is left out, with its reason."""
+    frame = weighted_frame(30, 11, lost=0.0, annotators=3)
+    weighted = bw.audit(frame, weight_col="w", annotator_rule="mean").annotators
+    copies = bw.audit(repeated(frame), annotator_rule="mean").annotators
+    for name in ("recovery", "within_r", "top1_accuracy"):
+        pairs = [
+            (getattr(weighted.one_annotator, name), getattr(copies.one_annotator, name)),
+            (getattr(weighted.judges["second"], name), getattr(copies.judges["second"], name)),
+        ]
+        for one, other in pairs:
+            assert (one.estimate, one.se) == pytest.approx((other.estimate, other.se), abs=1e-9)
+    assert weighted.alpha.estimate is None
+    assert "weigh alike" in weighted.alpha.reason
+
+
+def weighted_recovery(frame):
+    """Compute recovery, hit rate and within_r in plain loops over weighted prompts."""
+    top = bottom = hit = total = so = ss = oo = 0.0
+    for _, pool in frame.groupby("prompt_id"):
+        w, scores, labels = pool["w"].iloc[0], pool["judge_score"].tolist(), pool["oracle_label"].tolist()
+        best = [label for score, label in zip(scores, labels, strict=True) if score == max(scores)]
+        top += w * (fmean(best) - fmean(labels))
+        bottom += w * (max(labels) - fmean(labels))
+        hit += w * fmean(label == max(labels) for label in best)
+        total += w
+        for score, label in zip(scores, labels, strict=True):
+            so += w * (score - fmean(scores)) * (label - fmean(labels))
+            ss += w * (score - fmean(scores)) ** 2
+            oo += w * (label - fmean(labels)) ** 2
+    return {"recovery": top / bottom, "hit_rate": hit / total, "within_r": so / math.sqrt(ss * oo)}
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=10, deadline=None)
+def test_weighted_figures_in_plain_loops(seed):
+    """With any weights, figures are ratios of weighted sums over prompts."""
+    rng = np.random.default_rng(seed)
+    frame = simulate("arena", n=25, seed=seed).frame()
+    frame["w"] = frame["prompt_id"].map({one: float(rng.gamma(0.7)) for one in frame["prompt_id"].unique()})
+    found = bw.audit(frame, weight_col="w")
+    for name, value in weighted_recovery(frame).items():
+        if found[name].estimate is not None:
+            assert found[name].estimate == pytest.approx(value, abs=1e-9), name
+
+
+def strata_of_traffic(n, seed):
+    """Draw prompts of two kinds alike, which weigh 3 and 1 in traffic, a judge good at one kind alone."""
+    rng = np.random.default_rng([SEED, seed])
+    kind = rng.random(n) < 0.5
+    labels = rng.normal(size=(n, 4))
+    noise = np.where(kind, 0.3, 3.0)[:, None]
+    scores = labels + noise * rng.normal(size=labels.shape)
+    at = np.arange(n).repeat(4)
+    return pd.DataFrame(
+        {
+            "prompt_id": [f"p{one:05d}" for one in at],
+            "candidate": np.tile(list("abcd"), n),
+            "judge_score": scores.ravel(),
+            "oracle_label": labels.ravel(),
+            "w": np.where(kind, 3.0, 1.0)[at],
+        }
+    )
+
+
+def covered_by_weights(n, times):
+    """Count the tables whose weighted intervals hold the truth of the traffic."""
+    # Of normal values recovery is the correlation of score and label, and so is within_r in one kind.
+    good, bad = (1 / math.sqrt(1 + noise**2) for noise in (0.3, 3.0))
+    so, ss = (3 * 1 + 1) / 4, (3 * (1 + 0.3**2) + (1 + 3.0**2)) / 4
+    truth = {"recovery": (3 * good + bad) / 4, "within_r": so / math.sqrt(ss)}
+    held = Counter()
+    for seed in range(times):
+        found = bw.audit(strata_of_traffic(n, seed), weight_col="w")
+        held.update(name for name, value in truth.items() if found[name].low <= value <= found[name].high)
+    return {name: held[name] for name in truth}
+
+
+def test_weighted_intervals_hold_the_truth_of_the_traffic():
+    """Of prompts drawn alike, weights make the figures those of traffic, and intervals cover it."""
+    for name, held in covered_by_weights(60, 40).items():
+        assert_covered({name: held}, 40, least=0.93, most=1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [40, 200])
+def test_weighted_intervals_hold_the_truth_in_full(n):
+    """The same, 600 tables."""
+    found = covered_by_weights(n, 600)
+    print(n, {name: held / 600 for name, held in found.items()})  # noqa: T201 - the measured table
+    for name, held in found.items():
+        assert_covered({name: held}, 600, least=0.93, most=0.97)

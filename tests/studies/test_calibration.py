@@ -48,14 +48,14 @@ def hinted():
 @pytest.mark.shared
 @pytest.mark.parametrize("seed", [0, 1])
 def test_monotone_calibration_changes_no_pick_of_5000(shared, seed):
-    """Isotonic: 0 of 5,000 picks; the maps of the two stages rise here too, so theirs are 0 as well."""
+    """Isotonic replaces 0 of 5,000 picks; the maps of the two stages rise here too, so theirs are 0 as well."""
     found = study_calibration(shared / "data" / "simulated" / "arena_like_5000.csv.gz", seed=seed)["judge"]
     for method in ("isotonic", "two_stage"):
         one = found.methods[method]
         assert one.rising_folds == 5
         picks = one.picks.all
-        assert (picks.prompts, picks.picks_changed, picks.ties_broken) == (5000, 0, 0)
-        assert one.picks.without_ties.picks_changed == 0
+        assert (picks.prompts, picks.picks_changed, picks.ties_broken) == (5000, picks.picks_newly_tied, 0)
+        assert one.picks.without_ties.picks_changed == picks.picks_newly_tied < 20
         assert abs(one.changes["recovery"].estimate) < 0.001
         assert one.changes["global_r"].estimate > 0
 
@@ -68,7 +68,9 @@ def test_the_arena_sample_is_calibrated_with_the_length_of_the_answers(shared):
     assert found.covariates == ["length"]
     assert found.data["prompts"] == 99
     assert found.methods["isotonic"].changes["recovery"].estimate == pytest.approx(-0.003, abs=0.001)
-    assert found.methods["isotonic"].picks.all.picks_changed == 0
+    # One unique pick comes to share the top; none is replaced.
+    picks = found.methods["isotonic"].picks.all
+    assert (picks.picks_changed, picks.picks_newly_tied) == (1, 1)
     lengths = found.methods["two_stage_covariates"]
     assert lengths.changes["top1_tie_rate"].estimate < -0.1
     assert lengths.changes["recovery"].estimate > 0.03
@@ -153,15 +155,17 @@ def test_a_covariate_that_knows_nothing_breaks_ties_by_guessing():
 
 
 def test_a_two_stage_map_need_not_rise_with_the_score():
-    """Where labels fall and rise again with the score the index follows, and picks change; isotonic keeps all."""
+    """Where labels fall and rise again with the score the index follows; isotonic replaces no pick, and ties some."""
     rng = np.random.default_rng(3)
     scores = rng.integers(0, 21, (200, 4)) / 20
     labels = np.clip(4 * (scores - 0.6) ** 2 + 0.02 * rng.standard_normal(scores.shape), 0, 1)
     found = study_calibration(table(list(zip(scores.tolist(), labels.tolist(), strict=True))))["judge"]
     assert found.methods["two_stage"].rising_folds == 0
-    assert found.methods["two_stage"].picks.without_ties.picks_changed > 0
+    untied = found.methods["two_stage"].picks.without_ties
+    assert untied.picks_changed > untied.picks_newly_tied
     assert found.methods["two_stage"].changes["recovery"].low > 0
-    assert found.methods["isotonic"].picks.all.picks_changed == 0
+    every = found.methods["isotonic"].picks.all
+    assert every.picks_changed == every.picks_newly_tied > 0
 
 
 def test_methods_with_covariates_are_left_out_without_any():
@@ -291,11 +295,11 @@ def test_constant_scores_have_nothing_to_calibrate():
 
 
 def test_one_pick_without_a_tie_is_counted_by_itself():
-    """Where one prompt of 40 has a highest score, a map that never falls changes 0 of 1."""
+    """Where one prompt of 40 has a highest score, a map that saw no such score makes it share the top."""
     frame = cohort(40).assign(judge_score=0.5)
     frame.loc[0, "judge_score"] = 0.75
     sentences = study_calibration(frame)["judge"].sentences
-    said = "changes 0 of 40 picks, 0 of 1 where no tie stood at the top; unique picks newly tied:"
+    said = "changes 1 of 40 picks, 1 of 1 where no tie stood at the top; of them unique picks newly tied: 1;"
     assert any(said in sentence for sentence in sentences)
 
 
@@ -410,6 +414,42 @@ def test_the_page_holds_what_the_text_holds(document, tmp_path):
         assert text(read_back(one, tmp_path)) == text(one)
 
 
+def test_means_over_judges(document):
+    """A mean is that of the judges' changes; the two percents differ and are named; the page holds them."""
+    assert list(document.over_judges) == WITH_COVARIATES
+    both = list(document.judges.values())
+    for method, found in document.over_judges.items():
+        own = [judge.methods[method] for judge in both]
+        for name, mean in found.changes.items():
+            values = [one.changes[name].estimate for one in own]
+            if None not in values:
+                assert mean.estimate == pytest.approx(np.mean(values), abs=1e-12), name
+        after, before = (
+            np.mean([one.metrics["global_r"].estimate for one in some]) for some in (own, [j.raw for j in both])
+        )
+        assert found.percent_of_mean["global_r"].estimate == pytest.approx(after / before - 1, abs=1e-12)
+        percents = [one.relative["global_r"].estimate for one in own]
+        assert found.mean_of_percents["global_r"].estimate == pytest.approx(np.mean(percents), abs=1e-12)
+    said = text(document)
+    assert "Means over 2 judges" in said
+    assert "percent of the mean" in said
+    assert "mean of the percents" in said
+    assert document.not_over_judges is None
+
+
+def test_no_means_over_judges_of_other_prompts_or_of_one():
+    """Judges on other prompts cannot be left without the same one; a single judge has no mean."""
+    frame = two_judges(40)
+    names = sorted(frame["judge"].unique())
+    other = frame[(frame["judge"] == names[0]) | (frame["prompt_id"] > sorted(frame["prompt_id"].unique())[4])]
+    found = study_calibration(other)
+    assert found.over_judges is None
+    assert "not calibrated on the same prompts" in found.not_over_judges
+    assert "No means over judges: the judges are not calibrated on the same prompts" in " ".join(text(found).split())
+    alone = study_calibration(cohort(20))
+    assert (alone.over_judges, alone.not_over_judges) == (None, None)
+
+
 def test_every_sentence_is_said_once():
     """The findings of the only judge are in the text, each once."""
     document = study_calibration(cohort(20))
@@ -516,7 +556,7 @@ def test_the_command_prints_and_writes_the_document_and_the_page(scores, tmp_pat
     assert run(scores, "--folds", "4", "--json", document, "--html", page) == 0
     said = capsys.readouterr().out
     assert "first: 40 labelled prompts" in said
-    assert "changes 0 of 40 picks" in said
+    assert "of 40 picks" in said
     found = strict(document.read_text(encoding="utf-8"))
     assert (found["study"], found["settings"]["folds"]) == ("calibration", 4)
     assert list(found["judges"]) == ["first", "second"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
@@ -17,6 +18,7 @@ from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.studies.calibration.judge_calibration import COVARIATE_METHODS, METHODS, RawScores, folds_of_prompts
 from bonwise.studies.calibration.pick_changes import tie_break_sums
+from bonwise.studies.calibration.refits import JudgeChange, over_judges
 from bonwise.table.panel import Panel
 from bonwise.testing import simulate
 from stats.nominal import assert_covered
@@ -200,3 +202,125 @@ def test_the_refitted_intervals_are_those_of_plain_loops(count, seed):
         assert one.estimate == pytest.approx(value, abs=1e-7), (kind, name)
         if one.se:
             assert one.se == pytest.approx(error([rest[kind, name] for rest in rests]), abs=1e-6), (kind, name)
+
+
+@given(st.integers(8, 14), st.integers(0, 2**32 - 1), st.booleans())
+@settings(max_examples=8, deadline=None)
+def test_means_over_judges_are_those_of_plain_loops(count, seed, fixed):
+    """Mean changes, percents and errors: all judges are left without a group, or a prompt, together."""
+    rng = np.random.default_rng(seed)
+    labels = rng.random((count, 3)).round(6)
+    every = [np.round(rng.choice(GRID, (count, 3)) + labels, 9) for _ in range(2)]
+    folds = dict(enumerate(folds_of_prompts(count, 2, seed % 1000).tolist()))
+    raw = [
+        RawScores(
+            Panel(
+                *("judge", pd.Index(range(count)), np.full(count, 3), scores.ravel(), labels.ravel()),
+                *(np.tile(np.arange(3), count), pd.Index(range(3)), "rectangular", ()),
+            ),
+            *({}, Settings(seed=seed % 1000), 2),
+        )
+        for scores in every
+    ]
+    own = [one.calibrated("isotonic") for one in raw]
+    judges = [JudgeChange(one.after["isotonic"], one.refits, its) for one, its in zip(raw, own, strict=True)]
+    if fixed:
+        judges = [one._replace(after=replace(one.after, rests=one.after.rests[:, :0])) for one in judges]
+    changing = [e for e in ESTIMANDS if e.name in METRICS and e.on_scores]
+    related = [e for e in ESTIMANDS if e.name in ("global_r", "within_r")]
+    found = over_judges(changing, related, judges, raw[0].rule)
+
+    def twin(kept, learned):
+        values = []
+        for scores in every:
+            prompts = {x: (scores[x].tolist(), labels[x].tolist()) for x in learned}
+            after = dict(zip(prompts, calibrated_of_twin(prompts, folds), strict=True))
+            values.append((metrics([after[x] for x in kept]), metrics([prompts[x] for x in kept])))
+        out = {
+            ("changes", e.name): fmean(after[e.name] - before[e.name] for after, before in values)
+            for e in changing
+            if all(None not in (after[e.name], before[e.name]) for after, before in values)
+        }
+        for name in ("global_r", "within_r"):
+            afters, befores = zip(*((after[name], before[name]) for after, before in values), strict=True)
+            if None not in (*afters, *befores):
+                out["percent_of_mean", name] = fmean(afters) / fmean(befores) - 1
+                out["mean_of_percents", name] = fmean(a / b - 1 for a, b in zip(afters, befores, strict=True))
+        return out
+
+    whole, prompts = twin(range(count), range(count)), set(range(count))
+    groups = range(count) if fixed else raw[0].groups
+    left = [{x for x in prompts if groups[x] == group} for group in sorted(set(groups))]
+    rests = [twin(sorted(prompts - gone), range(count) if fixed else sorted(prompts - gone)) for gone in left]
+    for kind, estimates in found.items():
+        for name, one in estimates.items():
+            if one.estimate is None:
+                continue
+            assert one.estimate == pytest.approx(whole[kind, name], abs=1e-7), (kind, name)
+            if one.se:
+                spread = error([rest.get((kind, name)) for rest in rests])
+                assert one.se == pytest.approx(spread, rel=1e-5, abs=1e-6), (kind, name)
+
+
+def mean_hits(n, count, truth):
+    """Count the samples of two judges on the same labels whose intervals of means hold the truth."""
+    held, told = Counter(), Counter()
+    for at in range(count):
+        rows, labels = drawn(n, SEED + at)
+        names, none = np.tile(np.arange(4), n), pd.Index(range(n))
+        raw = [
+            RawScores(
+                Panel("j", none, np.full(n, 4), column, labels, names, pd.Index(range(4)), "rectangular", ()),
+                {},
+                Settings(seed=at),
+                FOLDS,
+            )
+            for column in rows.T
+        ]
+        own = [one.calibrated("isotonic") for one in raw]
+        judges = [JudgeChange(one.after["isotonic"], one.refits, its) for one, its in zip(raw, own, strict=True)]
+        related = [CHOSEN[name] for name in ("global_r", "within_r")]
+        found = over_judges(list(CHOSEN.values()), related, judges, raw[0].rule)
+        for kind, name in truth:
+            one = found[kind][name]
+            if one.estimate is not None:
+                told[kind, name] += 1
+                held[kind, name] += one.low <= truth[kind, name] <= one.high
+    return {key: (held[key], told[key]) for key in truth}
+
+
+def truth_of_means(n, maps, population):
+    """Return what maps of four fifths of n prompts do to two judges on average, in the population."""
+    rows, labels = drawn(population, 1)
+    sizes = np.full(population, 4)
+    every = []
+    for column in range(2):
+        before = Sums(*prompt_sums(rows[:, column], labels, sizes).sum(axis=1))
+        then = {name: float(e.of(before)) for name, e in CHOSEN.items()}
+        after = []
+        for at in range(maps):
+            some, known = drawn(n * (FOLDS - 1) // FOLDS, SEED + 10_000 + at)
+            new = METHODS["isotonic"](some[:, [column]], known, 0)(rows[:, [column]])
+            sums = Sums(*prompt_sums(new, labels, sizes).sum(axis=1))
+            after.append({name: float(e.of(sums)) for name, e in CHOSEN.items()})
+        every.append((then, {name: fmean(one[name] for one in after) for name in then}))
+    truth = {("changes", name): fmean(now[name] - then[name] for then, now in every) for name in CHOSEN}
+    for name in ("global_r", "within_r"):
+        truth["percent_of_mean", name] = sum(now[name] for _, now in every) / sum(t[name] for t, _ in every) - 1
+        truth["mean_of_percents", name] = fmean(now[name] / then[name] - 1 for then, now in every)
+    return truth
+
+
+def test_means_over_judges_are_covered():
+    """At 100 prompts the intervals of means over two judges hold what such maps do at least as often as they say."""
+    assert_all_covered(mean_hits(100, 20, truth_of_means(100, 20, 4000)), 0.93)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [100, 300])
+def test_means_over_judges_are_covered_in_full(n):
+    """The same at 300 samples."""
+    truth = truth_of_means(n, 60, 60_000)
+    found = mean_hits(n, 300, truth)
+    print(n, shares(truth, found))  # noqa: T201 - the measured table
+    assert_all_covered(found, 0.93)

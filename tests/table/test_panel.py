@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bonwise as bw
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.table.panel import PromptLeftOut, lay_out
 from bonwise.table.reading_options import ReadingOptions
@@ -136,6 +137,67 @@ def test_scales_are_checked_judge_by_judge():
     with pytest.raises(RowError, match=r"row 4: scores of 'y' run to 80 but labels to 0\.9: another scale"):
         ScoreTable.from_frame(frame).check_scales()
     ScoreTable.from_frame(frame[:4]).check_scales()
+
+
+def on_scales(labels, **judges):
+    """Return 40 prompts of three candidates, labels and the scores of each judge on a scale of its own."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for judge, scale in judges.items():
+        worth = np.random.default_rng(4).random((40, 3))
+        seen = np.clip(worth + 0.3 * rng.normal(size=worth.shape), 0, 1)
+        for (low, high), values in ((scale, seen), (labels, worth)):
+            np.copyto(values, np.round(low + (high - low) * values, 2 if high <= 1 else 0))
+        rows += [
+            (f"p{at}", f"c{name}", judge, seen[at, name], worth[at, name]) for at in range(40) for name in range(3)
+        ]
+    return pd.DataFrame(rows, columns=["prompt_id", "candidate", "judge", "judge_score", "oracle_label"])
+
+
+DECLARED = ("labels", "one", "two", "all")
+
+
+def declaring(what, labels, judges):
+    """Return the keywords that declare the scale of the labels, of one judge, or of all."""
+    scales = {name: Scale(*scale) for name, scale in judges.items() if what in (name, "all")}
+    of_labels = {"label_scale": Scale(*labels)} if what in ("labels", "all") else {}
+    return {**of_labels, **({"judge_scale": scales} if scales else {})}
+
+
+@pytest.mark.parametrize("declared", DECLARED)
+@pytest.mark.parametrize(
+    ("labels", "judges"),
+    [
+        ((1, 5), {"one": (1, 5), "two": (0, 100)}),
+        ((1, 5), {"one": (0, 100), "two": (0, 1)}),
+        ((0, 100), {"one": (0, 1), "two": (1, 10)}),
+        ((0, 1), {"one": (0, 1), "two": (0, 1)}),
+    ],
+)
+def test_one_declared_scale_leaves_a_table_readable(labels, judges, declared):
+    """What an audit reads without any declared scale it reads with each: figures of picks and correlations stay."""
+    frame = on_scales(labels, **judges)
+    plain, found = bw.audit(frame), bw.audit(frame, **declaring(declared, labels, judges))
+    assert set(found.judges) == {"one", "two"}
+    for name in judges:
+        for metric in ("recovery", "within_r", "hit_rate"):
+            one, other = (audit.judges[name].metrics[metric].estimate for audit in (plain, found))
+            assert one == pytest.approx(other, abs=1e-9)
+
+
+def test_sentences_name_the_judge_and_its_likely_scale():
+    """Only what is not declared is asked for; a scale for every judge that one lies off names that judge's own."""
+    frame = on_scales((0, 1), one=(0, 100), two=(0, 1))
+    with pytest.raises(RowError, match=r"declare both, such as --judge-scale one=0:100 --label-scale 0:1"):
+        bw.audit(frame)
+    with pytest.raises(RowError, match=r"--judge-scale one=0:100"):
+        bw.audit(frame, judge_scale=Scale(0, 1))
+    ratings = on_scales((1, 5), one=(1, 5), two=(0, 100))
+    study = bw.study_calibration(ratings, judge_scale={"one": Scale(1, 5)})
+    assert set(study.judges) == {"two"}
+    assert "declare that one too, such as --label-scale 1:5" in study.not_studied["one"]
+    with pytest.raises(RowError, match=r"declare that one too, such as --judge-scale one=1:5"):
+        bw.study_calibration(ratings, label_scale=Scale(1, 5))
 
 
 def test_a_table_is_its_own():

@@ -28,6 +28,7 @@ __all__ = [
     "Level",
     "annotator_pools",
     "annotators_of",
+    "every_label",
     "krippendorff_alpha",
     "labels_given",
 ]
@@ -220,7 +221,7 @@ _AT_A_TIME = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class CellLabelsGiven:
-    """The labels of several annotators at the cells of a panel."""
+    """The labels of several annotators at some cells."""
 
     cells: _Ints
     """Sorted by cell."""
@@ -228,7 +229,7 @@ class CellLabelsGiven:
     """Sorted by cell."""
     values: Floats
     prompts: _Ints
-    """The prompt of each label, by its place in the panel."""
+    """The prompt of each label, by its place in the panel, or in the table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +259,17 @@ def labels_given(found: annotators.AnnotatorLabels, table: score_table.ScoreTabl
     rows = rows[np.argsort(at[rows], kind="stable")]
     of_cell = np.repeat(np.arange(len(panel.sizes)), panel.sizes)
     return CellLabelsGiven(at[rows], found.annotators[rows], found.values[rows], of_cell[at[rows]])
+
+
+def every_label(
+    given: annotators.AnnotatorLabels, table: score_table.ScoreTable, left_out: Sequence[str] = ()
+) -> CellLabelsGiven:
+    """Return the labels of all candidates of a table but those left out, also where a prompt cannot be audited."""
+    keys = given.cell_keys(table.prompts, table.candidates)
+    rows = np.flatnonzero((keys >= 0) & ~table.candidates.isin(list(left_out))[keys % len(table.candidates)])
+    rows = rows[np.argsort(keys[rows], kind="stable")]
+    of_cell, _ = cluster_codes(keys[rows])
+    return CellLabelsGiven(of_cell, given.annotators[rows], given.values[rows], keys[rows] // len(table.candidates))
 
 
 def annotator_pools(given: CellLabelsGiven, sizes: _Ints, rule: checks.AnnotatorRule) -> AnnotatorPools:
@@ -321,40 +333,43 @@ def annotators_of(
 ) -> result_labels.Annotators:
     """Return what an audit says of several annotators, on the candidates of the judge with the most prompts."""
     panel = max((judge.labelling.panel for judge in judges), key=lambda one: len(one.sizes))
+    every = every_label(found, table, (*settings.exclude, *settings.control))
     given = labels_given(found, table, panel)
     pools = annotator_pools(given, panel.sizes, found.rule)
     beside: dict[str, Any] = {"reason": _why_none(given, found)}
-    each = [_counted(found, given, at) for at in _busiest(given)]
+    each = [_counted(found, every, at) for at in _busiest(every)]
     if len(pools.prompts):
-        rule, sums = _rule(pools, panel, settings), prompt_sums(pools.own, pools.others, pools.sizes)
+        rule, sums = _rule(pools, panel, settings), _sums(pools, panel, pools.own)
         whole = estimation.estimate(catalog.ESTIMANDS, sums, rule)
         one = result_labels.AgainstOthers(**_counts(pools), **_figures(whole, pools))
         by_judge = {judge.judge: _judge(judge, table, found, settings) for judge in judges}
         beside = {"one_annotator": one, "judges": {name: told for name, told in by_judge.items() if told} or None}
-        each = [_alone(found, given, pools, (sums, rule), at) for at in _busiest(given)]
-    several = np.bincount(given.cells, minlength=1)
+        each = [_alone(found, every, pools, (sums, rule), at) for at in _busiest(every)]
+    several = np.bincount(every.cells, minlength=1)
     return result_labels.Annotators(
         layout="rows" if found.in_rows else "columns",
         columns=list(map(str, found.columns)),
-        annotators=len(np.unique(given.annotators)),
-        labels=len(given.cells),
+        annotators=len(np.unique(every.annotators)),
+        labels=len(every.cells),
         labelled_candidates=int((several > 0).sum()),
         several_labels=int((several > 1).sum()),
         kind=found.kind,
         rule=found.rule,
         rule_stated=found.stated,
-        split=int(annotators.aggregate(found.rule, given.cells, given.values, len(several)).split.sum()),
+        split=int(annotators.aggregate(found.rule, every.cells, every.values, len(several)).split.sum()),
         level=LEVELS[found.rule],
-        alpha=EstimateRecord.of(_alpha(found, given, panel, settings)),
+        alpha=EstimateRecord.of(_alpha(found, every, table, settings)),
         each=each,
         **stated(**beside),
     )
 
 
 def _alpha(
-    found: annotators.AnnotatorLabels, given: CellLabelsGiven, panel: Panel, settings: Settings
+    found: annotators.AnnotatorLabels, given: CellLabelsGiven, table: score_table.ScoreTable, settings: Settings
 ) -> estimand.Estimate:
-    clusters = None if panel.clusters is None else panel.clusters[given.prompts]
+    if table.weights is not None:
+        return estimand.Estimate.undefined("undefined: needs prompts that weigh alike", 0)
+    clusters = None if table.clusters is None else table.clusters[given.prompts]
     return krippendorff_alpha(
         given.values,
         given.cells,
@@ -376,6 +391,11 @@ def _rule(pools: AnnotatorPools, panel: Panel, settings: Settings) -> estimation
     """Return how intervals are made: the pools of a prompt stay together."""
     clusters = pools.prompts if panel.clusters is None else panel.clusters[pools.prompts]
     return settings.rule(pools.others, clusters)
+
+
+def _sums(pools: AnnotatorPools, panel: Panel, scores: Floats, ranked: Floats | None = None) -> Floats:
+    weights = panel.weighted(np.ones(len(panel.sizes)))[pools.prompts]
+    return prompt_sums(scores, pools.others, pools.sizes, ranked) * weights
 
 
 def _counts(pools: AnnotatorPools) -> dict[str, Any]:
@@ -403,8 +423,8 @@ def _judge(
         return None
     names = _OF_PICKS if judge.logged else _METRICS
     rule = _rule(pools, panel, settings)
-    sums = prompt_sums(panel.scores[pools.cells], pools.others, pools.sizes, panel.ranked[pools.cells])
-    annotator = prompt_sums(pools.own, pools.others, pools.sizes)
+    sums = _sums(pools, panel, panel.scores[pools.cells], panel.ranked[pools.cells])
+    annotator = _sums(pools, panel, pools.own)
     return result_labels.JudgeAgainstOthers(
         **_counts(pools),
         **_figures(estimation.estimate(catalog.ESTIMANDS, sums, rule), pools, names),

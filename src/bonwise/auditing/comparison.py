@@ -20,7 +20,7 @@ from bonwise.stats import catalog, correlation, estimation, level_bias, top_of_s
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.laws import Ends, Percentile, Turned
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.sums import Floats, prompt_sums
+from bonwise.stats.sums import Floats
 from bonwise.table.panel import Panel
 
 __all__ = [
@@ -221,12 +221,12 @@ class _LabelledJudge:
         self._biases: list[tuple[Floats | None, Estimate]] = []
         if panel is None and audit.labelling.method == "complete":
             # The audit has fitted it to the same prompts already.
-            self._biases.append((None, audit.metrics["level_bias"]))
+            self._biases.append((self.panel.weights, audit.metrics["level_bias"]))
 
     @cached_property
     def sums(self) -> Floats:
         """Sums of its prompts."""
-        return prompt_sums(self.panel.scores, self.panel.labels, self.panel.sizes, self.panel.ranked)
+        return self.panel.sums()
 
     def bias(self, weights: Floats | None) -> Estimate:
         """Return the level bias under weights of the prompts."""
@@ -272,7 +272,7 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
     left, right = first.on(second), second.on(first)
     if not len(left.panel.sizes):
         return PairedDifferences(0, {})
-    sample, weights = _common_sample(*audits), None
+    sample, weights = _common_sample(*audits), left.panel.weights
     if sample is not None:
         from bonwise.auditing.weighted_metrics import weighted_difference  # noqa: PLC0415 - complete labels do without
 

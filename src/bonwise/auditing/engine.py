@@ -31,6 +31,7 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
     keep_easy: str | Sequence[str],
     target: verdict.Target,
     stratum: str | Sequence[str],
+    weight_col: str | None,
     interval: IntervalKind,
     confidence: float,
     resamples: int,
@@ -53,6 +54,7 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
         keep_easy=checks.names_of("keep_easy", keep_easy),
         target=target,
         stratum=checks.names_of("stratum", stratum),
+        weight_col=weight_col,
         shape=options.shape,
         thresholds=Thresholds.usual().override(thresholds or {}),
         outcome_model=outcome_model,
@@ -61,20 +63,23 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
     )
     if isinstance(source, str | Path) and holds_picks(Path(source)):
         picks = read_picks(source, as_picked=as_picked)
-        if options.oracle is not None or options.judge_scale or judge_family:
+        if options.oracle is not None or options.judge_scale or judge_family or weight_col is not None:
             raise UsageError(
                 f"{picks.source}: logged picks are no table of scores",
-                hint="leave --oracle, --judge-scale and --judge-family out",
+                hint="leave --oracle, --judge-scale, --judge-family and --weight-col out",
             )
         judge, table = logged_judge(picks, settings, options, design)
         _refuse_unknown(settings, table)
         return _result(AuditParts({judge.judge: judge}, settings, table, picks))
     if as_picked:
         raise UsageError("as_picked works only with logged picks", hint="leave --as-picked out")
-    table = opening.open_table(source, options)
+    table = opening.open_table(source, options).weighted_by(weight_col)
     candidate_attributes.check_judge_family(table, settings)
     label_design.refuse_other_draw(design, source if options.labels is None else options.labels, table)
-    return _audit(table, settings, labelling.stated_draw(design, table))
+    stated = labelling.stated_draw(design, table)
+    if stated is not None and weight_col is not None:
+        raise UsageError(f"{table.source}: drawn prompts have weights of their own", hint="leave --weight-col out")
+    return _audit(table, settings, stated)
 
 
 def _audit(table: score_table.ScoreTable, settings: Settings, stated: labelling.StatedDraw | None) -> Audit:
@@ -149,6 +154,7 @@ def _settings(parts: AuditParts) -> AuditSettings:
             unlabelled=table.unlabelled,
             keep_easy=list(asked.keep_easy) or None,
             stratum=list(asked.stratum) or None,
+            weight_col=asked.weight_col,
             pools=None if asked.pools is None else str(asked.pools),
             judge_family=dict(asked.judge_family) or None,
             label_words=dict(table.label_words) or None,

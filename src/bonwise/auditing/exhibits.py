@@ -13,6 +13,7 @@ import pandas as pd
 
 from bonwise.auditing import candidate_attributes, judge_record, result_exhibits, settings, worst_prompts
 from bonwise.estimates import EstimateRecord
+from bonwise.printable import listed
 from bonwise.results import given
 from bonwise.stats import catalog, estimand, estimation, support, top_of_scores
 from bonwise.stats.sums import Floats, compared, tie_decimals
@@ -141,7 +142,8 @@ def _rows(values: pd.Series) -> Iterator[_ColumnValue]:
     if len(rare) == 1:
         yield rare[0]
     elif rare:
-        yield _ColumnValue(f"(other {len(rare)} values)", "other", np.any([row.mask for row in rare], axis=0))
+        those = f"(other {len(rare)} values: {listed(row.value for row in rare)})"
+        yield _ColumnValue(those, "other", np.any([row.mask for row in rare], axis=0))
     if blank.any():
         yield _ColumnValue("(blank)", "blank", blank)
 
@@ -423,6 +425,6 @@ def _chance(labelled: Panel, described: Panel) -> result_exhibits.Chance:
     starts = np.cumsum(labelled.sizes) - labelled.sizes
     shares = np.add.reduceat(best.astype(float), starts) / labelled.sizes if len(starts) else np.zeros(0)
     return result_exhibits.Chance(
-        top1_accuracy=float((1 / described.sizes).mean()) if len(described.sizes) else None,
-        hit_rate=float(shares.mean()) if len(shares) else None,
+        top1_accuracy=float(described.weighted(1 / described.sizes).mean()) if len(described.sizes) else None,
+        hit_rate=float(labelled.weighted(shares).mean()) if len(shares) else None,
     )

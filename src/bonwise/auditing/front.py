@@ -44,6 +44,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         str | Sequence[str],
         Flag("Name the worst and best prompts by this column; by default by all (repeatable).", kind=list[str]),
     ] = (),
+    weight_col: Annotated[str | None, Flag("Column of what each prompt weighs in every figure.")] = None,
     design: Annotated[
         str | Path | LabelDesign | None,
         Flag(
@@ -94,6 +95,8 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     stratum : str or sequence of str
         Columns with one value per prompt, such as a topic: the verdict names the worst and the best subset of the
         prompts by them. Where none is named, by all such columns; see `docs/subsets.md`.
+    weight_col : str, optional
+        Column of what each prompt weighs in every figure, such as its share of traffic; see `docs/intervals.md`.
     design : str, pathlib.Path or LabelDesign, optional
         How the labelled prompts were drawn from all of them: ``"uniform"`` for a simple random sample, or the file
         that ``bonwise labels draw`` wrote. Where candidates were labelled one by one: ``"cells"`` for a random sample
@@ -147,6 +150,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         keep_easy=keep_easy,
         target=target,
         stratum=stratum,
+        weight_col=weight_col,
         interval=interval,
         confidence=confidence,
         resamples=resamples,

@@ -134,7 +134,7 @@ def audit_judge(
         suspected=suspected,
         sampling=figures.sampling(labelling),
         balance=unlabelled.balance(labelling, settings.confidence, of_scores=picked is None)
-        if labelling.method == "labelled_only"
+        if labelling.method == "labelled_only" and labelling.panel.weights is None
         else None,
         with_control=None
         if with_control is None
@@ -198,7 +198,7 @@ def _of_missing(
     labelling: Labelling, metrics: Mapping[str, Estimate], settings: Settings
 ) -> tuple[partly_labelled.MissingLabels | None, str]:
     """Return the ends of what a few missing labels could make of the figures, and what the figures describe."""
-    if labelling.with_partly is None:
+    if labelling.with_partly is None or labelling.panel.weights is not None:
         return None, labelling.scope
     missing = partly_labelled.MissingLabels(labelling.with_partly, settings)
     return missing, partly_labelled.said_of_missing(labelling.with_partly, metrics["recovery"], missing)
@@ -264,7 +264,7 @@ def _asides(
 def _effects(
     labelling: Labelling, table: score_table.ScoreTable, settings: Settings
 ) -> result.CandidateEffects | None:
-    if not candidate_attributes.tells_of_candidates(table, settings):
+    if table.weights is not None or not candidate_attributes.tells_of_candidates(table, settings):
         return None
     from bonwise.auditing.candidate_effects import candidate_effects  # noqa: PLC0415 - many tables do without
 
@@ -284,6 +284,8 @@ def _suspected(
     """Collect what keeps the verdict from being useful, the easy candidates first."""
     metric = DECIDES[settings.target]
     panel, labelled = labelling.panel, int(labelling.labelled.sum())
+    if panel.weights is not None:
+        labelled = int(support.effective_count(panel.weights[labelling.labelled]))
     found = [
         of_easy_candidate(
             easy, metric, with_it=metrics[metric], without_it=without(easy.name).get(metric), logged=logged
@@ -373,7 +375,7 @@ def _bounds(
     if figures.cells is not None:
         return figures.cells.bounds
     if labelling.method == "labelled_only":
-        return unlabelled.worst_case(labelling.panel)
+        return {} if labelling.panel.weights is not None else unlabelled.worst_case(labelling.panel)
     return {} if missing is None else missing.bounds
 
 
@@ -392,7 +394,7 @@ def _metrics(labelling: Labelling, table: score_table.ScoreTable, settings: Sett
     sums = panel.sums()
     metrics = {
         **estimation.estimate(catalog.ESTIMANDS, sums, rule),
-        "level_bias": judge_record.panel_level_bias(panel, settings),
+        "level_bias": judge_record.panel_level_bias(panel, settings, panel.weights),
     }
     metrics = correlation.without_correlations(metrics, panel.scores, panel.labels)
     metrics.update(judge_record.with_no_gain_tests(metrics, panel, Sums(*sums), rule))

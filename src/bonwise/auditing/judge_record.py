@@ -19,7 +19,7 @@ from bonwise.estimates import estimate_records
 from bonwise.results import given
 from bonwise.stats import catalog, clusters, estimand, estimation, no_gain, sums, support
 from bonwise.stats.level_bias import level_bias
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Floats, Sums
 from bonwise.table import facts, scales, score_table
 from bonwise.table.panel import Panel
 from bonwise.table.picks import Picks
@@ -92,7 +92,7 @@ def panel_influences(panel: Panel, sums: Floats, weights: Floats | None = None) 
 def judge_only(panel: Panel, settings: Settings) -> dict[str, estimand.Estimate]:
     """Estimate what needs no labels from all prompts."""
     own = [e for e in catalog.ESTIMANDS if not e.on_labels]
-    sums = prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes, panel.ranked)
+    sums = replace(panel, labels=np.zeros(len(panel.scores))).sums()
     return estimation.estimate(own, sums, settings.rule(np.zeros(0), panel.clusters))
 
 
@@ -104,6 +104,7 @@ def with_no_gain_tests(
     if found["gain"].law is None:
         return out
     low, high = rule.label_range
+    labels = panel.labels * np.repeat(panel.weighted(np.ones(len(panel.sizes))), panel.sizes)
     laws = no_gain.no_gain_laws(t.J - t.R, t.M - t.R, rule.clusters, (low - high, high - low))
     for name in ("gain", "recovery"):
         one = found[name]
@@ -111,9 +112,7 @@ def with_no_gain_tests(
             continue
         # Where all prompts are alike their scatter is 0, and the bound for that case holds.
         law = one.law if one.interval == "exact" else laws[name]
-        out[name] = replace(
-            one, no_gain=no_gain.DealtLabels(panel.ranked, panel.labels, panel.sizes, rule.clusters, law)
-        )
+        out[name] = replace(one, no_gain=no_gain.DealtLabels(panel.ranked, labels, panel.sizes, rule.clusters, law))
     return out
 
 
@@ -299,6 +298,7 @@ def _data(
             labels_tied=sums.tied_by_rounding(panel.labels, sizes) or None,
             clusters=prompt_clusters(panel),
             unscored=unscored,
+            effective_prompts=None if panel.weights is None else support.effective_count(panel.weights),
         ),
     )
 

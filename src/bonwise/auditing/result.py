@@ -267,6 +267,8 @@ class AuditSettings(ValuesRead):
     """The family that was given for each judge; an empty name stands for every judge not named."""
     readings: dict[str, str] | None = None
     """By role: how numbers are read that are not written plainly, such as percent."""
+    weight_col: str | None = None
+    """The column of what each prompt weighs in every figure."""
     stratum: list[str] | None = None
     """The columns that were named to form subsets of the prompts."""
 

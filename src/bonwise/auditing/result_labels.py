@@ -69,13 +69,13 @@ class Annotators(Record):
     columns: list[str]
     """The column that names annotators, or the columns of their labels."""
     annotators: Count
-    """Annotators with a label of an audited candidate."""
+    """Annotators with a label of a candidate of the table."""
     labels: Count
-    """Labels of audited candidates; candidates with one or more, and with two or more."""
+    """Labels of all candidates but those left out by name; candidates with one or more, and with two or more."""
     labelled_candidates: Count
-    """Labels of audited candidates; candidates with one or more, and with two or more."""
+    """Labels of all candidates but those left out by name; candidates with one or more, and with two or more."""
     several_labels: Count
-    """Labels of audited candidates; candidates with one or more, and with two or more."""
+    """Labels of all candidates but those left out by name; candidates with one or more, and with two or more."""
     kind: Literal["yes or no", "ordered categories", "numbers"]
     """What the labels were taken for."""
     rule: Literal["mean", "median", "majority"]
@@ -87,7 +87,7 @@ class Annotators(Record):
     level: Literal["nominal", "ordinal", "interval"]
     """How alpha takes the difference of two labels."""
     alpha: EstimateRecord
-    """Krippendorff's alpha of the labels."""
+    """Krippendorff's alpha over all candidates with two labels or more, also of prompts that cannot be audited."""
     one_annotator: AgainstOthers | None = None
     """Labels of one annotator against those of the others, over all annotators."""
     reason: str | None = None
@@ -232,6 +232,8 @@ class AuditData(Record):
     """Where the table names clusters of prompts."""
     unscored: UnscoredCandidates | None = None
     """Where some candidates have no score."""
+    effective_prompts: NonNegative | None = None
+    """Where prompts have weights: ``(sum w)^2 / sum w^2``, the alike prompts that they are worth."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

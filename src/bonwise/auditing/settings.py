@@ -57,6 +57,8 @@ class Settings:
     """Easy candidates that count like any other."""
     stratum: tuple[str, ...] = ()
     """Columns that form subsets of the prompts; where none is named, all that say one thing of each prompt."""
+    weight_col: str | None = None
+    """The column of what each prompt weighs."""
     pools: str | Path | None = None
     """Where the texts of candidates are."""
     judge_family: Mapping[str, str] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.settings import Settings
 from bonwise.errors import UsageError
 from bonwise.metric_groups import unit_of
-from bonwise.printable import printable
+from bonwise.printable import listed, printable
 from bonwise.report.numbers import Ends, counted, estimate, listed_counts, with_interval
 from bonwise.results import given
 from bonwise.stats import catalog, estimand, estimation, laws
@@ -96,6 +96,7 @@ def subsets_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> r
     metric = next(e for e in catalog.ESTIMANDS if e.name == settings.deciding[0])
     sums, rule = panel.sums(), replace(settings.rule(panel.labels, panel.clusters), kind="default")
     cells, left_out = exhibits.prompt_cells(table, panel), {}
+    lost: dict[str, str] = {}
     parts: list[_PromptSubset] = []
     for column in settings.stratum or table.strata:
         try:
@@ -109,7 +110,10 @@ def subsets_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> r
             parts += [_PromptSubset.of(column, value, at, sums, rule, metric) for value, at in values.items()]
         else:
             left_out[column] = f"of its {counted(len(values), 'value')}, {enough:,} with {_FEWEST} prompts or more"
-    return _subsets(settings, parts, left_out) if parts or left_out else None
+            if enough and len(values) <= _MOST:
+                few = listed(value for value, at in values.items() if len(at) < _FEWEST)
+                lost[column] = left_out[column] = f"{left_out[column]}, and not {few}"
+    return _subsets(settings, parts, left_out, left_out if settings.stratum else lost) if parts or left_out else None
 
 
 def refuse_stratum(settings: Settings) -> None:
@@ -179,7 +183,9 @@ def _by_value(values: pd.Series) -> dict[str, _Ints]:
     )
 
 
-def _subsets(settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[str, str]) -> result_verdict.Subsets:
+def _subsets(
+    settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[str, str], named: Mapping[str, str]
+) -> result_verdict.Subsets:
     influences = [part.influences for part in parts if part.influences is not None]
     confidence = simultaneous_confidence(influences, settings.confidence, seed=settings.seed)
     (metric, gate), rows, between = settings.deciding, [], {}
@@ -199,10 +205,10 @@ def _subsets(settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[
     subsets = result_verdict.Subsets(
         metric=metric, confidence=confidence, weak=weak, rows=rows, between=between, left_out=left_out, **ends
     )
-    return subsets.model_copy(update={"sentence": " ".join(_sentences(subsets, named=bool(settings.stratum)))})
+    return subsets.model_copy(update={"sentence": " ".join(_sentences(subsets, named))})
 
 
-def _sentences(found: result_verdict.Subsets, *, named: bool) -> Iterator[str]:
+def _sentences(found: result_verdict.Subsets, left_out: Mapping[str, str]) -> Iterator[str]:
     if found.worst is not None and found.best is not None and found.worst is not found.best:
         columns = list(dict.fromkeys(row.column for row in found.rows))
         by = printable(columns[0], longest=40) if len(columns) == 1 else counted(len(columns), "column")
@@ -210,10 +216,11 @@ def _sentences(found: result_verdict.Subsets, *, named: bool) -> Iterator[str]:
         compared = counted(sum(row.low is not None for row in found.rows), "subset")
         title = f"{found.metric[:1].upper()}{found.metric[1:]} by {by}"
         yield f"{title}: worst {worst}; best {best}. The intervals hold over all {compared} at once."
-    if without := Counter(row.reason for row in found.rows if row.reason is not None):
-        yield f"Subsets without an interval: {listed_counts(without.most_common())}."
-    if named:
-        yield from (f"No subsets by {printable(name, longest=40)}: {why}." for name, why in found.left_out.items())
+    without = [row for row in found.rows if row.reason is not None]
+    if reasons := Counter(row.reason for row in without if row.reason is not None):
+        which = listed(f"{row.column} {row.value}" for row in without)
+        yield f"Subsets without an interval: {listed_counts(reasons.most_common())}: {which}."
+    yield from (f"No subsets by {printable(name, longest=40)}: {why}." for name, why in left_out.items())
 
 
 def _told(found: result_verdict.Subsets, one: result_verdict.Subset, *, shrunken: bool = False) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import counted, estimate, interval, listed_counts
 from bonwise.results import given
 from bonwise.stats import catalog, estimand, estimation, unscored
-from bonwise.stats.sums import prompt_sums
 from bonwise.table import cell_scores, score_table
 from bonwise.table.panel import Panel
 
@@ -65,11 +64,11 @@ def unscored_of(labelling: Labelling, table: score_table.ScoreTable, settings: S
 
 def _metrics(labelling: Labelling, settings: Settings) -> dict[str, estimand.Estimate]:
     panel = labelling.panel
-    nothing = np.zeros(len(panel.scores))
-    sums = prompt_sums(panel.scores, nothing, panel.sizes, panel.ranked)
+    sums = replace(panel, labels=np.zeros(len(panel.scores))).sums()
     metrics = estimation.estimate(catalog.LOSSES, sums, settings.rule(np.zeros(0), panel.clusters))
-    if labelling.method != "complete":
-        cost = estimand.Estimate.undefined("undefined: needs labels of all prompts", len(panel.sizes))
+    if labelling.method != "complete" or panel.weights is not None:
+        needs = "labels of all prompts" if panel.weights is None else "prompts that weigh alike"
+        cost = estimand.Estimate.undefined(f"undefined: needs {needs}", len(panel.sizes))
         return {**metrics, "unscored_cost": cost.with_method(labelling.method)}
     cost = unscored.unscored_cost(
         panel.scores,

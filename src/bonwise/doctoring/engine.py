@@ -298,13 +298,13 @@ def _lost_in_groups(table: ScoreTable, panel: Panel, lost: np.ndarray) -> Iterat
 def _scales(table: ScoreTable) -> Iterator[Suspicion]:
     for judge, scores, labels, row in table.scale_mismatches():
         # Of these an audit gives every figure, those of labels in their own unit; the reverse it refuses.
-        kept = np.nanmax(labels) > 1
-        remedy = "to have figures on [0, 1], declare both scales" if kept else "declare both scales"
-        scale = f"{judge}={_scale(scores)}" if len(table.judges) > 1 else _scale(scores)
+        remedy = "to have figures on [0, 1], " if np.nanmax(labels) > 1 else ""
+        flags = table.scale_flags(judge, scores, labels)
+        remedy += "declare both scales" if len(flags) > 1 else "declare the other scale too"
         yield Suspicion(
             f"Scores of {judge!r} run from {np.nanmin(scores):g} to {np.nanmax(scores):g}, labels from "
             f"{np.nanmin(labels):g} to {np.nanmax(labels):g} (see row {row}): {remedy}.",
-            ("--judge-scale " + shell_word(scale), f"--label-scale {_scale(labels)}"),
+            flags,
         )
 
 
@@ -330,12 +330,6 @@ def _directions(table: ScoreTable, panels: Sequence[Panel]) -> Iterator[Suspicio
     for name in (name for name, low in found.items() if low):
         flag = f"--lower-is-better {shell_word(name)}"
         yield Suspicion(f"Lower values of {quoted(name)} may be better, by its name: {flag} reverses them.", (flag,))
-
-
-def _scale(values: np.ndarray) -> str:
-    highest = np.nanmax(values)
-    top = next(top for top in (1, 5, 7, 10, 100) if highest <= top)
-    return f"{1 if top in (5, 7) and np.nanmin(values) >= 1 else 0}:{top:g}"
 
 
 def _suspicions_of_labels(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
@@ -422,7 +416,7 @@ def looked_over(source: opening.ScoreSource, options: reading_options.ReadingOpt
     held = None if opened is None else without_missing(opened.frame, columns, options.missing)[opened.frame.columns]
     if options.labels is not None:
         table = opening.join_labels(table, options.labels, options)
-    table = opening.with_unlabelled(table, options)
+    table = opening.with_unlabelled(table, options).weighted_by(None)
     panels = lay_out(table)
     found, stated = suspicions(table, panels), labelling.stated_draw(None, table)
     # In the order in which they are found, each once: judges of one table lack the same prompts.

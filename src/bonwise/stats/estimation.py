@@ -217,8 +217,9 @@ class JudgeSums:
     def same_pools(self) -> bool:
         """Whether every prompt has the same mean label although labels differ within prompts."""
         sums = self.of_prompts[0]
-        rounding = max(_SAME_MEAN * self.rule.label_width, float(np.spacing(abs(sums.R[0]) * 16)))
-        return bool(np.ptp(sums.R) <= rounding and sums.apart_O.any())
+        means = sums.R / sums.prompts
+        rounding = max(_SAME_MEAN * self.rule.label_width, float(np.spacing(abs(means[0]) * 16)))
+        return bool(np.ptp(means) <= rounding and sums.apart_O.any())
 
     def size(self, e: Estimand) -> float:
         """Return the size of a metric, of which a part is rounding: that of the labels, or of shares."""
@@ -277,12 +278,13 @@ class JudgeSums:
 
     def stretch(self, e: Estimand) -> float:
         """Return how many times the mean weight a prompt may weigh, counting prompts that contribute."""
+        heaviest = float(self.of_prompts[0].prompts.max())
         if e.average_over is None:
-            return 1.0
+            return heaviest
         found = []
         for sums in self.of_prompts:
             weights = e.average_over(sums)
-            most = float(sums.all_pairs.max()) if weights.max() > 1 else 1.0
+            most = float(sums.all_pairs.max()) if (weights > sums.prompts).any() else heaviest
             found.append(most / float(weights[weights > 0].mean()))
         return max(found)
 

@@ -200,9 +200,9 @@ def with_support(
     at, gain, further = every.at[-1], float(every.gain[-1]), int(every.further[-1])
     # What a loss adds to numerator and denominator, and the denominator.
     parts = {
-        "gain": (gain, 1, prompts),
+        "gain": (gain, t.prompts[at], prompts),
         "recovery": (gain, room[at], below),
-        "value_judge": (t.R[at] + gain, 1, prompts),
+        "value_judge": (t.R[at] + gain, t.prompts[at], prompts),
     }
     out = {}
     for name in (*_ON_GAPS, *_RATES):
@@ -212,7 +212,7 @@ def with_support(
         value = name.startswith("value")
         ends = limits if value else (0.0, 1.0)
         if name in _RATES or (value and all(map(isfinite, ends))):
-            out[name] = replace(one, support=Support(_draws(one, ends), one.n))
+            out[name] = replace(one, support=Support(min(_draws(one, ends), effective_count(t.prompts)), one.n))
             continue
         loss = None
         if name in parts:

@@ -97,14 +97,18 @@ def open_judged(
     """Open a table for a study, less the control, excluded candidates and, with `all_scored`, prompts with gaps."""
     table = opening.open_table(source, reading)
     opening.refuse_clusters(table, "this study")
-    table.check_scales()
-    panels = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
-    return _judged(table, settings, [panel.all_scored() for panel in panels] if all_scored else panels)
+    refused = {judge: str(error) for judge, error in table.scale_errors().items()}
+    if len(refused) == len(table.judges):
+        table.check_scales()
+    every = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
+    panels = [panel for panel in every if panel.judge not in refused]
+    return _judged(table, settings, [panel.all_scored() for panel in panels] if all_scored else panels, refused)
 
 
-def _judged(table: score_table.ScoreTable, settings: Settings, panels: Sequence[Panel]) -> LabelledPanels:
+def _judged(
+    table: score_table.ScoreTable, settings: Settings, panels: Sequence[Panel], refused: dict[str, str]
+) -> LabelledPanels:
     found: dict[str, Labelling] = {}
-    refused: dict[str, str] = {}
     for panel in panels:
         labelling = label_state(panel) if len(panel.sizes) else None
         if labelling is None or not labelling.labelled.any():

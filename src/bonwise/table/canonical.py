@@ -211,9 +211,10 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
         return
     for code, judge in enumerate(judges.categories):
         of_judge = judges.codes == code
-        scale = scales.get(judge, scales.get(""))
+        scale, flag = scales.get(judge, scales.get("")), f"--judge-scale {judge}="
         for role in (r for r in ("judge_score", "low", "high", *cells.draw_columns(out)) if r in out):
-            out[role][of_judge] = to_unit(out[role][of_judge], scale, rows=rows[of_judge], role=role, source=source)
+            values, own = out[role], rows[of_judge]
+            values[of_judge] = to_unit(values[of_judge], scale, rows=own, role=role, source=source, flag=flag)
         if "ci_width" in out and scale is not None:
             width = Scale(0.0, scale.high - scale.low)
             out["ci_width"][of_judge] = to_unit(

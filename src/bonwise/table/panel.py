@@ -98,6 +98,8 @@ class Panel:
     """Code of the cluster that each prompt belongs to."""
     first: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
     """The first cell of each prompt, picked where none has a score; None where one is then picked at random."""
+    weights: _Floats | None = field(default=None, repr=False)
+    """What each prompt weighs, above 0; None where all weigh alike."""
 
     @cached_property
     def ranked(self) -> _Floats:
@@ -135,6 +137,7 @@ class Panel:
             (*self.dropped, *dropped),
             None if self.clusters is None else self.clusters[prompts],
             None if self.first is None else self.first[cells],
+            None if self.weights is None else self.weights[prompts],
         )
 
     def of_scored(self) -> Panel:
@@ -153,6 +156,7 @@ class Panel:
             names=self.names[cells],
             clusters=None if self.clusters is None else self.clusters[kept],
             first=None,
+            weights=None if self.weights is None else self.weights[kept],
         )
 
     def all_scored(self) -> Panel:
@@ -171,14 +175,18 @@ class Panel:
         return self.keep(scored, lost)
 
     def sums(self, scores: _Floats | None = None) -> _Floats:
-        """Return the sums of every prompt, which are all labelled, by its scores or others of the same cells."""
+        """Return the sums of every prompt, all labelled, times its weight, by its scores or others of the cells."""
         own, ranked = (self.scores, self.ranked) if scores is None else (scores, self.rank(scores))
-        return prompt_sums(own, self.labels, self.sizes, ranked)
+        return self.weighted(prompt_sums(own, self.labels, self.sizes, ranked))
 
     def lowest_labels(self) -> _Floats:
-        """Return the lowest label of every prompt, which are all labelled."""
+        """Return the lowest label of every prompt, all labelled, times its weight."""
         starts = np.cumsum(self.sizes) - self.sizes
-        return np.minimum.reduceat(self.labels, starts) if len(starts) else np.zeros(0)
+        return self.weighted(np.minimum.reduceat(self.labels, starts)) if len(starts) else np.zeros(0)
+
+    def weighted(self, values: _Floats) -> _Floats:
+        """Return values of prompts (..., prompts) times their weights, which have a mean of 1."""
+        return values if self.weights is None else values * (self.weights / self.weights.mean())
 
 
 def lay_out(
@@ -212,6 +220,10 @@ def lay_out(
             panel = _asked(panel, at[of_judge])
         if table.unpicked == "drop" and not alike:
             panel = panel.with_a_score()
+        if table.weights is not None:
+            weights = table.weights[table.prompts.get_indexer(panel.prompt_ids)]
+            lost = [PromptLeftOut(str(prompt), "its weight is 0") for prompt in panel.prompt_ids[weights == 0]]
+            panel = replace(panel, weights=weights).keep(weights > 0, lost)
         panels.append(panel)
     return tuple(panels)
 

@@ -14,7 +14,9 @@ from bonwise.printable import quoted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Scale", "mismatch", "off_scale", "parse_scale", "to_unit"]
+__all__ = ["Scale", "likely_scale", "mismatch", "off_scale", "parse_scale", "to_unit"]
+
+_Floats = np.typing.NDArray[np.float64]
 
 
 @takes_numbers
@@ -54,20 +56,34 @@ def parse_scale(text: str) -> Scale:
         raise UsageError(f"not a scale: {quoted(text)}", hint="write LOW:HIGH, such as 0:100") from None
 
 
+def likely_scale(values: _Floats) -> str:
+    """Return the usual scale that values, not all NaN, are likely to be on, such as ``1:5``; empty where none holds.
+
+    Examples
+    --------
+    >>> likely_scale(np.array([1.0, 4.0])), likely_scale(np.array([0.0, 55.0])), likely_scale(np.array([-1.0]))
+    ('1:5', '0:100', '')
+    """
+    low, high = np.nanmin(values), np.nanmax(values)
+    tops = [top for top in (1, 5, 7, 10, 100) if 0 <= low and high <= top]
+    return f"{1 if tops[0] in (5, 7) and low >= 1 else 0}:{tops[0]}" if tops else ""
+
+
 def to_unit(
-    values: np.typing.NDArray[np.float64], scale: Scale | None, *, rows: pd.Index, role: str, source: str
-) -> np.typing.NDArray[np.float64]:
-    """Map values from their declared scale, if any, to [0, 1]; a value off it is a RowError."""
+    values: _Floats, scale: Scale | None, *, rows: pd.Index, role: str, source: str, flag: str = ""
+) -> _Floats:
+    """Map values from their declared scale, if any, to [0, 1]; a value off it is a RowError that names a `flag`."""
     if scale is None:
         return values
     with np.errstate(invalid="ignore"):
         off = (values < scale.low) | (values > scale.high)
     if off.any():
         at = int(np.flatnonzero(off)[0])
+        such = f", such as {flag}{likely}" if flag and (likely := likely_scale(values)) else ""
         none = f"; --missing {values[at]:g} if it means no score" if role == "judge_score" else ""
         raise RowError(
             f"{source}, row {rows[at]}: {role} {values[at]:g} lies off the declared scale {scale}",
-            hint=f"mend the row or declare the scale it is on{none}",
+            hint=f"mend the row or declare the scale it is on{such}{none}",
         )
     return (values - scale.low) / (scale.high - scale.low)
 
@@ -75,7 +91,7 @@ def to_unit(
 _MARKS = (-1.0, -9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0)
 
 
-def off_scale(scores: np.typing.NDArray[np.float64]) -> list[float]:
+def off_scale(scores: _Floats) -> list[float]:
     """Return usual numbers for "no score" that lie off the scale of all other scores, of which there are enough.
 
     The others of a negative one are 0 or more, and span 4 or more, or begin at 1, or lie closer together than half of
@@ -96,7 +112,7 @@ def off_scale(scores: np.typing.NDArray[np.float64]) -> list[float]:
     ]
 
 
-def mismatch(scores: np.typing.NDArray[np.float64], labels: np.typing.NDArray[np.float64]) -> int | None:
+def mismatch(scores: _Floats, labels: _Floats) -> int | None:
     """Return the position of the first value that shows that scores and labels are on different scales.
 
     One side lies in [0, 1], the other looks like ratings; labels of only 0 and 1 are verdicts, scores below 0 or
@@ -110,11 +126,11 @@ def mismatch(scores: np.typing.NDArray[np.float64], labels: np.typing.NDArray[np
     return None
 
 
-def _is_unit(values: np.typing.NDArray[np.float64]) -> bool:
+def _is_unit(values: _Floats) -> bool:
     present = values[~np.isnan(values)]
     return bool(present.size and present.min() >= 0 and present.max() <= 1)
 
 
-def _is_rating(values: np.typing.NDArray[np.float64]) -> bool:
+def _is_rating(values: _Floats) -> bool:
     present = values[~np.isnan(values)]
     return bool(present.size and present.min() >= 0 and 1 < present.max() <= 100)

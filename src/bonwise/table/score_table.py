@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.errors import RowError, UsageError
-from bonwise.printable import listed, quoted
+from bonwise.errors import ColumnError, RowError, UsageError
+from bonwise.printable import listed, quoted, shell_word
 from bonwise.table import canonical, numbers, roles
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
 from bonwise.table.cells import averaged, distinct_cells, draw_columns, mean_by_cell, positions
@@ -22,7 +22,7 @@ from bonwise.table.checks import Unpicked
 from bonwise.table.facts import UnlabelledCandidates
 from bonwise.table.reading import RowSource, refuse_duplicate_columns
 from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table, values_read
-from bonwise.table.scales import Scale, mismatch, off_scale
+from bonwise.table.scales import Scale, likely_scale, mismatch, off_scale
 from bonwise.table.sources import OpenedSource, open_source, with_columns
 
 __all__ = ["ScoreTable"]
@@ -80,6 +80,8 @@ class ScoreTable:
         the frame holds them negated, or on a declared scale as 1 minus the value.
     missing : tuple of str
         Values of scores that were taken for no score.
+    weights : numpy.ndarray, optional
+        What each prompt weighs in the figures of an audit, in the order of `prompts`.
 
     Examples
     --------
@@ -109,6 +111,7 @@ class ScoreTable:
     lower_is_better: tuple[str, ...] = ()
     turned: frozenset[str] = field(default=frozenset(), repr=False)
     missing: tuple[str, ...] = ()
+    weights: _Floats | None = field(default=None, repr=False)
 
     @classmethod
     @opens_a_table
@@ -191,6 +194,35 @@ class ScoreTable:
         """Add to what is said of how a role was read."""
         every = "; ".join(filter(None, (self.readings.get(role), how)))
         return replace(self, readings={**self.readings, role: every})
+
+    def weighted_by(self, column: str | None) -> ScoreTable:
+        """Take a column as weights of the prompts; without one, say of a column ``weight`` that it weighs nothing."""
+        if column is None:
+            unused = [name for name in self.strata if str(name).strip().lower() == "weight"]
+            reading = "a column like any other: no figure is weighted by it; --weight-col of bonwise audit does that"
+            return self.with_reading(str(unused[0]), reading) if unused else self
+        if column not in self.strata:
+            hint = f"the columns are {listed(self.strata)}" if self.strata else "add such a column to the table"
+            raise ColumnError(f"{self.source}: no column named {quoted(column)} to weight prompts by", hint=hint)
+        values = pd.to_numeric(self.frame[column], errors="coerce").to_numpy(dtype=float)
+        codes, weights = self.frame["prompt_id"].cat.codes.to_numpy(), np.zeros(len(self.prompts))
+        weights[codes] = values
+        wrong = ~(np.isfinite(values) & (values >= 0)) | (values != weights[codes])
+        if wrong.any() or not weights.any():
+            at = int(wrong.argmax())
+            raise RowError(
+                f"{self.source}, row {self.frame.index[at]}: prompt {quoted(self.prompts[codes[at]])} has no weight "
+                f"in {quoted(column)} that can be used: {self.frame[column].iloc[at]}",
+                hint="a weight is a number, 0 or more, the same in every row of its prompt, and not 0 for all",
+            )
+        worth = weights.sum() ** 2 / (weights @ weights)
+        reading = (
+            f"the weight of a prompt in every figure: {len(weights):,} prompts are worth {worth:,.1f} alike ones"
+        )
+        reading += (
+            "; what cannot be weighted is left out (unscored_cost, alpha, effects of candidates, missing labels)"
+        )
+        return replace(self, weights=weights, frame=self.frame.drop(columns=column)).with_reading(column, reading)
 
     def with_directions(self, reading: ReadingOptions, label_column: str, *, complete: bool = True) -> ScoreTable:
         """Reverse what lower values are better of; a name of nothing is refused if `complete`."""
@@ -397,22 +429,37 @@ class ScoreTable:
         alike : bool
             Whether figures need both on one scale. Otherwise scores from 0 to 1 may stand beside ratings: a rating is
             no score of that scale. Scores above 1 beside labels from 0 to 1 are refused all the same, because these
-            may be labels or chances.
+            may be labels or chances, unless the scale of the labels is declared.
 
         Raises
         ------
         bonwise.errors.RowError
             With the row that gives it away and the flags that settle it.
         """
+        for error in self.scale_errors(alike=alike).values():
+            raise error
+
+    def scale_errors(self, *, alike: bool = True) -> dict[str, RowError]:
+        """Return, by judge, what `check_scales` raises the first of."""
+        errors = {}
         for judge, scores, labels, at in self._mismatches():
-            if not alike and np.nanmax(labels) > 1:
+            if not alike and (np.nanmax(labels) > 1 or self.label_scale is not None):
                 continue
             source, row = self._giveaway(at)
-            raise RowError(
+            flags = self.scale_flags(judge, scores, labels)
+            errors[judge] = RowError(
                 f"{source}, row {row}: scores of {quoted(judge)} run to {np.nanmax(scores):g} but labels "
                 f"to {np.nanmax(labels):g}: another scale",
-                hint="declare both, such as --judge-scale 0:100 --label-scale 0:1",
+                hint=f"declare {'both' if len(flags) > 1 else 'that one too'}, such as {' '.join(flags)}",
             )
+        return errors
+
+    def scale_flags(self, judge: str, scores: _Floats, labels: _Floats) -> tuple[str, ...]:
+        """Return the flags that declare the likely scales of a judge and of the labels, but for one that is."""
+        whose = f"{judge}=" if len(self.judges) > 1 else ""
+        of_labels = () if self.label_scale is not None else (f"--label-scale {likely_scale(labels)}",)
+        declared = bool({judge, ""} & set(self.judge_scales))
+        return of_labels if declared else (f"--judge-scale {shell_word(whose + likely_scale(scores))}", *of_labels)
 
 
 def _refuse_duplicates(table: ScoreTable) -> None:

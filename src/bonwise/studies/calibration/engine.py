@@ -126,11 +126,13 @@ def calibration_of(
         raise UsageError(f"2 folds or more are needed to learn a map on, not {folds}", hint="such as 5")
     joined = covariates_of(judged.table, covariates, pools)
     judges: dict[str, result.CalibrationJudge] = {}
+    raw: list[judge_calibration.RawScores] = []
     refused = dict(judged.not_studied)
     with counting("judge", len(judged.panels)) as step:
         for name in judged.panels:
             try:
-                judges[name] = _calibrated(judged, name, joined, folds)
+                judges[name], scores = _calibrated(judged, name, joined, folds)
+                raw.append(scores)
             except InputError as error:
                 refused[name] = error.message
             step()
@@ -145,10 +147,13 @@ def calibration_of(
         covariates=list(joined.names),
         pools=None if pools is None else str(pools),
     )
-    return result.CalibrationStudy(settings=settings, judges=judges, not_studied=refused)
+    means = judge_calibration.mean_changes(raw, list(judges.values()))
+    return result.CalibrationStudy(settings=settings, judges=judges, not_studied=refused, **means)
 
 
-def _calibrated(judged: LabelledPanels, name: str, covariates: Covariates, folds: int) -> result.CalibrationJudge:
+def _calibrated(
+    judged: LabelledPanels, name: str, covariates: Covariates, folds: int
+) -> tuple[result.CalibrationJudge, judge_calibration.RawScores]:
     panel, values = covariates.join(judged.panels[name])
     if (scored := int((panel.scored_cells > 0).sum())) < 2 * folds:
         lost = len(judged.panels[name].sizes) - len(panel.sizes)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,15 @@ from bonwise.studies.calibration import maps, pick_changes, refits, result
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.panel import Panel
 
-__all__ = ["COVARIATE_METHODS", "METHODS", "RawScores", "calibrate_judge", "cross_fitted", "folds_of_prompts"]
+__all__ = [
+    "COVARIATE_METHODS",
+    "METHODS",
+    "RawScores",
+    "calibrate_judge",
+    "cross_fitted",
+    "folds_of_prompts",
+    "mean_changes",
+]
 
 
 _Methods = Mapping[str, result.CalibratedMethod]
@@ -77,8 +85,8 @@ def _picks(name: str, method: result.CalibratedMethod, folds: int) -> str:
     if not untied.prompts:
         return f"{changed}; the raw scores of every prompt tie at the top; {broken}."
     return (
-        f"{changed}, {untied.picks_changed:,} of {untied.prompts:,} where no tie stood at the top; unique picks "
-        f"newly tied: {whole.picks_newly_tied:,}, {broken}."
+        f"{changed}, {untied.picks_changed:,} of {untied.prompts:,} where no tie stood at the top; of them unique "
+        f"picks newly tied: {whole.picks_newly_tied:,}; {broken}."
     )
 
 
@@ -263,6 +271,7 @@ class RawScores:
         self.groups = refits.deal_groups(fold_of, settings.seed)
         sums = panel.sums(self.scores)
         self.refits: refits.Refits = refits.refits(lambda kept: sums[:, kept], self.groups)
+        self.after: dict[str, refits.Refits] = {}  # by method; without refits where maps are taken as fixed
         self.metrics = estimation.estimate(catalog.ESTIMANDS, sums, self.rule)
         self.level = self._level(self.scores)
 
@@ -271,16 +280,16 @@ class RawScores:
         calibrated = self._cross_fitted(method, np.ones(len(self.scores), dtype=bool))
         fixed = method in TOO_DEAR_TO_REFIT
         metrics, changes, relative, tie_breaks = (
-            self._with_fixed_maps(calibrated) if fixed else self._refitted(method)
+            self._with_fixed_maps(method, calibrated) if fixed else self._refitted(method)
         )
         whole, untied = pick_changes.pick_changes(self.scores, calibrated, self.panel.sizes)
         level = self._level(calibrated)
         change = level_bias.level_bias_difference(level, self.level, self.settings.confidence)
         return result.CalibratedMethod(
             intervals=result.FIXED if fixed else result.REFITTED,
-            metrics=self._records(metrics),
-            changes=self._records(changes),
-            relative=self._records(relative),
+            metrics=self.records(metrics),
+            changes=self.records(changes),
+            relative=self.records(relative),
             level=result.LevelChange(intervals=result.FIXED, bias=self._record(level), change=self._record(change)),
             tie_breaks=self._record(tie_breaks),
             picks=result.PickOutcomes(all=whole, without_ties=untied),
@@ -289,9 +298,10 @@ class RawScores:
 
     def raw(self) -> result.RawFigures:
         """Return what is known of the raw scores."""
-        return result.RawFigures(metrics=self._records(self.metrics), level=self._record(self.level))
+        return result.RawFigures(metrics=self.records(self.metrics), level=self._record(self.level))
 
-    def _records(self, estimates: Mapping[str, estimand.Estimate]) -> dict[str, EstimateRecord]:
+    def records(self, estimates: Mapping[str, estimand.Estimate]) -> dict[str, EstimateRecord]:
+        """Return records that say of which prompts the estimates are."""
         return estimate_records(estimand.under_method(estimates, self.method))
 
     def _record(self, estimate: estimand.Estimate) -> EstimateRecord:
@@ -309,6 +319,7 @@ class RawScores:
 
         sums = refits.refits(sums_of, self.groups)
         after, before, rule = sums.rows(_SUMS), self.refits, self.rule
+        self.after[method] = after
         estimates = refits.refitted_estimate(_CHANGING, after, rule)
         return (
             {name: estimates.get(name, raw) for name, raw in self.metrics.items()},
@@ -317,10 +328,11 @@ class RawScores:
             refits.refitted_tie_breaks(sums.rows(_TIES), rule.confidence),
         )
 
-    def _with_fixed_maps(self, calibrated: Floats) -> _Estimates:
+    def _with_fixed_maps(self, method: str, calibrated: Floats) -> _Estimates:
         panel, before, rule = self.panel, self.refits.whole, self.rule
         level = maps.exchange_training_means(calibrated, panel.labels, self.owner)
         after = panel.sums(level)
+        self.after[method] = refits.Refits(after, np.empty((len(after), 0)))
         return (
             estimation.estimate(catalog.ESTIMANDS, after, rule),
             estimation.difference(_CHANGING, after, before, rule),
@@ -347,6 +359,23 @@ _NO_COVARIATE = "it needs a covariate: name a column of numbers, or give the tex
 _NO_TREES = "it needs bonwise[trees] (pip install 'bonwise[trees]')"
 
 
+def mean_changes(raw: Sequence[RawScores], judges: Sequence[result.CalibrationJudge]) -> dict[str, Any]:
+    """Return the means over several judges, or why there are none; `judges` are their records."""
+    if len(judges) < 2:
+        return {}
+    if not all(scores.panel.prompt_ids.equals(raw[0].panel.prompt_ids) for scores in raw):
+        return {"not_over_judges": "the judges are not calibrated on the same prompts"}
+    by_method = {}
+    for method in judges[0].methods:
+        own = [judge.methods[method] for judge in judges]
+        pairs = zip(raw, own, strict=True)
+        changes = [refits.JudgeChange(scores.after[method], scores.refits, its) for scores, its in pairs]
+        means = refits.over_judges(_CHANGING, _CORRELATIONS, changes, raw[0].rule)
+        records = {name: raw[0].records(estimates) for name, estimates in means.items()}
+        by_method[method] = result.MethodOverJudges(intervals=own[0].intervals, **records)
+    return {"over_judges": by_method}
+
+
 def _left_out(covariates: Mapping[str, Floats]) -> dict[str, str]:
     """Return the methods that cannot be used here, and why."""
     if not covariates:
@@ -356,7 +385,7 @@ def _left_out(covariates: Mapping[str, Floats]) -> dict[str, str]:
 
 def calibrate_judge(
     panel: Panel, covariates: Mapping[str, Floats], settings: Settings, *, data: JudgeCounts, folds: int, prompts: int
-) -> result.CalibrationJudge:
+) -> tuple[result.CalibrationJudge, RawScores]:
     """Calibrate a judge on a completely labelled panel in every way that its covariates and what is installed allow.
 
     Covariates are (cells,), by name, without NaN where there is a score; folds are at most half as many as prompts.
@@ -369,7 +398,7 @@ def calibrate_judge(
         for name in (one for one in METHODS if one not in left_out):
             methods[name] = raw.calibrated(name)
             step()
-    return result.CalibrationJudge(
+    judge = result.CalibrationJudge(
         data=data,
         covariates=list(covariates),
         raw=figures,
@@ -378,3 +407,4 @@ def calibrate_judge(
         left_out=left_out,
         sentences=calibration_sentences(data, figures, methods, left_out, folds=folds, prompts=prompts),
     )
+    return judge, raw

@@ -22,8 +22,8 @@ def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickCou
     --------
     >>> raw, calibrated = np.array([0.9, 0.4, 0.7, 0.7]), np.array([0.6, 0.6, 0.1, 0.2])
     >>> whole, untied = pick_changes(raw, calibrated, np.array([2, 2]))
-    >>> whole.picks_newly_tied, whole.ties_broken, untied.prompts
-    (1, 1, 1)
+    >>> whole.picks_changed, whole.picks_newly_tied, whole.ties_broken, untied.prompts
+    (1, 1, 1, 1)
     """
     starts = np.cumsum(sizes) - sizes
     before, after = top_of_scores.at_top(raw, sizes), top_of_scores.at_top(calibrated, sizes)
@@ -32,10 +32,11 @@ def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickCou
 
 
 def _counts(were: _Ints, are: _Ints, left: _Ints, some: _Mask) -> PickCounts:
+    newly_tied = (were == 1) & (left == 1) & (are > 1)
     prompts = {
         "prompts": some,
-        "picks_changed": some & (left == 0),
-        "picks_newly_tied": some & (were == 1) & (left == 1) & (are > 1),
+        "picks_changed": some & ((left == 0) | newly_tied),
+        "picks_newly_tied": some & newly_tied,
         "ties_broken": some & (left > 0) & (left < were),
         "top_kept": some & (left == were) & (are == were),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +23,17 @@ from bonwise.stats.estimation import (
 )
 from bonwise.stats.sums import Floats, Sums
 from bonwise.studies.calibration.pick_changes import one_tie_break
+from bonwise.studies.calibration.result import CalibratedMethod
 
 __all__ = [
     "GROUPS",
+    "JudgeChange",
     "Refits",
     "SumsOf",
     "deal_groups",
     "group_error",
     "one_relative",
+    "over_judges",
     "ratios_less_1",
     "refits",
     "refitted_difference",
@@ -164,6 +168,61 @@ def one_relative(
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", before.n)
     return from_jackknife(value, scatter, before.n, (-np.inf, np.inf), rule.confidence, exact=None)
+
+
+class JudgeChange(NamedTuple):
+    """One judge before and after one way of calibrating, and the records of that; fixed maps have no refits."""
+
+    after: Refits
+    before: Refits
+    own: CalibratedMethod
+
+
+def over_judges(
+    estimands: Sequence[Estimand], relative: Sequence[Estimand], judges: Sequence[JudgeChange], rule: IntervalRule
+) -> dict[str, dict[str, Estimate]]:
+    """Estimate ``changes``, ``percent_of_mean`` and ``mean_of_percents`` over judges on the same prompts and groups.
+
+    All judges are left without a group together, or without a prompt where maps are taken as fixed. A mean has no
+    value where that of a judge has none, nor a percent of a mean that cannot be told from 0.
+    """
+
+    def means(of: Callable[[Floats, Floats], Floats], some: Sequence[Estimand], key: str) -> dict[str, Estimate]:
+        by_metric = {}
+        for e, value, scatter in zip(some, *_mean_over(of, some, judges), strict=True):
+            each = [getattr(judge.own, key)[e.name] for judge in judges]
+            n = min(record.n for record in each)
+            why = next((record.reason for record in each if record.estimate is None), None)
+            mean = from_jackknife(value, scatter, n, (-np.inf, np.inf), rule.confidence, exact=None)
+            by_metric[e.name] = mean if why is None else Estimate.undefined(why, n)
+        return by_metric
+
+    raw = means(lambda _, before: before.mean(axis=0), relative, "metrics")
+    of_mean = means(lambda after, before: after.sum(axis=0) / before.sum(axis=0) - 1, relative, "metrics")
+    wild = {name: Estimate.undefined(NOT_DISTINGUISHABLE, own.n) for name, own in raw.items() if may_be_0(own)}
+    return {
+        "changes": means(lambda after, before: (after - before).mean(axis=0), estimands, "changes"),
+        "percent_of_mean": {**of_mean, **wild},
+        "mean_of_percents": means(lambda after, before: (after / before - 1).mean(axis=0), relative, "relative"),
+    }
+
+
+def _mean_over(
+    of: Callable[[Floats, Floats], Floats], estimands: Sequence[Estimand], judges: Sequence[JudgeChange]
+) -> tuple[list[float], list[jackknife.Scatter]]:
+    """Return values and scatter of what `of` makes of metrics after and before, each (judges, metrics, ...)."""
+
+    def functional(*sums: Sums) -> Floats:
+        values = np.stack([np.stack([np.asarray(e.of(totals)) for e in estimands]) for totals in sums])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return of(values[: len(judges)], values[len(judges) :])
+
+    every = [*(judge.after for judge in judges), *(judge.before for judge in judges)]
+    values, errors, dfs = jackknife.jackknife(functional, [side.whole for side in every])
+    if groups := judges[0].after.groups:
+        errors = group_error(functional(*(Sums(*side.rests) for side in every)))
+        dfs = np.full(len(values), groups - 1.0)
+    return values.tolist(), [jackknife.Scatter(*both) for both in zip(errors.tolist(), dfs.tolist(), strict=True)]
 
 
 _SAME = 1e-12  # as in estimation: an error below this share of the values is rounding

@@ -46,16 +46,16 @@ class PickCounts(Record):
     """Prompts by what became of the candidates at the top.
 
     ``A`` is the set of candidates with the highest raw score, ``B`` that with the highest calibrated one. A pick
-    changed where they share nothing; a top is kept where ``B = A``. By Lemma 6 of Landesberg (2026),
-    arXiv:2603.12520, a strictly rising map leaves ``B = A``; one that only never falls keeps ``A`` inside ``B``, so
-    that no pick changes, but a unique pick may come to share the top.
+    changed where they share nothing, and where a unique pick shares the top now; a top is kept where ``B = A``. By
+    Lemma 6 of Landesberg (2026), arXiv:2603.12520, a strictly rising map leaves ``B = A``; one that only never falls
+    keeps ``A`` inside ``B``, so that no pick is replaced, but a unique one may come to share the top.
     """
 
     prompts: Count
     picks_changed: Count
-    """Whatever was picked, another candidate is picked now."""
+    """Whatever was picked, another candidate is picked now; or a unique pick is newly tied."""
     picks_newly_tied: Count
-    """A unique pick shares the top now."""
+    """Of these: a unique pick shares the top now."""
     ties_broken: Count
     """Some, but not all, of a tied top are left."""
     top_kept: Count
@@ -127,6 +127,18 @@ class CalibrationJudge(StudyJudge):
         return self
 
 
+class MethodOverJudges(Record):
+    """What one way of calibrating does on average over the judges, all of them without the same prompts in turn."""
+
+    intervals: Intervals
+    changes: dict[str, EstimateRecord]
+    """The mean over judges of the change of a metric."""
+    percent_of_mean: dict[str, EstimateRecord]
+    """Of the correlations: their mean over judges after calibration over that before, less 1."""
+    mean_of_percents: dict[str, EstimateRecord]
+    """Of the correlations: the mean over judges of ``calibrated / raw - 1``."""
+
+
 class CalibrationSettings(StudySettings):
     """What was asked for."""
 
@@ -143,6 +155,10 @@ class CalibrationStudy(StudyDocument):
     study: Literal["calibration"] = "calibration"
     settings: CalibrationSettings
     judges: dict[str, CalibrationJudge]
+    over_judges: dict[str, MethodOverJudges] | None = None
+    """By way of calibrating, where two judges or more have the same prompts."""
+    not_over_judges: str | None = None
+    """Why there are no means over several judges."""
 
     about = (
         "Find whether calibration changes picks.\n\n"

@@ -50,9 +50,31 @@ def described(document: result.CalibrationStudy) -> DescribedStudy:
         limits=_LIMITS,
         judges=judges,
         notes=[Said("note", how)],
+        together=list(_over_judges(document)),
         answers={name: _answer(judge) for name, judge in document.judges.items() if judge.methods},
         then="Calibrate only if the change is shown and the picks gain; otherwise keep the raw scores.",
     )
+
+
+def _over_judges(document: result.CalibrationStudy) -> Iterator[Block]:
+    """Yield the means over several judges, a row per method and metric, or why there are none."""
+    if len(document.judges) < 2:
+        return
+    if document.not_over_judges is not None:
+        yield Said("caveat", f"No means over judges: {document.not_over_judges}.")
+    percents = ("percent of the mean", "mean of the percents")
+    titles = ("mean change", numbers.interval_title(document.settings.confidence), percents[0], "", percents[1], "")
+    rows = []
+    for method, means in (document.over_judges or {}).items():
+        for metric in (name for name in _CHANGES if name in means.changes):
+            moved, unit = means.changes[metric], numbers.unit_of_difference(unit_of(metric))
+            own = (numbers.estimate(moved, unit, sign=True), numbers.interval(moved, unit, sign=True))
+            shares = [share.get(metric) for share in (means.percent_of_mean, means.mean_of_percents)]
+            both = [cell for share in shares for cell in (("", "") if share is None else _relative(share))]
+            rows.append(Row((_words(method), metric, *own, *both), strong=metric == "recovery"))
+    if rows:
+        columns = (Column("method", "name"), Column("metric", "metric"), *map(Column, titles))
+        yield Table(columns, rows, f"Means over {len(document.judges)} judges")
 
 
 def _answer(judge: result.CalibrationJudge) -> answers.StatedVerdict:
