@@ -272,15 +272,18 @@ GAPS.append(([1.0, 0.0], [20.0, 0.0]))
 
 
 def test_what_a_figure_rests_on_by_hand():
-    """Gain and values share n_B, rates count prompts, and the others have no such count."""
+    """Gain and values share n_B, correlations rest on spreads of labels, rates count prompts."""
     found = audit(table(GAPS))
     assert found["gain"].effective_n == pytest.approx(144 / 101.5)
     assert found["gain"].effective_n == found["value_judge"].effective_n == found["value_oracle"].effective_n
     assert (
         found["top1_accuracy"].effective_n == 5
     )  # one prompt is half right, so the rate is worth at most its prompts
-    assert found["within_r"].effective_n is None
-    assert "effective_n" not in found["within_r"].to_dict()
+    # Labels lie 1, 1, 0, 2 and 20 apart.
+    assert found["within_r"].effective_n == pytest.approx(24**2 / 406)
+    assert found["tie_rate"].effective_n == 5
+    assert found["level_bias"].effective_n is None
+    assert "effective_n" not in found["level_bias"].to_dict()
 
 
 def looped(scores, labels):

@@ -10,7 +10,7 @@ import numpy as np
 
 from bonwise.auditing import cell_gains, cell_intervals, cell_maxima, cell_table, result_labels
 from bonwise.auditing.cell_models import FREQUENT, LEAST_RATE, SizeGroup, label_rates, modelled, prompt_folds
-from bonwise.stats import catalog, estimation, jackknife, level_bias
+from bonwise.stats import catalog, estimation, jackknife, level_bias, support
 from bonwise.stats.estimand import Estimand, Estimate
 from bonwise.stats.sums import Floats, compared, prompt_sums
 
@@ -211,6 +211,8 @@ def cell_figures(
         return _without_labels(table, of_scores, sums)
     work = _CellWork(table, rule, seed)
     found = {**of_scores, **work.estimates()}
+    seen = support.SeenPools.of(compared(table.labels), table.at_top, table.sizes)
+    found |= support.with_support(found, work.worth(seen), seen.further, rule.label_range)
     counts = cell_counts(work.groups)
     return cell_intervals.LabelledCellFigures(
         metrics={metric.name: found[metric.name] for metric in catalog.METRICS},
@@ -278,11 +280,15 @@ class _CellWork:
         return refusals(self.table, self.groups, self.rates, self.ess)
 
     @cached_property
+    def totals(self) -> cell_intervals.PairTotals:
+        blocks = [block for group in self.groups for block in group.blocks]
+        return cell_intervals.pair_totals(blocks, self.table.prompts, _middle(self.table.filled))
+
+    @cached_property
     def pairs(self) -> dict[str, cell_intervals.PairInfluence | None]:
         blocks = [block for group in self.groups for block in group.blocks]
-        totals = cell_intervals.pair_totals(blocks, self.table.prompts, _middle(self.table.filled))
         return {
-            **cell_intervals.pair_influences(totals),
+            **cell_intervals.pair_influences(self.totals),
             "kendall_tau": cell_intervals.tau_influence(blocks, self.table.prompts),
         }
 
@@ -351,6 +357,25 @@ class _CellWork:
             found[e.name] = replace(one, method="cells", ess=self.ess if weighed else None)
         level = cell_level_bias(self.table, self.rates, self.folds, self.rule.confidence)
         return {**found, "level_bias": level.with_method("cells")}
+
+    def worth(self, seen: support.SeenPools) -> dict[str, support.Worth]:
+        """Return what figures rest on: B as its mean is estimated, or of the labels seen where that is refused."""
+        counts, room = cell_counts(self.groups), self.contributions.get("oracle_gain")
+        found = {}
+        for e in catalog.ESTIMANDS:
+            if e.weight is None:
+                continue
+            pools = counts[e.name].pools
+            if e.name in cell_intervals.OVER_PAIRS or e.name in ("inflation", *cell_intervals.OVER_CELLS):
+                spread = cell_intervals.spread(self.totals, over_cells=e.name in cell_intervals.OVER_CELLS)
+                found[e.name] = support.Worth(support.effective_count(spread, self.table.clusters), pools)
+            elif room is None:
+                found[e.name] = support.Worth(support.effective_count(seen.M - seen.R), pools)
+            else:
+                labelled = min(pools, self.ess) if e.name in _FROM_COMPLETE_POOLS else pools
+                worth = support.worth_of_mean(room, labelled, self.table.clusters)
+                found[e.name] = support.Worth(worth, pools, labelled * float(room.mean()))
+        return found
 
     def _size(self, e: Estimand) -> float:
         """Return the size of a metric, of which a part is rounding: that of the labels, or of shares."""

@@ -396,7 +396,7 @@ def _metrics(labelling: Labelling, table: score_table.ScoreTable, settings: Sett
     }
     found.update(judge_record.with_no_gain_tests(found, panel, Sums(*sums), rule))
     t = Sums(*sums)
-    found |= support.with_support(found, t, panel.lowest_labels(), rule.label_range, panel.clusters)
+    found |= support.of_whole_prompts(found, t, panel.lowest_labels(), rule.label_range, panel.clusters)
     found = under_method(found, labelling.method)
     if labelling.method == "labelled_only":
         found.update(judge_record.judge_only(labelling.panel, settings))

@@ -365,9 +365,9 @@ def sampled_metrics(
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
     found = {**found, **judge_only(panel, settings), "level_bias": bias}
     behind = Sums(*sums), known.lowest_labels(), rule.label_range, known.clusters
-    found |= support.with_support(found, *behind, weights)
+    found |= support.of_whole_prompts(found, *behind, weights)
     alone = {name: one.labelled_only for name, one in found.items() if one.labelled_only is not None}
-    for name, one in support.with_support(alone, *behind).items():
+    for name, one in support.of_whole_prompts(alone, *behind).items():
         found[name] = replace(found[name], labelled_only=one)
     order = [*(e.name for e in catalog.ESTIMANDS), "level_bias"]
     return JudgeMetrics({name: found[name] for name in order}, use, influences=influences)

@@ -88,6 +88,24 @@ def _root_ratio(product: Floats, left: Floats, right: Floats, scale_left: Floats
     return np.where(usable, product / reach, np.nan)
 
 
+def _spread(t: Sums) -> Floats:
+    """How far the labels of each prompt lie apart."""
+    found: Floats = np.sqrt(t.eOO)
+    return found
+
+
+def _spread_over_cells(t: Sums) -> Floats:
+    """How far they lie from the mean of all cells, of which `t` is by prompt."""
+    mean = t.O.sum() / max(float(t.cells.sum()), 1.0)
+    found: Floats = np.sqrt(np.maximum(t.OO - 2 * mean * t.O + mean * mean * t.cells, 0.0))
+    return found
+
+
+def _room(t: Sums) -> Floats:
+    """What the best candidate of each prompt gains over a random one."""
+    return t.M - t.R
+
+
 _BOTH_VARY = "scores and labels that vary"
 _BOTH_VARY_WITHIN = "a prompt where scores differ and one where labels differ"
 _CORRELATION = (-1.0, 1.0)
@@ -100,6 +118,7 @@ WITHIN_PROMPTS = (
         _BOTH_VARY,
         _CORRELATION,
         counted=lambda t: t.cells,
+        weight=_spread_over_cells,
         group="Over all cells",
         meaning="correlation over all cells",
         unit="number",
@@ -111,6 +130,7 @@ WITHIN_PROMPTS = (
         _BOTH_VARY_WITHIN,
         _CORRELATION,
         counted=lambda t: t.judged,
+        weight=_spread,
         group="Within prompts",
         meaning="correlation within prompts",
         unit="number",
@@ -124,6 +144,7 @@ WITHIN_PROMPTS = (
         counted=lambda t: t.cells,
         over="global_r",
         lost_of=(within_r, global_r),
+        weight=_spread,
         group="Over all cells",
         meaning="share of global_r lost within prompts",
         unit="share",
@@ -134,6 +155,7 @@ WITHIN_PROMPTS = (
         "a prompt where labels differ",
         _ANY,
         counted=lambda t: t.judged,
+        weight=_spread,
         group="Within prompts",
         meaning="slope of score on label deviations",
         unit="number",
@@ -351,6 +373,7 @@ VALUES = (
         on_scores=False,
         average_over=lambda t: t.prompts,
         outcomes=OutcomeWeights(random=1.0),
+        weight=_room,
         group="Picks",
         meaning="mean label of a random pick",
         set_by_pools=True,
@@ -364,6 +387,7 @@ VALUES = (
         None,
         average_over=lambda t: t.prompts,
         outcomes=OutcomeWeights(random=1.0, judge_gain=1.0),
+        weight=_room,
         group="Picks",
         meaning="mean label of the judge's pick",
         unit="number",
@@ -377,6 +401,7 @@ VALUES = (
         on_scores=False,
         average_over=lambda t: t.prompts,
         outcomes=OutcomeWeights(random=1.0, oracle_gain=1.0),
+        weight=_room,
         group="Picks",
         meaning="mean label of the best candidate",
         unit="number",
@@ -390,6 +415,7 @@ VALUES = (
         average_over=lambda t: t.prompts,
         contrast=True,
         outcomes=_GAIN,
+        weight=_room,
         group="Picks",
         meaning="value of the picks minus random picks",
         unit="number",
@@ -403,6 +429,7 @@ VALUES = (
         parts=lambda t: (t.J - t.R, t.M - t.R),
         outcomes=_GAIN,
         outcomes_below=_ROOM,
+        weight=_room,
         group="Picks",
         meaning="share of the possible gain",
         unit="share",

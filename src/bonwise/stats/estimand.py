@@ -140,6 +140,10 @@ class Estimand(Metric):
     """Whether it is a difference of two mean labels, which lies within the width of their range on either side of 0.
 
     """
+    weight: Callable[[Sums], Floats] | None = None
+    """Per-prompt sums to what there is in each prompt for it, whatever its scores: these weights are worth as many
+    prompts as it rests on. None of rates, which rest on draws, and of what has no such count.
+    """
     set_by_pools: bool = False
     """Whether pools that hold the same labels by construction fix it: it has then no interval."""
     over: str | None = None

@@ -10,28 +10,33 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats import clusters, estimand, no_gain
+from bonwise.stats import catalog, clusters, estimand, no_gain
 from bonwise.stats.sums import Floats, Sums
 
 __all__ = [
     "FEWEST",
     "FEWEST_ON_OPEN_SCALE",
     "ONE_SIDED",
+    "FurtherLoss",
     "GateDecision",
     "Loss",
     "LossesSoFar",
+    "SeenPools",
     "Support",
+    "Worth",
     "deals_disagree",
     "decide",
     "effective_count",
     "enough",
     "losses_so_far",
     "more_prompts",
+    "of_whole_prompts",
     "open_ground",
     "passes",
     "shows_losses",
     "unseen_losses",
     "with_support",
+    "worth_of_mean",
 ]
 
 FEWEST = 20
@@ -174,13 +179,73 @@ def _first_largest(values: Floats) -> _Ints:
     return found
 
 
-_ON_GAPS = ("gain", "recovery", "value_judge", "value_random", "value_oracle")
-"""Figures that rest on ``B = M - R``, what the best candidate of a prompt gains over a random one."""
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a figure is worth in prompts."""
 
-_RATES = ("top1_accuracy", "hit_rate")
+    count: float
+    """Effective prompts."""
+    prompts: int
+    """Prompts that they are worth."""
+    room: float = 0.0
+    """Sum of ``B = M - R`` over these prompts."""
+
+
+class FurtherLoss(NamedTuple):
+    """The losses to reckon with beyond those that picks show: gain, room and label of each, and how many."""
+
+    gain: float
+    room: float
+    value: float
+    times: int
+
+    @classmethod
+    def beyond(cls, gained: Floats, room: Floats, random: Floats, lowest: Floats) -> FurtherLoss:
+        """Return them for J - R, M - R, R and the lowest label of each prompt whose pick has a label."""
+        every = losses_so_far(gained, room, random - lowest)
+        at, gain = every.at[-1], float(every.gain[-1])
+        return cls(gain, float(room[at]), float(random[at]) + gain, int(every.further[-1]))
+
+    def on(self, name: str, estimate: float, worth: Worth) -> Loss | None:
+        """Return what they do to a figure."""
+        parts = {
+            "gain": (self.gain, 1.0, worth.prompts),
+            "recovery": (self.gain, self.room, worth.room),
+            "value_judge": (self.value, 1.0, worth.prompts),
+        }
+        if name not in parts:
+            return None
+        above, own, total = parts[name]
+        return Loss(self.times * (above - estimate * own), total, self.times * own, self.times)
 
 
 def with_support(
+    found: Mapping[str, estimand.Estimate],
+    worth: Mapping[str, Worth],
+    further: FurtherLoss | None,
+    limits: tuple[float, float],
+) -> dict[str, estimand.Estimate]:
+    """Return figures with what they rest on: the `worth` of some, n* up to n of rates.
+
+    `limits` is the range of the labels: with one, a mean label is a rate.
+    """
+    out = {}
+    for e in catalog.ESTIMANDS:
+        one = found.get(e.name)
+        if one is None or one.estimate is None:
+            continue
+        ends = limits if e.limits is None else e.limits
+        if e.average_over is not None and not e.contrast and all(map(isfinite, ends)):
+            out[e.name] = replace(one, support=Support(_draws(one, ends), one.n))
+        elif e.name in worth:
+            own = worth[e.name]
+            needed = FEWEST_ON_OPEN_SCALE if e.limits is None and not e.contrast else FEWEST
+            loss = None if further is None else further.on(e.name, one.estimate, own)
+            out[e.name] = replace(one, support=Support(own.count, own.prompts, needed, loss))
+    return out
+
+
+def of_whole_prompts(
     found: Mapping[str, estimand.Estimate],
     t: Sums,
     lowest: Floats,
@@ -188,39 +253,61 @@ def with_support(
     of_clusters: _Ints | None = None,
     weights: Floats | None = None,
 ) -> dict[str, estimand.Estimate]:
-    """Return the figures of picks with what they rest on: ``n_B = (sum B)^2 / sum B^2``, of rates n* up to n.
+    """Return figures with what they rest on: ``(sum w)^2 / sum w^2`` over what there is in each prompt, `Estimand.weight`.
 
-    `t` and the `lowest` labels are of prompts labelled whole, `weights` their 1 / pi in a sample; `limits` is the
-    range of the labels, with which a mean label is a rate.
+    `t` and the `lowest` labels are of prompts labelled whole, `weights` their 1 / pi in a sample.
     """
     w = np.ones(len(t.R)) if weights is None else weights / weights.mean()
-    room, prompts = t.M - t.R, len(t.R)
-    count, below = effective_count(w * room, of_clusters), float(w @ room)
-    every = losses_so_far(t.J - t.R, room, t.R - lowest)
-    at, gain, further = every.at[-1], float(every.gain[-1]), int(every.further[-1])
-    # What a loss adds to numerator and denominator, and the denominator.
-    parts = {
-        "gain": (gain, 1, prompts),
-        "recovery": (gain, room[at], below),
-        "value_judge": (t.R[at] + gain, 1, prompts),
+    room = t.M - t.R
+    worth = {
+        e.name: Worth(effective_count(w * e.weight(t), of_clusters), len(room), float(w @ room))
+        for e in catalog.ESTIMANDS
+        if e.weight is not None
     }
-    out = {}
-    for name in (*_ON_GAPS, *_RATES):
-        one = found.get(name)
-        if one is None or one.estimate is None:
-            continue
-        value = name.startswith("value")
-        ends = limits if value else (0.0, 1.0)
-        if name in _RATES or (value and all(map(isfinite, ends))):
-            out[name] = replace(one, support=Support(_draws(one, ends), one.n))
-            continue
-        loss = None
-        if name in parts:
-            above, own, total = map(float, parts[name])
-            loss = Loss(further * (above - one.estimate * own), total, further * own, further)
-        needed = FEWEST_ON_OPEN_SCALE if value else FEWEST
-        out[name] = replace(one, support=Support(count, prompts, needed, loss))
-    return out
+    return with_support(found, worth, FurtherLoss.beyond(t.J - t.R, room, t.R, lowest), limits)
+
+
+def worth_of_mean(added: Floats, prompts: float, of_clusters: _Ints | None = None) -> float:
+    """Return n_B where B is known of some prompts: of what each of all adds to its mean, and how many are labelled.
+
+    ``1 / (1 / m + se^2 / mean^2)``; with every B known this is ``(sum B)^2 / sum B^2``.
+
+    Examples
+    --------
+    >>> worth_of_mean(np.array([1.0, 1.0, 0.0, 0.0]), 4)
+    2.0
+    """
+    mean = float(added.mean())
+    if mean <= 0 or prompts <= 0:
+        return 0.0
+    apart = clusters.cluster_sums(added - mean, of_clusters) / (len(added) * mean)
+    return round(1 / (1 / prompts + float(apart @ apart)), _DECIMALS)
+
+
+class SeenPools(NamedTuple):
+    """Of prompts with two labels or more: pick, mean, largest and smallest of these, as far as labels go."""
+
+    J: Floats
+    R: Floats
+    M: Floats
+    lowest: Floats
+
+    @classmethod
+    def of(cls, labels: Floats, top: npt.NDArray[np.bool_], sizes: _Ints) -> SeenPools:
+        """Return them for labels, NaN where there is none; a pick without a label is worth a random candidate."""
+        starts, known = np.cumsum(sizes) - sizes, ~np.isnan(labels)
+        counts, picks = (np.add.reduceat(some.astype(np.float64), starts) for some in (known, known & top))
+        filled, some = np.where(known, labels, 0.0), counts > 1
+        R = np.add.reduceat(filled, starts) / np.maximum(counts, 1)
+        J = np.where(picks > 0, np.add.reduceat(filled * top, starts) / np.maximum(picks, 1), R)
+        M = np.maximum.reduceat(np.where(known, labels, -np.inf), starts)
+        lowest = np.minimum.reduceat(np.where(known, labels, np.inf), starts)
+        return cls(J[some], R[some], M[some], lowest[some])
+
+    @property
+    def further(self) -> FurtherLoss | None:
+        """The losses to reckon with beyond theirs; None where there is no such prompt."""
+        return FurtherLoss.beyond(self.J - self.R, self.M - self.R, self.R, self.lowest) if len(self.R) else None
 
 
 def _draws(found: estimand.Estimate, ends: tuple[float, float]) -> float:
