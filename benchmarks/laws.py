@@ -278,7 +278,9 @@ def _two(share: float) -> str:
 
 
 def _gates(found: Measured, metric: str) -> str:
-    return f"{share3(found.share(found.passed_at_truth, metric))} / {_two(found.share(found.passed_half_way, metric))}"
+    return (
+        f"{share3(found.share(found.passed_at_truth, metric))} / {_two(found.share(found.passed_half_way, metric))}"
+    )
 
 
 def share3(share: float) -> str:

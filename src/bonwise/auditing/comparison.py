@@ -16,11 +16,11 @@ from bonwise.auditing.result import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.simultaneous import JudgeDifferences, UnitInfluences, aligned, joint_confidence
 from bonwise.results import given
-from bonwise.stats import catalog, estimation, level_bias, top_of_scores
+from bonwise.stats import catalog, estimation, level_bias, support, top_of_scores
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.laws import Ends, Percentile, Turned
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.sums import Floats, prompt_sums
+from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.table.panel import Panel
 
 __all__ = [
@@ -126,7 +126,10 @@ def _choice(
         },
         differences={
             name: DifferenceFromBest(
-                estimate=other.estimate, interval=None if at is None else _listed(other.bounds(at.differences))
+                estimate=other.estimate,
+                interval=None
+                if at is None or support.ground_of_difference(other)
+                else _listed(other.bounds(at.differences)),
             )
             for name, other in others.items()
             if other is not None
@@ -286,6 +289,8 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
     found["level_bias"] = level_bias.level_bias_difference(
         left.bias(weights), right.bias(weights), settings.confidence
     )
+    paired = Sums(*left.sums).J - Sums(*right.sums).J, Sums(*left.sums), left.panel.lowest_labels()
+    found = support.of_difference(found, (first.audit.metrics, second.audit.metrics), paired)
     return PairedDifferences(len(left.panel.sizes), under_method(found, method))
 
 
@@ -295,7 +300,7 @@ def _compare_cells(first: JudgeAudit, second: JudgeAudit, settings: Settings) ->
 
     labellings = first.labelling, second.labelling
     found, prompts = cell_differences(*labellings, settings)
-    return PairedDifferences(prompts, found)
+    return PairedDifferences(prompts, support.of_difference(found, (first.metrics, second.metrics)))
 
 
 def _difference(left: _LabelledJudge, right: _LabelledJudge, settings: Settings) -> dict[str, Estimate]:

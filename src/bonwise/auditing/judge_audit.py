@@ -100,9 +100,13 @@ def audit_judge(
         from bonwise.auditing.drawn_labels import audit_drawn_labels  # noqa: PLC0415 - few audits need it
         from bonwise.auditing.subsets import refuse_stratum  # noqa: PLC0415
 
+        if settings.gate == "bounded":
+            gates.refuse_bounded(panel.labels, whole=False)
         refuse_stratum(settings)
         return audit_drawn_labels(panel, settings, table, stated.design)
     labelling = _labelled(panel, stated)
+    if settings.gate == "bounded":
+        gates.refuse_bounded(panel.labels, whole=labelling.method == "complete")
     figures = _metrics(labelling, table, settings)
     metrics, lost = _of_scores(figures.metrics, labelling, picked, stated, table, settings)
     missing, scope = _of_missing(labelling, metrics, settings)
@@ -155,7 +159,13 @@ def audit_judge(
         cells=figures.cells,
         influences=figures.influences,
         missing=missing,
+        bets=_bets(labelling, settings),
     )
+
+
+def _bets(labelling: Labelling, settings: Settings) -> estimation.IntervalRule | None:
+    panel = labelling.panel.keep(labelling.labelled)
+    return None if settings.gate == "default" else settings.rule(panel.labels, panel.clusters)
 
 
 def _subsets(labelling: Labelling, table: score_table.ScoreTable, settings: Settings) -> tuple[Subsets | None, str]:

@@ -184,6 +184,7 @@ class PythonCalls:
             "control": settings.control,
             "keep_easy": settings.keep_easy,
             "stratum": settings.stratum,
+            "gate": settings.gate,
             "target": None if settings.target == "best-of-n" else settings.target,
             "confidence": None if settings.confidence == CONFIDENCE else settings.confidence,
         }

@@ -28,8 +28,10 @@ __all__ = [
     "decide",
     "effective_count",
     "enough",
+    "ground_of_difference",
     "losses_so_far",
     "more_prompts",
+    "of_difference",
     "of_whole_prompts",
     "open_ground",
     "passes",
@@ -253,7 +255,7 @@ def of_whole_prompts(
     of_clusters: _Ints | None = None,
     weights: Floats | None = None,
 ) -> dict[str, estimand.Estimate]:
-    """Return figures with what they rest on: ``(sum w)^2 / sum w^2`` over what there is in each prompt, `Estimand.weight`.
+    """Return figures with what they rest on: ``(sum w)^2 / sum w^2`` over w, the `weight` of the metric.
 
     `t` and the `lowest` labels are of prompts labelled whole, `weights` their 1 / pi in a sample.
     """
@@ -265,6 +267,41 @@ def of_whole_prompts(
         if e.weight is not None
     }
     return with_support(found, worth, FurtherLoss.beyond(t.J - t.R, room, t.R, lowest), limits)
+
+
+def of_difference(
+    found: Mapping[str, estimand.Estimate],
+    sides: tuple[Mapping[str, estimand.Estimate], Mapping[str, estimand.Estimate]],
+    paired: tuple[Floats, Sums, Floats] | None = None,
+) -> dict[str, estimand.Estimate]:
+    """Return differences with what they rest on: what the thinner side does, and further losses of what is ahead.
+
+    `paired` are the differences of the labels of the picks, the sums of one side, and the lowest labels.
+    """
+    out = dict(found)
+    for name, one in found.items():
+        both = [side[name].support for side in sides if name in side]
+        if one.estimate is None or len(both) < 2 or None in both:
+            continue
+        thinner = min((own for own in both if own is not None), key=lambda own: own.count)
+        loss = None if paired is None else _loss_of_ahead(name, one.estimate, *paired)
+        out[name] = replace(one, support=replace(thinner, loss=loss))
+    return out
+
+
+def _loss_of_ahead(name: str, apart: float, gained: Floats, t: Sums, lowest: Floats) -> Loss | None:
+    """Return what further losses of the side that is ahead do to a difference, taken without its sign."""
+    if name not in ("gain", "recovery", "value_judge"):
+        return None
+    every = losses_so_far(gained if apart > 0 else -gained, np.zeros(len(gained)), t.M - lowest)
+    at, times, room = every.at[-1], int(every.further[-1]), t.M - t.R
+    own, total = (float(room[at]), float(room.sum())) if name == "recovery" else (1.0, float(len(room)))
+    return Loss(times * (float(every.gain[-1]) - abs(apart) * own), total, times * own, times)
+
+
+def ground_of_difference(found: estimand.Estimate) -> Literal["", "count", "loss"]:
+    """Return on which ground a difference does not tell what is ahead, whatever its interval says."""
+    return "" if found.estimate is None else open_ground(replace(found, estimate=abs(found.estimate)), 0.0)
 
 
 def worth_of_mean(added: Floats, prompts: float, of_clusters: _Ints | None = None) -> float:
