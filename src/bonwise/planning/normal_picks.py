@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -47,10 +47,10 @@ _SAMPLES, _LONGEST, _MOST_CANDIDATES, _SEED = 4000, 80, 32, 20261129
 
 
 @cache
-def chance_of_enough(candidates: int) -> Callable[[int], float]:
-    """Return prompts to the chance that their labels are worth what a gate on the gain needs, where these are normal.
+def chance_of_enough(candidates: int, of: Literal["room", "spread"] = "room") -> Callable[[int], float]:
+    """Return prompts to the chance that their labels are worth what a gate needs, where these are normal.
 
-    The effective number is that of `bonwise.stats.support`; of 4,000 samples. Beyond 32 candidates it hardly changes.
+    A gate on the gain rests on the room for it, one on ``within_r`` on the spread of labels. The effective number is that of `bonwise.stats.support`; of 4,000 samples. Beyond 32 candidates it hardly changes.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def chance_of_enough(candidates: int) -> Callable[[int], float]:
     [0.0, 0.0, 1.0]
     """
     labels = np.random.default_rng(_SEED).standard_normal((min(candidates, _MOST_CANDIDATES), _SAMPLES, _LONGEST))
-    room = labels.max(axis=0) - labels.mean(axis=0)
+    room = labels.max(axis=0) - labels.mean(axis=0) if of == "room" else labels.std(axis=0)
     count = room.cumsum(axis=1) ** 2 / np.square(room).cumsum(axis=1)
     shares = support.enough(np.arange(1.0, _LONGEST + 1), count).mean(axis=0)
     return lambda prompts: float(shares[min(prompts, _LONGEST) - 1]) if prompts > 0 else 0.0

@@ -95,6 +95,7 @@ def _recovery(
         scores=candidates,
         ends=ends,
         sequential="precision",
+        admits=outcome.at_least_fewest if pilot else normal_picks.chance_of_enough(round(candidates)),
         pilot=pilot,
         notes=notes,
     )
@@ -127,7 +128,7 @@ def threshold_from_r(request: PlanRequest) -> Sizing:
         scores=n,
         equal=(2 + sample_size.equal_mean_units(apart, request.power, request.confidence)) / degrees,
         equal_to=f"within_r lies no further from {r0:g} than planned for, on either side",
-        admits=outcome.at_least_fewest,
+        admits=normal_picks.chance_of_enough(n, "spread"),
         notes=(mean_question.NORMAL,),
     )
 
