@@ -293,10 +293,13 @@ def test_settings_repeat_everything_and_cannot_be_changed():
 
 
 def test_a_study_of_few_prompts_is_pointed_at():
-    """The normal law it rests on is not to be trusted with a dozen prompts; votes are counted exactly."""
+    """No plan of figures names a dozen prompts; votes are counted exactly."""
     few = plan(question="recovery", candidates=4, within_r=0.9, half_width=0.3)
-    assert few.prompts < 20
-    assert any("use at least 20" in one for one in few.sentences)
+    assert few.prompts >= 20
+    assert any("No recovery is settled by fewer than 20 labelled prompts" in one for one in few.sentences)
+    apart = plan(question="a-vs-b", candidates=8, within_r=0.9, rival_r=0.1)
+    assert apart.labels >= 40
+    assert f"takes {apart.labels} labels" in " ".join(apart.sentences)
     gated = plan(question="recovery>0", candidates=4, within_r=0.8, design="complete")
     assert gated.prompts >= 20
     assert any("A gate admits no fewer than 20" in one for one in gated.sentences)

@@ -211,7 +211,7 @@ def _suspected(suspected: Sequence[Suspected]) -> str:
 
 def _what_decides(more: float | None, labelled: Labelled) -> str:
     if more is None:
-        return "the estimate equals the gate, so no number of labels can be named"
+        return "the estimate lies at the gate, so no number of labels can be named"
     prompts, labels = ceil(more), ceil(more * labelled.labels_each)
     cost = counted(labels, "candidate label") if labels else "no labels"
     beyond = (

@@ -38,6 +38,7 @@ def kurtosis_df(contributions: Floats) -> float:
     5.25
     """
     d = contributions - contributions.mean()
+    d /= np.abs(d).max(initial=0.0) or 1.0  # fourth powers of large and of small labels are no doubles
     square = d * d
     return float(moments_df(square.sum(), square @ square, len(d)))
 
@@ -45,7 +46,7 @@ def kurtosis_df(contributions: Floats) -> float:
 def moments_df(second: Floats | float, fourth: Floats | float, units: Floats | int) -> Floats:
     """Return the same from sums of squares and of fourth powers; units - 1 where nothing varies."""
     most = units - 1.0
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = 3 * np.square(second) / fourth - 1
     return np.fmin(np.fmax(FEWEST_DF, np.where(np.isfinite(found), found, most)), most)
 

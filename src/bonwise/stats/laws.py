@@ -88,12 +88,15 @@ class Fieller:
 
     def at(self, confidence: float) -> Ends:
         """Return the interval, None where the set is unbounded."""
-        t2 = student_quantile(confidence, self.df) ** 2
-        lead = self.b**2 - t2 * self.cbb
+        t2, unit = student_quantile(confidence, self.df) ** 2, max(abs(self.a), abs(self.b)) or 1.0
+        # In a unit of their own, so that no power of large or small labels leaves the range of doubles.
+        a, b = self.a / unit, self.b / unit
+        caa, cab, cbb = (one / unit / unit for one in (self.caa, self.cab, self.cbb))
+        lead = b * b - t2 * cbb
         if lead <= 0:
             return None
-        middle = self.a * self.b - t2 * self.cab
-        root = np.sqrt(max(middle**2 - lead * (self.a**2 - t2 * self.caa), 0.0))
+        middle = a * b - t2 * cab
+        root = np.sqrt(max(middle**2 - lead * (a * a - t2 * caa), 0.0))
         low, high = (middle - root) / lead, (middle + root) / lead
         return max(float(low), self.limits[0]), min(float(high), self.limits[1])
 

@@ -75,7 +75,7 @@ def z_of_dealt(found: Dealt, clusters: _Ints | None = None) -> float | None:
     if variance <= 0:
         return None
     z = float(found.gain.sum()) / math.sqrt(variance)
-    return float(z - third / variance**1.5 * (z * z - 1) / 6)
+    return float(z - third / variance / math.sqrt(variance) * (z * z - 1) / 6)
 
 
 @dataclass(frozen=True, eq=False)

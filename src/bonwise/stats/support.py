@@ -16,6 +16,7 @@ from bonwise.stats.sums import Floats, Sums
 __all__ = [
     "FEWEST",
     "FEWEST_ON_OPEN_SCALE",
+    "MOST_TIMES",
     "ONE_SIDED",
     "FurtherLoss",
     "GateDecision",
@@ -51,6 +52,9 @@ of 30 prompts 4 %, and nothing else in such a table tells of it.
 
 ONE_SIDED = 0.95
 """Confidence of the bound that decides a gate; the printed interval stays two-sided."""
+
+MOST_TIMES = 100
+"""Times the prompts at hand beyond which no number is named: the estimate lies at the gate."""
 
 _LARGE = 0.5 - 1e-9
 _DECIMALS = 9  # equal weights count as many as they are
@@ -421,8 +425,8 @@ def more_prompts(
     """Return how many more prompts decide a gate that is open, floors included, if the estimate holds.
 
     `ends` are of the interval that decides, one-sided where they are not given. The half-width shrinks as 1 /
-    sqrt(prompts), z of dealt labels grows as that root. None where the estimate is too close to the gate, or where
-    nothing is known of what more prompts would show.
+    sqrt(prompts), z of dealt labels grows as that root. None where the estimate is so close to the gate that these
+    would be more than `MOST_TIMES` as many, or where nothing is known of what more prompts would show.
 
     Examples
     --------
@@ -437,9 +441,9 @@ def more_prompts(
     low, high = ends or decided.ends
     distance = found.estimate - value
     half = found.estimate - low if distance > 0 else high - found.estimate
-    if abs(distance) < 1e-3 * max(half, 1e-12):
+    if distance**2 * MOST_TIMES <= half**2:
         return None
-    ratio = max((half / abs(distance)) ** 2, 1.0)
+    ratio = max((half / distance) ** 2, 1.0)
     if found.no_gain is not None and deals_disagree(found, value, decided.ends):
         z = found.no_gain.z
         if not z or (z > 0) != (distance > 0):
