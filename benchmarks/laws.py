@@ -217,9 +217,9 @@ def _by_chance(law: str) -> float:
     return next(float(one.of(total)) for one in ESTIMANDS if one.name == "top1_accuracy")
 
 
-def half_as_good(law: str) -> dict[str, float]:
+def half_as_good(law: str, draws: int = _TIMES) -> dict[str, float]:
     """Return gates half way between a random judge and this one: a useful gate must let it pass."""
-    true = truth(law)
+    true = truth(law, draws)
     return {
         "recovery": true["recovery"] / 2,
         "gain": true["gain"] / 2,
@@ -251,10 +251,17 @@ class Measured:
 
 
 def measured(
-    law: str, n: int, tables: int, *, seed: int = SEED, metrics: Sequence[str] = COVERED, gate: str = "default"
+    law: str,
+    n: int,
+    tables: int,
+    *,
+    seed: int = SEED,
+    metrics: Sequence[str] = COVERED,
+    gate: str = "default",
+    draws: int = _TIMES,
 ) -> Measured:
     """Audit tables of n prompts of a law."""
-    rng, true, half = np.random.default_rng([seed, n]), truth(law), half_as_good(law)
+    rng, true, half = np.random.default_rng([seed, n]), truth(law, draws), half_as_good(law, draws)
     gated = [name for name in GATED if name in metrics]
     found = Measured(tables)
     options = {} if gate == "default" else {"gate": gate}
