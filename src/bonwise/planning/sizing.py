@@ -468,9 +468,7 @@ def small_study(sizing: Sizing, needed: StudySize | None) -> tuple[str, ...]:
     normal = sizing.sequential != "votes" and sizing.design != "votes" and not drawn
     if needed is not None and needed.prompts < support.FEWEST and normal:
         few = "prompt is" if needed.prompts == 1 else "prompts are"
-        notes.append(
-            f"{needed.prompts} {few} too few for the normal approximation: use at least {support.FEWEST}."
-        )
+        notes.append(f"{needed.prompts} {few} too few for the normal approximation: use at least {support.FEWEST}.")
     of_pilot = None if sizing.pilot is None else sizing.pilot.prompts
     if of_pilot is not None and of_pilot < support.FEWEST:
         notes.append(f"A pilot of {of_pilot} prompts is a guess: its standard error is not known well either.")
