@@ -307,7 +307,7 @@ def with_floors(sizing: Sizing, layout: Layout, power: float) -> Sizing:
 
     n, few = sizing.n, tuple[str, ...]()
     precise = sizing.shows == "half_width"
-    floor = layout.units_of(next(count for count in range(support.FEWEST, _FARTHER) if admits(count) >= _OFTEN))
+    floor = layout.units_of(next((count for count in range(support.FEWEST, _FARTHER) if admits(count) >= _OFTEN), _FARTHER)
     if precise and n is not None and n < floor:
         words = "labelled prompts, nor by prompts that are worth fewer"
         n, few = floor, (f"No recovery is settled by fewer than {support.FEWEST} {words}.",)
@@ -315,7 +315,7 @@ def with_floors(sizing: Sizing, layout: Layout, power: float) -> Sizing:
         least = math.ceil((layout.groups(n) or 0.0) - _ROUNDING)
         units = map(layout.units_of, range(least, least + _FARTHER))
         found = next((one for one in units if at(one) * admitted(one) >= power - _ROUNDING), layout.units_of(least))
-        if layout.counts(found) != normal:
+        if found > layout.units_of(least) and layout.counts(found) != normal:
             words = "labelled prompts, nor prompts that are worth fewer, however large the effect is"
             n, few = found, (f"A gate admits no fewer than {support.FEWEST} {words}.",)
     return replace(

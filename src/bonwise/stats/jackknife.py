@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Floats, Sums, power_of_two
 
 __all__ = [
     "FEWEST_DF",
@@ -38,7 +38,7 @@ def kurtosis_df(contributions: Floats) -> float:
     5.25
     """
     d = contributions - contributions.mean()
-    d /= np.abs(d).max(initial=0.0) or 1.0  # fourth powers of large and of small labels are no doubles
+    d /= power_of_two(float(np.abs(d).max(initial=0.0)))  # fourth powers of large and of small labels are no doubles
     square = d * d
     return float(moments_df(square.sum(), square @ square, len(d)))
 

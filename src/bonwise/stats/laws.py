@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bonwise.stats.sums import Floats
+from bonwise.stats.sums import Floats, power_of_two
 
 __all__ = [
     "BoundedMeans",
@@ -88,15 +88,15 @@ class Fieller:
 
     def at(self, confidence: float) -> Ends:
         """Return the interval, None where the set is unbounded."""
-        t2, unit = student_quantile(confidence, self.df) ** 2, max(abs(self.a), abs(self.b)) or 1.0
+        t2, unit = student_quantile(confidence, self.df) ** 2, power_of_two(max(abs(self.a), abs(self.b)))
         # In a unit of their own, so that no power of large or small labels leaves the range of doubles.
         a, b = self.a / unit, self.b / unit
         caa, cab, cbb = (one / unit / unit for one in (self.caa, self.cab, self.cbb))
-        lead = b * b - t2 * cbb
+        lead = b**2 - t2 * cbb
         if lead <= 0:
             return None
         middle = a * b - t2 * cab
-        root = np.sqrt(max(middle**2 - lead * (a * a - t2 * caa), 0.0))
+        root = np.sqrt(max(middle**2 - lead * (a**2 - t2 * caa), 0.0))
         low, high = (middle - root) / lead, (middle + root) / lead
         return max(float(low), self.limits[0]), min(float(high), self.limits[1])
 
