@@ -307,7 +307,8 @@ def with_floors(sizing: Sizing, layout: Layout, power: float) -> Sizing:
 
     n, few = sizing.n, tuple[str, ...]()
     precise = sizing.shows == "half_width"
-    floor = layout.units_of(next((count for count in range(support.FEWEST, _FARTHER) if admits(count) >= _OFTEN), _FARTHER)
+    often = (count for count in range(support.FEWEST, _FARTHER) if admits(count) >= _OFTEN)
+    floor = layout.units_of(next(often, _FARTHER))
     if precise and n is not None and n < floor:
         words = "labelled prompts, nor by prompts that are worth fewer"
         n, few = floor, (f"No recovery is settled by fewer than {support.FEWEST} {words}.",)
