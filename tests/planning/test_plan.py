@@ -623,8 +623,8 @@ SHORT = {("a-vs-b", "grades"): 0.05, ("a-vs-b", "long tails"): 0.2}
 def test_a_plan_from_a_pilot_has_its_power_through_the_audit(question, law, studies):
     """The share of studies that show it is .9, less .04 at most; half of them are as precise as was planned.
 
-    A half-width may be a tenth more: the interval of a study has Student's t and the lost share's end, which the normal
-    number knows nothing of. Nor does that of two judges, of which long tails take more than it says.
+    A half-width may be a tenth more: the interval of a study has Student's t and the lost share's end, of which the
+    normal number knows nothing; nor does that of two judges know how much more long tails take.
     """
     more, rng = ASKED[question], np.random.default_rng([20261130, studies])
     pilot, of_both = two_judges_of(law, rng, 3000), question == "a-vs-b"

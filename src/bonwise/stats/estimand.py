@@ -61,7 +61,7 @@ class Estimate:
     no_gain: DealtLabels | None = field(default=None, repr=False, compare=False)
     """Of gain and recovery: the tests that there is none."""
     support: Support | None = field(default=None, repr=False, compare=False)
-    """What a figure of picks rests on; None of others."""
+    """What it rests on; None where that is not counted."""
 
     def bounds(self, confidence: float) -> tuple[float, float] | None:
         """Return the two-sided interval at another confidence, None where there is none."""
