@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from auditing.rare_laws import drawn, laws
 from auditing.tables import cohort, parts, table, two_judges
+from bonwise.auditing.comparison import compare_judges
 from bonwise.auditing.front import audit
 from bonwise.auditing.junit import junit
 from bonwise.errors import UsageError
@@ -561,3 +562,28 @@ def test_no_number_beyond_a_hundred_times_the_prompts_is_named(found):
     assert near.more_prompts is None
     assert "the estimate lies at the gate, so no number of labels can be named" in near.sentence
     assert farther.more_prompts <= 100 * 400
+
+
+def apart_by(gains):
+    """Return two judges of whose picks one is better by so much, prompt by prompt, on pools that allow 2."""
+    rows = [([1.0, 0.0, 0.5], [max(gain, 0.0), max(-gain, 0.0), 2.0]) for gain in gains]
+    frame = table(rows)
+    return pd.concat([frame.assign(judge="a"), frame.assign(judge="b", judge_score=1 - frame["judge_score"])])
+
+
+@pytest.mark.parametrize(
+    ("gains", "ground"), [([0.5] * 30, ""), ([0.05] * 29 + [2.0], "loss"), ([0.5] * 10, "count")]
+)
+def test_a_difference_rests_on_what_both_judges_do_and_on_further_losses(gains, ground):
+    """Thirty alike settle it; where one prompt is most of it another one turned round undoes it; ten are few."""
+    found = parts(audit(apart_by(gains), keep_easy=["c0", "c1", "c2"]))
+    for order in (("a", "b"), ("b", "a")):
+        judges = tuple(found.judges[name] for name in order)
+        (pair,) = compare_judges(judges, found.settings).values()
+        one = pair.differences["gain"]
+        assert support.ground_of_difference(one) == ground
+        if ground != "count":
+            # One more prompt on which the side that is ahead loses as much as the two ever differ.
+            total, most = sum(gains), max(gains)
+            moved = (total - most) / (len(gains) + 1)
+            assert abs(one.estimate) + one.support.loss.shift() == pytest.approx(moved)

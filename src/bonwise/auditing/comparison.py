@@ -289,7 +289,7 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
     found["level_bias"] = level_bias.level_bias_difference(
         left.bias(weights), right.bias(weights), settings.confidence
     )
-    paired = Sums(*left.sums).J - Sums(*right.sums).J, Sums(*left.sums), left.panel.lowest_labels()
+    paired = Sums(*left.sums).J - Sums(*right.sums).J, Sums(*left.sums)
     found = support.of_difference(found, (first.audit.metrics, second.audit.metrics), paired)
     return PairedDifferences(len(left.panel.sizes), under_method(found, method))
 

@@ -175,8 +175,7 @@ def _differences(
     """Return the metrics of the first set minus those of the second, paired by prompt."""
     less = estimation.difference([e for e in catalog.OF_PICKS if e.on_scores], first.sums, second.sums, rule)
     t = Sums(*first.sums)
-    paired = t.J - Sums(*second.sums).J, t, first.panel.lowest_labels()
-    less = support.of_difference(less, (first.metrics, second.metrics), paired)
+    less = support.of_difference(less, (first.metrics, second.metrics), (t.J - Sums(*second.sums).J, t))
     if comparison.pick_alike(first.panel.ranked, second.panel.ranked, first.panel.sizes):
         less = comparison.differing_by_nothing(less)
     n = {name: first.metrics[name].n for name in _OF_POOLS}
@@ -196,10 +195,7 @@ def _unsettled(differences: Mapping[str, estimand.Estimate]) -> str:
         return ""
     if ground == "count":
         return words_of_support(found, 0.0, "a verdict")
-    if found.support.loss is None or found.support.loss.losses == 1:
-        return "one more prompt on which the picks that are ahead lose as much as they did here would undo it"
-    times = found.support.loss.losses
-    return f"{times} more prompts on which the picks that are ahead lose as much as a pool allows would undo it"
+    return "one more prompt on which the picks that are ahead lose as much as the two ever differ here would undo it"
 
 
 def _spent(picks: Picks, panel: Panel, sums: Floats) -> efficiency.Spent:

@@ -276,11 +276,11 @@ def of_whole_prompts(
 def of_difference(
     found: Mapping[str, estimand.Estimate],
     sides: tuple[Mapping[str, estimand.Estimate], Mapping[str, estimand.Estimate]],
-    paired: tuple[Floats, Sums, Floats] | None = None,
+    paired: tuple[Floats, Sums] | None = None,
 ) -> dict[str, estimand.Estimate]:
-    """Return differences with what they rest on: what the thinner side does, and further losses of what is ahead.
+    """Return differences with what they rest on: what the thinner side does, and a further loss of what is ahead.
 
-    `paired` are the differences of the labels of the picks, the sums of one side, and the lowest labels.
+    `paired` are the differences of the labels of the picks, and the sums of one side.
     """
     out = dict(found)
     for name, one in found.items():
@@ -293,14 +293,13 @@ def of_difference(
     return out
 
 
-def _loss_of_ahead(name: str, apart: float, gained: Floats, t: Sums, lowest: Floats) -> Loss | None:
-    """Return what further losses of the side that is ahead do to a difference, taken without its sign."""
+def _loss_of_ahead(name: str, apart: float, gained: Floats, t: Sums) -> Loss | None:
+    """Return what a further prompt does to a difference, on which the side ahead loses as much as either ever does."""
     if name not in ("gain", "recovery", "value_judge"):
         return None
-    every = losses_so_far(gained if apart > 0 else -gained, np.zeros(len(gained)), t.M - lowest)
-    at, times, room = every.at[-1], int(every.further[-1]), t.M - t.R
+    at, room = int(np.abs(gained).argmax()), t.M - t.R
     own, total = (float(room[at]), float(room.sum())) if name == "recovery" else (1.0, float(len(room)))
-    return Loss(times * (float(every.gain[-1]) - abs(apart) * own), total, times * own, times)
+    return Loss(-abs(float(gained[at])) - abs(apart) * own, total, own, 1)
 
 
 def ground_of_difference(found: estimand.Estimate) -> Literal["", "count", "loss"]:
