@@ -294,7 +294,7 @@ def of_difference(
 
 
 def _loss_of_ahead(name: str, apart: float, gained: Floats, t: Sums) -> Loss | None:
-    """Return what a further prompt does to a difference, on which the side ahead loses as much as either ever does."""
+    """Return what a further prompt does to a difference, on which the side ahead loses as much as either ever did."""
     if name not in ("gain", "recovery", "value_judge"):
         return None
     at, room = int(np.abs(gained).argmax()), t.M - t.R
