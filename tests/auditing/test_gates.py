@@ -587,3 +587,33 @@ def test_a_difference_rests_on_what_both_judges_do_and_on_further_losses(gains, 
             total, most = abs(sum(gains)), max(map(abs, gains))
             moved = (total - most) / (len(gains) + 1)
             assert abs(one.estimate) + one.support.loss.shift() == pytest.approx(moved, abs=1e-12)
+
+
+def rows_of(text):
+    """Return the heads of tables, and law and prompts of each row with the number of its cells."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [(*row[:2], len(row)) if row[1].isdigit() else tuple(row) for row in cells]
+
+
+def test_the_page_has_the_tables_of_the_script(capsys):
+    """Three laws are measured on a few tables; every law and size has its row, as in docs/intervals.md."""
+    assert laws.main(["--law", "zeros", "--law", "lost", "--n", "30", "--metric", "recovery", "--tables", "3"]) == 0
+    assert "| zeros | 30 |" in capsys.readouterr().out
+    runs = {(law, n): laws.Measured(3) for law in laws.LAWS for n in laws.SIZES}
+    runs["clustered", 30] = laws.measured("clustered", 30, 3, draws=1)
+    made = laws.law_table(runs)
+    kept = laws.PAGE.read_text("utf-8").partition("<!-- laws -->")[2].partition("<!-- end -->")[0]
+    assert len(laws.LAWS) == 16
+    assert rows_of(kept) == rows_of(made)
+    assert [line for line in kept.splitlines() if line.startswith("- ")] == [
+        line for line in made.splitlines() if line.startswith("- ")
+    ]
+    assert laws.page("a\n<!-- laws -->\nold\n<!-- end -->\nb", made).count(made) == 1
+
+
+def test_the_page_is_written_with_all_laws_alone(capsys):
+    """A part of the laws would leave the page with a part of its rows."""
+    with pytest.raises(SystemExit):
+        laws.main(["--write", "--law", "zeros"])
+    assert "leave --law, --n, --metric and --gate out" in capsys.readouterr().err

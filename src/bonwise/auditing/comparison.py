@@ -126,16 +126,19 @@ def _choice(
         },
         differences={
             name: DifferenceFromBest(
-                estimate=other.estimate,
-                interval=None
-                if at is None or support.ground_of_difference(other)
-                else _listed(other.bounds(at.differences)),
+                estimate=other.estimate, interval=None if at is None else _listed(_apart(other, at.differences))
             )
             for name, other in others.items()
             if other is not None
         },
         **given(confidences=at, reason=reason or None),
     )
+
+
+def _apart(found: Estimate, confidence: float) -> Ends:
+    """Return the interval of a difference; None where it tells the two apart and rests on too little for that."""
+    ends = found.bounds(confidence)
+    return None if ends and not ends[0] <= 0 <= ends[1] and support.ground_of_difference(found) else ends
 
 
 def _after(found: Estimate, at: ChoiceConfidences) -> Ends:

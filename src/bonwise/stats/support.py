@@ -440,7 +440,7 @@ def more_prompts(
     low, high = ends or decided.ends
     distance = found.estimate - value
     half = found.estimate - low if distance > 0 else high - found.estimate
-    if distance**2 * MOST_TIMES <= half**2:
+    if distance**2 * MOST_TIMES < half**2 * (1 - 1e-9):  # but for rounding
         return None
     ratio = max((half / distance) ** 2, 1.0)
     if found.no_gain is not None and deals_disagree(found, value, decided.ends):
