@@ -269,7 +269,7 @@ class BoundedMeans:
     >>> law = BoundedMeans(np.ones(100), np.ones(100), (0.0, 1.0), (0.0, 1.0))
     >>> low, high = law.at(0.9)  # one-sided 95 % each
     >>> round(low, 3), high
-    (0.94, 1.0)
+    (0.956, 1.0)
     """
 
     above: Floats
