@@ -361,21 +361,21 @@ class _CellWork:
     def worth(self, seen: support.SeenPools) -> dict[str, support.Worth]:
         """Return what figures rest on: B as its mean is estimated, or of the labels seen where that is refused."""
         counts, room = cell_counts(self.groups), self.contributions.get("oracle_gain")
-        found = {}
+        worth_of = {}
         for e in catalog.ESTIMANDS:
             if e.weight is None:
                 continue
             pools = counts[e.name].pools
             if e.name in cell_intervals.OVER_PAIRS or e.name in ("inflation", *cell_intervals.OVER_CELLS):
                 spread = cell_intervals.spread(self.totals, over_cells=e.name in cell_intervals.OVER_CELLS)
-                found[e.name] = support.Worth(support.effective_count(spread, self.table.clusters), pools)
+                worth_of[e.name] = support.Worth(support.effective_count(spread, self.table.clusters), pools)
             elif room is None:
-                found[e.name] = support.Worth(support.effective_count(seen.M - seen.R), pools)
+                worth_of[e.name] = support.Worth(support.effective_count(seen.M - seen.R), pools)
             else:
                 labelled = min(pools, self.ess) if e.name in _FROM_COMPLETE_POOLS else pools
                 worth = support.worth_of_mean(room, labelled, self.table.clusters)
-                found[e.name] = support.Worth(worth, pools, labelled * float(room.mean()))
-        return found
+                worth_of[e.name] = support.Worth(worth, pools, labelled * float(room.mean()))
+        return worth_of
 
     def _size(self, e: Estimand) -> float:
         """Return the size of a metric, of which a part is rounding: that of the labels, or of shares."""

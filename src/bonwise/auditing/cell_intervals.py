@@ -195,8 +195,8 @@ def _over_cells(t: PairTotals) -> tuple[Floats, Floats, Floats]:
 
 def spread(t: PairTotals, *, over_cells: bool) -> Floats:
     """Return how far the labels of each prompt lie apart, or from the mean of all cells."""
-    found: Floats = np.sqrt(np.maximum(_over_cells(t)[2] if over_cells else t.eOO, 0.0))
-    return found
+    spreads: Floats = np.sqrt(np.maximum(_over_cells(t)[2] if over_cells else t.eOO, 0.0))
+    return spreads
 
 
 def _correlation(SO: Floats, SS: Floats, OO: Floats, scales: tuple[Floats, Floats]) -> PairInfluence | None:

@@ -135,10 +135,10 @@ def _choice(
     )
 
 
-def _apart(found: Estimate, confidence: float) -> Ends:
+def _apart(difference: Estimate, confidence: float) -> Ends:
     """Return the interval of a difference; None where it tells the two apart and rests on too little for that."""
-    ends = found.bounds(confidence)
-    return None if ends and not ends[0] <= 0 <= ends[1] and support.ground_of_difference(found) else ends
+    ends = difference.bounds(confidence)
+    return None if ends and not ends[0] <= 0 <= ends[1] and support.ground_of_difference(difference) else ends
 
 
 def _after(found: Estimate, at: ChoiceConfidences) -> Ends:

@@ -91,7 +91,7 @@ def candidate_estimate(
 
 
 def _with_support(
-    found: estimand.Estimate, draw: candidate_models.CandidateDraw, labels: Floats, means: _Means
+    estimate: estimand.Estimate, draw: candidate_models.CandidateDraw, labels: Floats, means: _Means
 ) -> estimand.Estimate:
     """Return the estimate with what it rests on: of pairs n_B as they show it, of picks the labelled prompts."""
     name, count, further = "value_judge", means.ess, None
@@ -102,8 +102,8 @@ def _with_support(
         for cells in (draw.picks[draw.labelled], draw.others[draw.labelled]):
             known[cells] = labels[cells]
         further = support.SeenPools.of(known, draw.top, draw.sizes).further
-    worth = {name: support.Worth(count, found.n)}
-    return support.with_support({name: found}, worth, further, means.rule.label_range).get(name, found)
+    worth = {name: support.Worth(count, estimate.n)}
+    return support.with_support({name: estimate}, worth, further, means.rule.label_range).get(name, estimate)
 
 
 def _sample(

@@ -122,9 +122,9 @@ def bounded_metrics(
 
     Raises `bonwise.errors.UsageError` for a metric that is no mean of picks.
     """
-    e = next((one for one in catalog.OF_PICKS if one.name == metric), None)
+    e = next((of_picks for of_picks in catalog.OF_PICKS if of_picks.name == metric), None)
     if e is None:
-        names = ", ".join(one.name for one in catalog.OF_PICKS)
+        names = ", ".join(of_picks.name for of_picks in catalog.OF_PICKS)
         raise UsageError(f"{metric} has no bounded gate", hint=f"gate {names}, or leave --gate bounded out")
     if metrics[metric].estimate is None:
         return metrics

@@ -101,8 +101,8 @@ def judge_only(panel: Panel, settings: Settings) -> dict[str, estimand.Estimate]
     """Estimate what needs no labels from all prompts."""
     own = [e for e in catalog.ESTIMANDS if not e.on_labels]
     sums = prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes, panel.ranked)
-    found = estimation.estimate(own, sums, settings.rule(np.zeros(0), panel.clusters))
-    return {**found, **support.with_support(found, {}, None, (-np.inf, np.inf))}
+    metrics = estimation.estimate(own, sums, settings.rule(np.zeros(0), panel.clusters))
+    return {**metrics, **support.with_support(metrics, {}, None, (-np.inf, np.inf))}
 
 
 def with_no_gain_tests(

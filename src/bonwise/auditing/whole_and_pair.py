@@ -79,9 +79,9 @@ class WholeAndPairDraw:
     @property
     def drawn(self) -> _Mask:
         """Whether a cell was drawn and is labelled, shape (cells,)."""
-        found: _Mask = np.repeat(self.whole, self.sizes)
-        found[np.concatenate((self.picks[self.pairs], self.others[self.pairs]))] = True
-        return found
+        cells: _Mask = np.repeat(self.whole, self.sizes)
+        cells[np.concatenate((self.picks[self.pairs], self.others[self.pairs]))] = True
+        return cells
 
     @cached_property
     def whole_variance(self) -> Floats:
@@ -302,15 +302,15 @@ def whole_and_pair_estimates(
         values = (float(parts.gain.mean()), float(parts.gain.mean() / parts.best.mean()))
         gain, recovery = (estimand.Estimate(value, None, None, None, n, None, "cells", reason) for value in values)
         return WholeAndPairEstimates(gain, recovery, parts.predicted)
-    found = {"gain": _gain(parts, rule, n), "recovery": _recovery(parts, rule, n)}
+    estimates = {"gain": _gain(parts, rule, n), "recovery": _recovery(parts, rule, n)}
     seen = support.SeenPools.of(np.where(draw.drawn, labels, np.nan), draw.top, draw.sizes)
     room = float(parts.best.mean())
     worth = {
         name: support.Worth(support.worth_of_mean(parts.best, pools, rule.clusters), pools, pools * room)
         for name, pools in (("gain", n), ("recovery", whole))
     }
-    found |= support.with_support(found, worth, seen.further, rule.label_range)
-    gain, recovery = (found[name].with_method("cells") for name in found)
+    estimates |= support.with_support(estimates, worth, seen.further, rule.label_range)
+    gain, recovery = (estimates[name].with_method("cells") for name in estimates)
     return WholeAndPairEstimates(gain, recovery, parts.predicted)
 
 

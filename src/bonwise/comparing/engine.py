@@ -189,12 +189,12 @@ def _differences(
 
 def _unsettled(differences: Mapping[str, estimand.Estimate]) -> str:
     """Say why the difference does not tell which picks are better, whatever its interval says; empty where it may."""
-    found = next((differences[name] for name in DECIDING if differences[name].estimate is not None), None)
-    ground = "" if found is None else support.ground_of_difference(found)
-    if found is None or found.support is None or not ground:
+    deciding = next((differences[name] for name in DECIDING if differences[name].estimate is not None), None)
+    ground = "" if deciding is None else support.ground_of_difference(deciding)
+    if deciding is None or deciding.support is None or not ground:
         return ""
     if ground == "count":
-        return words_of_support(found, 0.0, "a verdict")
+        return words_of_support(deciding, 0.0, "a verdict")
     return "one more prompt on which the picks that are ahead lose as much as the two ever differ here would undo it"
 
 

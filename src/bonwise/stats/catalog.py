@@ -90,15 +90,15 @@ def _root_ratio(product: Floats, left: Floats, right: Floats, scale_left: Floats
 
 def _spread(t: Sums) -> Floats:
     """How far the labels of each prompt lie apart."""
-    found: Floats = np.sqrt(t.eOO)
-    return found
+    spread: Floats = np.sqrt(t.eOO)
+    return spread
 
 
 def _spread_over_cells(t: Sums) -> Floats:
     """How far they lie from the mean of all cells, of which `t` is by prompt."""
     mean = t.O.sum() / max(float(t.cells.sum()), 1.0)
-    found: Floats = np.sqrt(np.maximum(t.OO - 2 * mean * t.O + mean * mean * t.cells, 0.0))
-    return found
+    spread: Floats = np.sqrt(np.maximum(t.OO - 2 * mean * t.O + mean * mean * t.cells, 0.0))
+    return spread
 
 
 def _room(t: Sums) -> Floats:

@@ -287,7 +287,7 @@ class JudgeSums:
         above, below = e.parts(t) if e.parts is not None else (e.of(t), t.prompts)
         ends = (-self.rule.label_width, self.rule.label_width) if e.parts is not None else self.limits(e)
         largest = 1 if codes is None else int(np.unique(codes, return_counts=True)[1].max())
-        above, below = (clusters.cluster_sums(one, codes) / largest for one in (above, below))
+        above, below = (clusters.cluster_sums(part, codes) / largest for part in (above, below))
         return BoundedMeans(above, below, ends, self.limits(e), ratio=e.parts is not None)
 
     def exact(self, e: Estimand, value: float) -> Exact:

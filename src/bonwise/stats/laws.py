@@ -91,7 +91,7 @@ class Fieller:
         t2, unit = student_quantile(confidence, self.df) ** 2, power_of_two(max(abs(self.a), abs(self.b)))
         # In a unit of their own, so that no power of large or small labels leaves the range of doubles.
         a, b = self.a / unit, self.b / unit
-        caa, cab, cbb = (one / unit / unit for one in (self.caa, self.cab, self.cbb))
+        caa, cab, cbb = (part / unit / unit for part in (self.caa, self.cab, self.cbb))
         lead = b**2 - t2 * cbb
         if lead <= 0:
             return None

@@ -181,8 +181,8 @@ def shows_losses(lost: Floats, span: Floats) -> npt.NDArray[np.bool_]:
 def _first_largest(values: Floats) -> _Ints:
     """Return after each value the position of the largest so far, the first of equal ones."""
     before = np.concatenate([[-np.inf], np.maximum.accumulate(values)[:-1]])
-    found: _Ints = np.maximum.accumulate(np.where(values > before, np.arange(len(values)), 0))
-    return found
+    positions: _Ints = np.maximum.accumulate(np.where(values > before, np.arange(len(values)), 0))
+    return positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ class FurtherLoss(NamedTuple):
 
 
 def with_support(
-    found: Mapping[str, estimand.Estimate],
+    metrics: Mapping[str, estimand.Estimate],
     worth: Mapping[str, Worth],
     further: FurtherLoss | None,
     limits: tuple[float, float],
@@ -237,22 +237,22 @@ def with_support(
     """
     out = {}
     for e in catalog.ESTIMANDS:
-        one = found.get(e.name)
-        if one is None or one.estimate is None:
+        figure = metrics.get(e.name)
+        if figure is None or figure.estimate is None:
             continue
         ends = limits if e.limits is None else e.limits
         if e.average_over is not None and not e.contrast and all(map(isfinite, ends)):
-            out[e.name] = replace(one, support=Support(_draws(one, ends), one.n))
+            out[e.name] = replace(figure, support=Support(_draws(figure, ends), figure.n))
         elif e.name in worth:
             own = worth[e.name]
             needed = FEWEST_ON_OPEN_SCALE if e.limits is None and not e.contrast else FEWEST
-            loss = None if further is None else further.on(e.name, one.estimate, own)
-            out[e.name] = replace(one, support=Support(own.count, own.prompts, needed, loss))
+            loss = None if further is None else further.on(e.name, figure.estimate, own)
+            out[e.name] = replace(figure, support=Support(own.count, own.prompts, needed, loss))
     return out
 
 
 def of_whole_prompts(
-    found: Mapping[str, estimand.Estimate],
+    metrics: Mapping[str, estimand.Estimate],
     t: Sums,
     lowest: Floats,
     limits: tuple[float, float],
@@ -270,11 +270,11 @@ def of_whole_prompts(
         for e in catalog.ESTIMANDS
         if e.weight is not None
     }
-    return with_support(found, worth, FurtherLoss.beyond(t.J - t.R, room, t.R, lowest), limits)
+    return with_support(metrics, worth, FurtherLoss.beyond(t.J - t.R, room, t.R, lowest), limits)
 
 
 def of_difference(
-    found: Mapping[str, estimand.Estimate],
+    differences: Mapping[str, estimand.Estimate],
     sides: tuple[Mapping[str, estimand.Estimate], Mapping[str, estimand.Estimate]],
     paired: tuple[Floats, Sums] | None = None,
 ) -> dict[str, estimand.Estimate]:
@@ -282,14 +282,14 @@ def of_difference(
 
     `paired` are the differences of the labels of the picks, and the sums of one side.
     """
-    out = dict(found)
-    for name, one in found.items():
+    out = dict(differences)
+    for name, apart in differences.items():
         both = [side[name].support for side in sides if name in side]
-        if one.estimate is None or len(both) < 2 or None in both:
+        if apart.estimate is None or len(both) < 2 or None in both:
             continue
         thinner = min((own for own in both if own is not None), key=lambda own: own.count)
-        loss = None if paired is None else _loss_of_ahead(name, one.estimate, *paired)
-        out[name] = replace(one, support=replace(thinner, loss=loss))
+        loss = None if paired is None else _loss_of_ahead(name, apart.estimate, *paired)
+        out[name] = replace(apart, support=replace(thinner, loss=loss))
     return out
 
 
@@ -302,9 +302,9 @@ def _loss_of_ahead(name: str, apart: float, gained: Floats, t: Sums) -> Loss | N
     return Loss(-abs(float(gained[at])) - abs(apart) * own, total, own, 1)
 
 
-def ground_of_difference(found: estimand.Estimate) -> Literal["", "count", "loss"]:
+def ground_of_difference(apart: estimand.Estimate) -> Literal["", "count", "loss"]:
     """Return on which ground a difference does not tell what is ahead, whatever its interval says."""
-    return "" if found.estimate is None else open_ground(replace(found, estimate=abs(found.estimate)), 0.0)
+    return "" if apart.estimate is None else open_ground(replace(apart, estimate=abs(apart.estimate)), 0.0)
 
 
 def worth_of_mean(added: Floats, prompts: float, of_clusters: _Ints | None = None) -> float:
@@ -350,13 +350,13 @@ class SeenPools(NamedTuple):
         return FurtherLoss.beyond(self.J - self.R, self.M - self.R, self.R, self.lowest) if len(self.R) else None
 
 
-def _draws(found: estimand.Estimate, ends: tuple[float, float]) -> float:
+def _draws(figure: estimand.Estimate, ends: tuple[float, float]) -> float:
     """Return n*, the yes-or-no draws that a rate is worth, at most its prompts: n where values are 0 and 1."""
     low, high = ends
-    if found.estimate is None or not found.se:
-        return float(found.n)
-    variance = (found.estimate - low) * (high - found.estimate)
-    return min(round(variance / found.se**2 + 1, _DECIMALS), float(found.n))
+    if figure.estimate is None or not figure.se:
+        return float(figure.n)
+    variance = (figure.estimate - low) * (high - figure.estimate)
+    return min(round(variance / figure.se**2 + 1, _DECIMALS), float(figure.n))
 
 
 class GateDecision(NamedTuple):
@@ -369,23 +369,23 @@ class GateDecision(NamedTuple):
     """Empty where it is decided."""
 
 
-def open_ground(found: estimand.Estimate, value: float) -> Literal["", "count", "loss"]:
+def open_ground(figure: estimand.Estimate, value: float) -> Literal["", "count", "loss"]:
     """Return on which ground a figure settles nothing of a value, whatever its interval says; empty for none.
 
     Effective prompts are too few on either side of the value; further losses only take what lies above it below.
     """
-    if found.support is None or found.estimate is None:
+    if figure.support is None or figure.estimate is None:
         return ""
-    if found.support.thin:
+    if figure.support.thin:
         return "count"
-    return "loss" if found.support.crosses(found.estimate, value) else ""
+    return "loss" if figure.support.crosses(figure.estimate, value) else ""
 
 
-def deals_disagree(found: estimand.Estimate, value: float, ends: tuple[float, float]) -> bool:
+def deals_disagree(figure: estimand.Estimate, value: float, ends: tuple[float, float]) -> bool:
     """Tell whether a gate is one of no gain whose bounds clear 0, and labels dealt at random do not agree."""
-    if value != 0 or found.no_gain is None or ends[0] <= 0 <= ends[1]:
+    if value != 0 or figure.no_gain is None or ends[0] <= 0 <= ends[1]:
         return False
-    z = found.no_gain.z or 0.0
+    z = figure.no_gain.z or 0.0
     return (z if ends[0] > 0 else -z) <= no_gain.Z_NEEDED
 
 
@@ -412,9 +412,9 @@ def decide(found: estimand.Estimate, value: float) -> GateDecision | None:
     return GateDecision("met" if above else "not met", ends)
 
 
-def passes(found: estimand.Estimate | None, value: float) -> bool:
+def passes(figure: estimand.Estimate | None, value: float) -> bool:
     """Tell whether the bounds of a figure lie above a value, whatever it rests on."""
-    decided = None if found is None else decide(replace(found, support=None), value)
+    decided = None if figure is None else decide(replace(figure, support=None), value)
     return decided is not None and decided.state == "met"
 
 
