@@ -35,7 +35,7 @@ class EstimateRecord(Record):
     ess: NonNegative | None = None
     """Effective sample size of a weighted estimate."""
     effective_n: NonNegative | None = None
-    """Effective prompts of a figure of picks: fewer than 20 settle no gate and no verdict."""
+    """Effective prompts that it rests on: fewer than 20 settle no gate and no verdict."""
     labelled_only: EstimateRecord | None = None
     """The estimate from the labelled prompts alone, beside a weighted one."""
 

@@ -1,53 +1,44 @@
-"""Laws in which a few prompts carry a figure, and ordinary ones beside them: scores and labels of n prompts."""
+"""The laws of `benchmarks/laws.py`, in which a few prompts carry a figure, and harder ones beside them."""
 
-from functools import cache
+import importlib.util
+import sys
+from pathlib import Path
 
 import numpy as np
 
-from auditing.tables import table
-from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.sums import Sums, prompt_sums
+_FILE = Path(__file__).parents[2] / "benchmarks" / "laws.py"
+_SPEC = importlib.util.spec_from_file_location("benchmark_of_laws", _FILE)
+laws = importlib.util.module_from_spec(_SPEC)
+sys.modules[_SPEC.name] = laws
+_SPEC.loader.exec_module(laws)
 
-FIGURES = ("recovery", "gain", "value_judge")
-
-
-def catastrophes(rng, n, candidates=4):
-    """Labels about 1, two of a hundred at -50, of which the judge sees six of ten."""
-    labels = 1 + 0.5 * rng.standard_normal((n, candidates))
-    scores = 0.6 * (labels - 1) + rng.standard_normal((n, candidates))
-    bad = rng.random((n, candidates)) < 0.02
-    seen = bad & (rng.random((n, candidates)) < 0.6)
-    return np.where(seen, -10.0, scores), np.where(bad, -50.0, labels)
+normal = laws.normal
 
 
-def wins(rng, n, candidates=4):
-    """The same turned round: two of a hundred labels at 50."""
-    scores, labels = catastrophes(rng, n, candidates)
-    return -scores, 2 - labels
+def truth(law):
+    """Return the metrics over 200,000 prompts of a law."""
+    return laws.truth(law, 1)
 
 
-def ones(rng, n, candidates=4):
+def drawn(law, rng, n):
+    """Return a table of n prompts of a law."""
+    return laws.LAWS[law](rng, n).frame()
+
+
+def square(law, rng, n, candidates=4):
+    """Return scores and labels of n prompts, (prompts, candidates)."""
+    table = laws.LAWS[law](rng, n)
+    return table.scores.reshape(n, candidates), table.labels.reshape(n, candidates)
+
+
+def ones(rng, n):
     """97 % ones."""
-    labels = (rng.random((n, candidates)) < 0.97).astype(float)
-    return 0.8 * labels + 0.5 * rng.standard_normal((n, candidates)), labels
+    return square("ones", rng, n)
 
 
-def zeros(rng, n, candidates=4):
+def zeros(rng, n):
     """85 % zeros."""
-    labels = (rng.random((n, candidates)) < 0.15).astype(float)
-    return 0.8 * labels + 0.8 * rng.standard_normal((n, candidates)), labels
-
-
-def normal(rng, n, candidates=4, r=0.6):
-    """Normal scores and labels."""
-    labels = rng.standard_normal((n, candidates))
-    return r * labels + np.sqrt(1 - r * r) * rng.standard_normal((n, candidates)), labels
-
-
-def grades(rng, n, candidates=4):
-    """Five grades."""
-    labels = np.clip(np.round(3 + rng.standard_normal((n, 1)) + rng.standard_normal((n, candidates))), 1, 5)
-    return np.round(labels + 2 * rng.standard_normal((n, candidates))), labels
+    return square("zeros", rng, n)
 
 
 def heavy(rng, n, candidates=4):
@@ -76,21 +67,3 @@ def by_margin(rng, scores, labels):
     while abs(np.sum(1 / chances[drawn]) - len(labels)) > 3 * np.sqrt(np.sum((1 - chances) / chances)):
         drawn = rng.random(len(labels)) < chances
     return np.where(drawn[:, None], labels, np.nan), chances
-
-
-LAWS = {one.__name__: one for one in (catastrophes, wins, ones, zeros, normal, grades)}
-
-
-@cache
-def truth(law):
-    """Return the figures of picks over 400,000 prompts of a law."""
-    scores, labels = LAWS[law](np.random.default_rng(999), 400_000)
-    sums = prompt_sums(scores.ravel(), labels.ravel(), np.full(len(scores), scores.shape[1]))
-    total = Sums(*sums.sum(axis=1))
-    return {one.name: float(one.of(total)) for one in ESTIMANDS if one.name in FIGURES}
-
-
-def drawn(law, rng, n):
-    """Return a table of n prompts of a law."""
-    scores, labels = LAWS[law](rng, n)
-    return table(list(zip(scores.tolist(), labels.tolist(), strict=True)))

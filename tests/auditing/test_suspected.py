@@ -197,7 +197,7 @@ def test_a_sample_of_prompts_shows_both_figures():
 def test_labels_of_single_candidates_name_the_easy_one_by_its_scores(tmp_path):
     """No pool is labelled whole, so scores tell which candidate is easy, and the gate on gain stays open."""
     frame = easy_table(120)
-    drawn = draw_labels(frame, labels=80, design="pair", seed=1)
+    drawn = draw_labels(frame, labels=160, design="pair", seed=1)
     drawn.write(tmp_path / "todo.csv", sheet=tmp_path / "sheet.csv")
     asked = pd.read_csv(tmp_path / "sheet.csv")[["prompt_id", "candidate"]]
     truth = frame.set_index(["prompt_id", "candidate"])["oracle_label"]

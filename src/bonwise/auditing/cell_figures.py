@@ -211,6 +211,8 @@ def cell_figures(
         return _without_labels(table, of_scores, sums)
     work = _CellWork(table, rule, seed)
     found = {**of_scores, **work.estimates()}
+    seen = support.SeenPools.of(compared(table.labels), table.at_top, table.sizes)
+    found |= support.with_support(found, work.worth(seen), seen.further, rule.label_range)
     counts = cell_counts(work.groups)
     return cell_intervals.LabelledCellFigures(
         metrics={metric.name: found[metric.name] for metric in catalog.METRICS},
@@ -368,6 +370,25 @@ class _CellWork:
         return (
             support.effective_count(cell_intervals.around(t.all_O, t.all_OO, t.all_cells)) if vary <= 0.5 else np.inf
         )
+
+    def worth(self, seen: support.SeenPools) -> dict[str, support.Worth]:
+        """Return what figures rest on: B as its mean is estimated, or of the labels seen where that is refused."""
+        counts, room = cell_counts(self.groups), self.contributions.get("oracle_gain")
+        worth_of = {}
+        for e in catalog.ESTIMANDS:
+            if e.weight is None:
+                continue
+            pools = counts[e.name].pools
+            if e.name in cell_intervals.OVER_PAIRS or e.name in ("inflation", *cell_intervals.OVER_CELLS):
+                spread = cell_intervals.spread(self.totals, over_cells=e.name in cell_intervals.OVER_CELLS)
+                worth_of[e.name] = support.Worth(support.effective_count(spread, self.table.clusters), pools)
+            elif room is None:
+                worth_of[e.name] = support.Worth(support.effective_count(seen.M - seen.R), pools)
+            else:
+                labelled = min(pools, self.ess) if e.name in _FROM_COMPLETE_POOLS else pools
+                worth = support.worth_of_mean(room, labelled, self.table.clusters)
+                worth_of[e.name] = support.Worth(worth, pools, labelled * float(room.mean()))
+        return worth_of
 
     def _size(self, e: Estimand) -> float:
         """Return the size of a metric, of which a part is rounding: that of the labels, or of shares."""

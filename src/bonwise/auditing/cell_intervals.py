@@ -25,6 +25,7 @@ __all__ = [
     "limits_of",
     "pair_influences",
     "pair_totals",
+    "spread",
     "tau_influence",
 ]
 
@@ -192,6 +193,12 @@ def _over_cells(t: PairTotals) -> tuple[Floats, Floats, Floats]:
     S, O = t.S.sum() / cells, t.O.sum() / cells
     products = t.SO - S * t.O - O * t.S + S * O * t.cells
     return products, around(t.S, t.SS, t.cells), around(t.O, t.OO, t.cells)
+
+
+def spread(t: PairTotals, *, over_cells: bool) -> Floats:
+    """Return how far the labels of each prompt lie apart, or from the mean of all cells."""
+    spreads: Floats = np.sqrt(np.maximum(_over_cells(t)[2] if over_cells else t.eOO, 0.0))
+    return spreads
 
 
 def _correlation(SO: Floats, SS: Floats, OO: Floats, scales: tuple[Floats, Floats]) -> PairInfluence | None:

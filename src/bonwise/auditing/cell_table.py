@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.auditing.result_labels import LabelledShare
+from bonwise.stats import top_of_scores
 from bonwise.stats.sums import Floats, by_rank, compared, filled_scores
 
 __all__ = [
@@ -124,6 +125,11 @@ class CellTable:
         ranks = compared(by_rank(self.scores) if self.ranked is None else self.ranked)
         known = ranks[np.isfinite(ranks)]
         return np.where(np.isfinite(ranks), ranks, known.min() - 1 if known.size else 0.0)
+
+    @property
+    def at_top(self) -> Bools:
+        """Whether a cell may be picked, shape (cells,)."""
+        return top_of_scores.at_top(self.ranks, self.sizes)
 
     @cached_property
     def filled(self) -> Floats:

@@ -16,11 +16,11 @@ from bonwise.auditing.result import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, 
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.simultaneous import JudgeDifferences, UnitInfluences, aligned, joint_confidence
 from bonwise.results import given
-from bonwise.stats import catalog, correlation, estimation, level_bias, top_of_scores
+from bonwise.stats import catalog, correlation, estimation, level_bias, support, top_of_scores
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.laws import Ends, Percentile, Turned
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.sums import Floats
+from bonwise.stats.sums import Floats, Sums
 from bonwise.table.panel import Panel
 
 __all__ = [
@@ -126,13 +126,19 @@ def _choice(
         },
         differences={
             name: DifferenceFromBest(
-                estimate=other.estimate, interval=None if at is None else _listed(other.bounds(at.differences))
+                estimate=other.estimate, interval=None if at is None else _listed(_apart(other, at.differences))
             )
             for name, other in others.items()
             if other is not None
         },
         **given(confidences=at, reason=reason or None),
     )
+
+
+def _apart(difference: Estimate, confidence: float) -> Ends:
+    """Return the interval of a difference; None where it tells the two apart and rests on too little for that."""
+    ends = difference.bounds(confidence)
+    return None if ends and not ends[0] <= 0 <= ends[1] and support.ground_of_difference(difference) else ends
 
 
 def _after(found: Estimate, at: ChoiceConfidences) -> Ends:
@@ -289,6 +295,8 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
     differences["level_bias"] = level_bias.level_bias_difference(
         left.bias(weights), right.bias(weights), settings.confidence
     )
+    paired = Sums(*left.sums).J - Sums(*right.sums).J, Sums(*left.sums)
+    differences = support.of_difference(differences, (first.audit.metrics, second.audit.metrics), paired)
     for side in (left, right):
         differences = correlation.without_correlations(differences, side.panel.scores, side.panel.labels)
     return PairedDifferences(len(left.panel.sizes), under_method(differences, method))
@@ -300,7 +308,7 @@ def _compare_cells(first: JudgeAudit, second: JudgeAudit, settings: Settings) ->
 
     labellings = first.labelling, second.labelling
     found, prompts = cell_differences(*labellings, settings)
-    return PairedDifferences(prompts, found)
+    return PairedDifferences(prompts, support.of_difference(found, (first.metrics, second.metrics)))
 
 
 def _difference(left: _LabelledJudge, right: _LabelledJudge, settings: Settings) -> dict[str, Estimate]:

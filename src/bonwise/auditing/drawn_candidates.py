@@ -12,7 +12,7 @@ import pandas as pd
 from bonwise.auditing import bounds, candidate_models, label_interval, whole_and_pair
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import quoted
-from bonwise.stats import estimand, estimation, jackknife, laws, top_of_scores
+from bonwise.stats import estimand, estimation, jackknife, laws, support, top_of_scores
 from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
 from bonwise.stats.sums import Floats
 from bonwise.table.label_design import LabelDesign
@@ -86,7 +86,24 @@ def candidate_estimate(
         ess=means.ess,
         labelled_only=_alone(outcome[draw.labelled], means.limits(contrast=draw.others is not None), rule),
     )
+    estimate = _with_support(estimate, draw, labels, means)
     return CandidateEstimate(estimate, share, means.bounds(contrast), sample.borrowed)
+
+
+def _with_support(
+    estimate: estimand.Estimate, draw: candidate_models.CandidateDraw, labels: Floats, means: _Means
+) -> estimand.Estimate:
+    """Return the estimate with what it rests on: of pairs n_B as they show it, of picks the labelled prompts."""
+    name, count, further = "value_judge", means.ess, None
+    if draw.others is not None:
+        best, mean = candidate_models.known_of_pairs(draw, labels)
+        name, count = "gain", support.effective_count(means.weights * (best - mean)[draw.labelled])
+        known = np.full(len(labels), np.nan)
+        for cells in (draw.picks[draw.labelled], draw.others[draw.labelled]):
+            known[cells] = labels[cells]
+        further = support.SeenPools.of(known, draw.top, draw.sizes).further
+    worth = {name: support.Worth(count, estimate.n)}
+    return support.with_support({name: estimate}, worth, further, means.rule.label_range).get(name, estimate)
 
 
 def _sample(

@@ -10,7 +10,7 @@ from bonwise.auditing import candidate_attributes, comparison, judge_audit, labe
 from bonwise.auditing.judge_record import AuditParts, JudgeAudit
 from bonwise.auditing.logged_picks import holds_picks, logged_judge, picks_made, read_picks
 from bonwise.auditing.result import Audit, AuditSettings, JudgesCompared, Thresholds
-from bonwise.auditing.settings import IntervalKind, Settings
+from bonwise.auditing.settings import GateRule, IntervalKind, Settings
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import estimate_records
 from bonwise.printable import listed, quoted
@@ -33,6 +33,7 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
     stratum: str | Sequence[str],
     weight_col: str | None,
     interval: IntervalKind,
+    gate: GateRule,
     confidence: float,
     resamples: int,
     seed: int,
@@ -47,6 +48,7 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
     settings = Settings(
         confidence=confidence,
         interval=interval,
+        gate=gate,
         resamples=resamples,
         seed=seed,
         exclude=options.exclude,
@@ -155,6 +157,7 @@ def _settings(parts: AuditParts) -> AuditSettings:
             keep_easy=list(asked.keep_easy) or None,
             stratum=list(asked.stratum) or None,
             weight_col=asked.weight_col,
+            gate=None if asked.gate == "default" else asked.gate,
             pools=None if asked.pools is None else str(asked.pools),
             judge_family=dict(asked.judge_family) or None,
             label_words=dict(table.label_words) or None,

@@ -12,7 +12,7 @@ from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens
 
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
-    from bonwise.auditing.settings import IntervalKind
+    from bonwise.auditing.settings import GateRule, IntervalKind
     from bonwise.auditing.verdict import Target
     from bonwise.table.label_design import LabelDesign
     from bonwise.table.opening import ScoreSource
@@ -54,6 +54,9 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         ),
     ] = None,
     interval: Annotated[IntervalKind, Flag("default (jackknife, Fieller) or bootstrap.", kind=str)] = "default",
+    gate: Annotated[
+        GateRule, Flag("How gates are decided: default, or bounded, which needs labels of a known range.", kind=str)
+    ] = "default",
     confidence: float = CONFIDENCE,
     resamples: Annotated[int, Flag("Of the bootstrap.")] = 1000,
     seed: int = SEED,
@@ -104,6 +107,9 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         estimates for all prompts; see `docs/partial_labels.md`.
     interval : {"default", "bootstrap"}
         Jackknife and Fieller, or the percentile cluster bootstrap.
+    gate : {"default", "bounded"}
+        How gates of figures of picks are decided: by one-sided bounds of their intervals, or by bets that hold for
+        every law of labels with a known range, and pass good judges less often; see `docs/intervals.md`.
     confidence : float
         Of the two-sided intervals, in [0.5, 1).
     resamples, seed : int
@@ -152,6 +158,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         stratum=stratum,
         weight_col=weight_col,
         interval=interval,
+        gate=gate,
         confidence=confidence,
         resamples=resamples,
         seed=seed,

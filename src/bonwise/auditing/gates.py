@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, isfinite
 
 from bonwise.auditing.result_verdict import Gate, GateState
+from bonwise.auditing.settings import label_range
 from bonwise.auditing.suspected import Outstanding, Suspected, of_outstanding, words_of_support
 from bonwise.errors import UsageError
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, against, counted, number, setting
-from bonwise.stats import estimand, no_gain
+from bonwise.stats import catalog, estimand, estimation, no_gain
+from bonwise.stats.sums import Floats
 from bonwise.stats.support import GateDecision, deals_disagree, decide, more_prompts, passes
+from bonwise.table.panel import Panel
 
-__all__ = ["Gate", "Labelled", "carried", "check_gate", "open_gate", "passes", "whatever_is_missing"]
+__all__ = [
+    "Gate",
+    "Labelled",
+    "bounded_metrics",
+    "carried",
+    "check_gate",
+    "open_gate",
+    "passes",
+    "refuse_bounded",
+    "whatever_is_missing",
+]
 
 
 _Ends = tuple[float, float]
@@ -30,6 +43,14 @@ class _GateRequest:
 
     def __str__(self) -> str:
         return f"{self.metric} > {setting(self.value, unit_of(self.metric))}"
+
+    bounded: bool = False
+    """Whether bets decide it."""
+
+    @property
+    def test(self) -> str:
+        """What the bounds are of, where it is not the figure's interval."""
+        return " of the bounded test" if self.bounded else ""
 
     def bound(self, end: float, ends: _Ends) -> str:
         """Write one of two bounds with digits enough to tell it from the gate."""
@@ -68,7 +89,7 @@ def check_gate(
         raise UsageError(f"the gate of {metric} must be finite, not {value}", hint="such as 0.2")
     found = metrics[metric]
     decided = decide(found, value)
-    asked = _GateRequest(judge, metric, value)
+    asked = _GateRequest(judge, metric, value, found.interval == "bounded")
     if decided is None:
         return open_gate(metric, value, judge=judge, why=found.reason or "no interval")
     ends = decided.ends
@@ -84,12 +105,45 @@ def check_gate(
         why, more = _not_agreeing(asked, decided, found, labelled)
     else:
         more = more_prompts(found, labelled.prompts, value)
-        both = f"the one-sided 95% bounds are {asked.bound(ends[0], ends)} and {asked.bound(ends[1], ends)}"
+        both = (
+            f"the one-sided 95% bounds{asked.test} are {asked.bound(ends[0], ends)} and {asked.bound(ends[1], ends)}"
+        )
         ground = "" if decided.open_by == "interval" else f", but {words_of_support(found, value, 'a gate')}"
         deals = ", and labels dealt at random do not agree" if deals_disagree(found, value, ends) else ""
         why = f"{both}{ground}{deals}; {_what_decides(more, labelled)}."
     counts = None if more is None else (ceil(more * labelled.labels_each), ceil(more))
     return _gate(asked, "inconclusive", f"{asked}: inconclusive, {why}", ends, counts)
+
+
+def bounded_metrics(
+    metrics: Mapping[str, estimand.Estimate], metric: str, panel: Panel, rule: estimation.IntervalRule
+) -> Mapping[str, estimand.Estimate]:
+    """Return the metrics with the bets on one of them in the place of its interval; all prompts are labelled whole.
+
+    Raises `bonwise.errors.UsageError` for a metric that is no mean of picks.
+    """
+    e = next((of_picks for of_picks in catalog.OF_PICKS if of_picks.name == metric), None)
+    if e is None:
+        names = ", ".join(of_picks.name for of_picks in catalog.OF_PICKS)
+        raise UsageError(f"{metric} has no bounded gate", hint=f"gate {names}, or leave --gate bounded out")
+    if metrics[metric].estimate is None:
+        return metrics
+    law = estimation.JudgeSums([panel.sums()], rule).bets(e)
+    return {**metrics, metric: replace(metrics[metric], law=law, interval=law.kind, no_gain=None)}
+
+
+def refuse_bounded(labels: Floats, *, whole: bool) -> None:
+    """Refuse a bounded gate on labels without a known range, and on those of a part of the prompts."""
+    if label_range(labels) != (0.0, 1.0):
+        raise UsageError(
+            "--gate bounded needs the range of the labels, and these are not all between 0 and 1",
+            hint="state it, such as --label-scale 1:5, or leave --gate bounded out",
+        )
+    if not whole:
+        raise UsageError(
+            "--gate bounded needs prompts that are labelled whole, all of them",
+            hint="label the others, or leave --gate bounded out",
+        )
 
 
 def whatever_is_missing(low: Gate, there: Gate, high: Gate) -> Gate:
@@ -141,7 +195,7 @@ def _bound(asked: _GateRequest, decided: GateDecision) -> str:
     """Name the bound on whose side of the gate the figure lies."""
     low, high = decided.ends
     side, bound = ("lower", low) if low > asked.value else ("upper", high)
-    return f"the one-sided 95% {side} bound is {asked.bound(bound, decided.ends)}"
+    return f"the one-sided 95% {side} bound{asked.test} is {asked.bound(bound, decided.ends)}"
 
 
 def _cannot_pass(suspected: Sequence[Suspected], *, met: bool) -> bool:
@@ -157,7 +211,7 @@ def _suspected(suspected: Sequence[Suspected]) -> str:
 
 def _what_decides(more: float | None, labelled: Labelled) -> str:
     if more is None:
-        return "the estimate equals the gate, so no number of labels can be named"
+        return "the estimate lies at the gate, so no number of labels can be named"
     prompts, labels = ceil(more), ceil(more * labelled.labels_each)
     cost = counted(labels, "candidate label") if labels else "no labels"
     beyond = (

@@ -20,7 +20,7 @@ from bonwise.auditing.suspected import (
 )
 from bonwise.auditing.verdict import figures_useful, judge_level, judge_validity, pick_level, pick_validity
 from bonwise.errors import InputError
-from bonwise.estimates import estimate_records
+from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.metric_groups import unit_of
 from bonwise.printable import shell_word
 from bonwise.report import numbers, table_facts
@@ -100,10 +100,12 @@ def audit_judge(
         from bonwise.auditing.drawn_labels import audit_drawn_labels  # noqa: PLC0415 - few audits need it
         from bonwise.auditing.subsets import refuse_stratum  # noqa: PLC0415
 
+        if settings.gate == "bounded":
+            gates.refuse_bounded(panel.labels, whole=False)
         refuse_stratum(settings)
         return audit_drawn_labels(panel, settings, table, stated.design)
     labelling = _labelled(panel, stated)
-    figures = _metrics(labelling, table, settings)
+    bets, figures = _bets(labelling, settings), _metrics(labelling, table, settings)
     metrics, lost = _of_scores(figures.metrics, labelling, picked, stated, table, settings)
     missing, scope = _of_missing(labelling, metrics, settings)
     scope = _joined(lost.sentence, "" if picked is None else picked.scope, scope)
@@ -123,7 +125,6 @@ def audit_judge(
     subsets, weak = _subsets(labelling, table, settings)
     if weak and useful and not suspected:
         scope = _joined(weak, scope)
-    with_control = None if others is None else others.with_control(panel.judge)
     record = judge_record.judge_record(
         labelling,
         metrics,
@@ -133,12 +134,10 @@ def audit_judge(
         bounds=_bounds(labelling, figures, missing),
         suspected=suspected,
         sampling=figures.sampling(labelling),
-        balance=unlabelled.balance(labelling, settings.confidence, of_scores=picked is None)
-        if labelling.method == "labelled_only" and labelling.panel.weights is None
-        else None,
+        balance=_balance(labelling, settings, of_scores=picked is None),
         with_control=None
-        if with_control is None
-        else estimate_records(_metrics(_labelled(with_control, stated), table, settings).metrics) or None,
+        if others is None
+        else _with_control(others.with_control(panel.judge), stated, table, settings),
         unused_labels=labelling.unused,
         labelled_cells=None if figures.cells is None else figures.cells.record(),
         subsets=subsets,
@@ -155,7 +154,34 @@ def audit_judge(
         cells=figures.cells,
         influences=figures.influences,
         missing=missing,
+        bets=bets,
     )
+
+
+def _balance(labelling: Labelling, settings: Settings, *, of_scores: bool) -> list[result.Balance] | None:
+    if labelling.method != "labelled_only" or labelling.panel.weights is not None:
+        return None
+    return unlabelled.balance(labelling, settings.confidence, of_scores=of_scores)
+
+
+def _with_control(
+    panel: Panel | None, stated: StatedDraw | None, table: score_table.ScoreTable, settings: Settings
+) -> Mapping[str, EstimateRecord] | None:
+    """Return the figures of a panel with the named easy candidates put back."""
+    return (
+        None
+        if panel is None
+        else estimate_records(_metrics(_labelled(panel, stated), table, settings).metrics) or None
+    )
+
+
+def _bets(labelling: Labelling, settings: Settings) -> estimation.IntervalRule | None:
+    """Return what bounded gates bet on, None where gates are the usual ones; refuse labels that allow no bets."""
+    if settings.gate == "default":
+        return None
+    gates.refuse_bounded(labelling.panel.labels, whole=labelling.method == "complete")
+    panel = labelling.panel.keep(labelling.labelled)
+    return settings.rule(panel.labels, panel.clusters)
 
 
 def _subsets(labelling: Labelling, table: score_table.ScoreTable, settings: Settings) -> tuple[Subsets | None, str]:
@@ -399,7 +425,7 @@ def _metrics(labelling: Labelling, table: score_table.ScoreTable, settings: Sett
     metrics = correlation.without_correlations(metrics, panel.scores, panel.labels)
     metrics.update(judge_record.with_no_gain_tests(metrics, panel, Sums(*sums), rule))
     t = Sums(*sums)
-    metrics |= support.with_support(metrics, t, panel.lowest_labels(), rule.label_range, panel.clusters)
+    metrics |= support.of_whole_prompts(metrics, t, panel.lowest_labels(), rule.label_range, panel.clusters)
     metrics = under_method(metrics, labelling.method)
     if labelling.method == "labelled_only":
         metrics.update(judge_record.judge_only(labelling.panel, settings))

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bonwise.auditing import label_interval, result, result_labels, simultaneous, unlabelled
-from bonwise.auditing.gates import Gate, Labelled, carried, check_gate, open_gate, whatever_is_missing
+from bonwise.auditing.gates import (
+    Gate,
+    Labelled,
+    bounded_metrics,
+    carried,
+    check_gate,
+    open_gate,
+    whatever_is_missing,
+)
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import Outstanding, Suspected
@@ -93,7 +101,8 @@ def judge_only(panel: Panel, settings: Settings) -> dict[str, estimand.Estimate]
     """Estimate what needs no labels from all prompts."""
     own = [e for e in catalog.ESTIMANDS if not e.on_labels]
     sums = replace(panel, labels=np.zeros(len(panel.scores))).sums()
-    return estimation.estimate(own, sums, settings.rule(np.zeros(0), panel.clusters))
+    metrics = estimation.estimate(own, sums, settings.rule(np.zeros(0), panel.clusters))
+    return {**metrics, **support.with_support(metrics, {}, None, (-np.inf, np.inf), panel.weights)}
 
 
 def with_no_gain_tests(
@@ -200,6 +209,8 @@ class JudgeAudit:
     """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
     missing: MissingLabels | None = field(default=None, repr=False)
     """Where a few prompts lack some labels: metrics of picks with these at their worst and at their best."""
+    bets: estimation.IntervalRule | None = field(default=None, repr=False)
+    """Where bounded tests decide gates, the range of the labels and the clusters."""
 
     def suspected_at(self, metric: str, value: float) -> tuple[Suspected, ...]:
         """Return what keeps the metric of a verdict from deciding it at a gate."""
@@ -238,10 +249,14 @@ class JudgeAudit:
             unsettled=self.unsettled,
             suspected=self.suspected_for(metric, value),
         )
+        metrics = self.metrics
+        if self.bets is not None and metric in metrics:
+            panel = self.labelling.panel.keep(self.labelling.labelled)
+            metrics = bounded_metrics(metrics, metric, panel, self.bets)
         if self.missing is None or metric not in self.missing:
-            return check(self.metrics)
+            return check(metrics)
         low, high = ({**self.metrics, metric: end} for end in self.missing[metric])
-        return whatever_is_missing(check(low), check(self.metrics), check(high))
+        return whatever_is_missing(check(low), check(metrics), check(high))
 
     @property
     def logged(self) -> bool:

@@ -185,6 +185,7 @@ class PythonCalls:
             "keep_easy": settings.keep_easy,
             "stratum": settings.stratum,
             "weight_col": settings.weight_col,
+            "gate": settings.gate,
             "target": None if settings.target == "best-of-n" else settings.target,
             "confidence": None if settings.confidence == CONFIDENCE else settings.confidence,
         }

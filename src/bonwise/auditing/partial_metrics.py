@@ -384,9 +384,9 @@ def sampled_metrics(
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
     metrics = {**metrics, **judge_only(panel, settings), "level_bias": bias}
     behind = Sums(*sums), known.lowest_labels(), rule.label_range, known.clusters
-    metrics |= support.with_support(metrics, *behind, weights)
+    metrics |= support.of_whole_prompts(metrics, *behind, weights)
     alone = {name: estimate.labelled_only for name, estimate in metrics.items() if estimate.labelled_only is not None}
-    for name, estimate in support.with_support(alone, *behind).items():
+    for name, estimate in support.of_whole_prompts(alone, *behind).items():
         metrics[name] = replace(metrics[name], labelled_only=estimate)
     order = [*(e.name for e in catalog.ESTIMANDS), "level_bias"]
     return JudgeMetrics({name: metrics[name] for name in order}, use, influences=influences)

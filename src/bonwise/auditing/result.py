@@ -36,6 +36,7 @@ __all__ = [
     "ChoiceRecord",
     "DifferenceFromBest",
     "Ends",
+    "GateRule",
     "IntervalKind",
     "JudgeFound",
     "JudgesCompared",
@@ -170,6 +171,8 @@ class JudgeFound(Record):
 
 IntervalKind = Literal["default", "bootstrap"]
 
+GateRule = Literal["default", "bounded"]
+
 Shape = Literal["rectangular", "ragged"]
 
 
@@ -271,6 +274,8 @@ class AuditSettings(ValuesRead):
     """The column of what each prompt weighs in every figure."""
     stratum: list[str] | None = None
     """The columns that were named to form subsets of the prompts."""
+    gate: GateRule | None = None
+    """How gates are decided, where it is not by the usual bounds."""
 
     @property
     def deciding(self) -> tuple[str, float]:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from bonwise.auditing.result import IntervalKind, Thresholds
+from bonwise.auditing.result import GateRule, IntervalKind, Thresholds
 from bonwise.auditing.verdict import TARGETS, Target
 from bonwise.errors import UsageError
 from bonwise.extras import BOOTSTRAP
 from bonwise.stats import estimation, sums
 from bonwise.table import checks, panel
 
-__all__ = ["IntervalKind", "Settings", "label_range"]
+__all__ = ["GateRule", "IntervalKind", "Settings", "label_range"]
 
 
 _LEAST_OF_UNIT = 1e-6
@@ -39,6 +39,8 @@ class Settings:
     confidence: float = checks.CONFIDENCE
     """Of the two-sided intervals, in [0.5, 1)."""
     interval: IntervalKind = "default"
+    gate: GateRule = "default"
+    """``bounded`` decides gates by bets on labels of a known range."""
     resamples: int = 1000
     """Of the bootstrap."""
     seed: int = checks.SEED
@@ -68,6 +70,8 @@ class Settings:
         checks.check_confidence(self.confidence)
         if self.interval not in ("default", "bootstrap"):
             raise UsageError(f"no interval {self.interval!r}", hint="choose of default, bootstrap")
+        if self.gate not in ("default", "bounded"):
+            raise UsageError(f"no gate {self.gate!r}", hint="choose of default, bounded")
         if self.interval == "bootstrap":
             BOOTSTRAP.require("the bootstrap")
         if self.target not in TARGETS:

@@ -75,7 +75,8 @@ class VerdictSentences:
             what, name = f"its correlation with {self.against} over all cells", "global_r"
             gate, unit = self.thresholds.global_r, ""
         found = self.metrics[name]
-        figure = f"{self._figure(name)}{unit}; the gate is {setting(gate)}{unit}"
+        thin = words_of_support(found, gate, "a verdict") if level == "inconclusive" else ""
+        figure = f"{self._figure(name)}{unit}{f', but {thin}' if thin else ''}; the gate is {setting(gate)}{unit}"
         says = _undefined(found) if found.estimate is None else figure
         return f"{self._opening(level, _SYSTEMS)}: {what} is {says}. {_NOT_WITHIN}"
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats import clusters, estimand, estimation, jackknife, laws
+from bonwise.stats import clusters, estimand, estimation, jackknife, laws, support
 from bonwise.stats.sums import Floats
 
 __all__ = [
@@ -75,6 +75,13 @@ class WholeAndPairDraw:
         """Whether a pair of the prompt is labelled."""
         found: _Mask = (self.picks >= 0) & (self.others >= 0)
         return found
+
+    @property
+    def drawn(self) -> _Mask:
+        """Whether a cell was drawn and is labelled, shape (cells,)."""
+        cells: _Mask = np.repeat(self.whole, self.sizes)
+        cells[np.concatenate((self.picks[self.pairs], self.others[self.pairs]))] = True
+        return cells
 
     @cached_property
     def whole_variance(self) -> Floats:
@@ -295,8 +302,16 @@ def whole_and_pair_estimates(
         values = (float(parts.gain.mean()), float(parts.gain.mean() / parts.best.mean()))
         gain, recovery = (estimand.Estimate(value, None, None, None, n, None, "cells", reason) for value in values)
         return WholeAndPairEstimates(gain, recovery, parts.predicted)
-    gain, recovery = _gain(parts, rule, n), _recovery(parts, rule, n)
-    return WholeAndPairEstimates(gain.with_method("cells"), recovery.with_method("cells"), parts.predicted)
+    estimates = {"gain": _gain(parts, rule, n), "recovery": _recovery(parts, rule, n)}
+    seen = support.SeenPools.of(np.where(draw.drawn, labels, np.nan), draw.top, draw.sizes)
+    room = float(parts.best.mean())
+    worth = {
+        name: support.Worth(support.worth_of_mean(parts.best, pools, rule.clusters), pools, pools * room)
+        for name, pools in (("gain", n), ("recovery", whole))
+    }
+    estimates |= support.with_support(estimates, worth, seen.further, rule.label_range)
+    gain, recovery = (estimates[name].with_method("cells") for name in estimates)
+    return WholeAndPairEstimates(gain, recovery, parts.predicted)
 
 
 def _joined(draw: WholeAndPairDraw) -> _Strata:

@@ -74,7 +74,7 @@ NOT_MET, INCONCLUSIVE = 1, 3
 
 _NEXT_FIRST = (
     *("--control", "--keep-easy", "--design", "--threshold", "--pools", "--judge-family", "--as-picked"),
-    *("--target", "--stratum", "--interval", "--seed"),
+    *("--target", "--stratum", "--interval", "--gate", "--seed"),
 )
 """Flags in the order in which a next command has them; others follow."""
 

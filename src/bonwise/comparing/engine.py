@@ -11,12 +11,13 @@ import numpy as np
 from bonwise.auditing import comparison, judge_record, logged_picks, result
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.settings import Settings
-from bonwise.comparing.result import CompareSettings, PickComparison, PicksSide
+from bonwise.auditing.suspected import words_of_support
+from bonwise.comparing.result import DECIDING, CompareSettings, PickComparison, PicksSide
 from bonwise.errors import InputError
 from bonwise.estimates import estimate_records
 from bonwise.release import release
 from bonwise.results import given
-from bonwise.stats import catalog, efficiency, estimand, estimation
+from bonwise.stats import catalog, efficiency, estimand, estimation, support
 from bonwise.stats.sums import Floats, Sums
 from bonwise.table import facts, reading_options
 from bonwise.table.panel import LabelsInPart, Panel
@@ -78,6 +79,7 @@ def compared(
         **given(
             unused_labels=facts.unused_labels(in_part.told(_WHOLE_PROMPTS)),
             choice=_choice(*sides, differences, settings) or None,
+            unsettled=_unsettled(differences) or None,
         ),
     )
 
@@ -98,6 +100,7 @@ class _Side:
         sums = panel.sums()
         spent = _spent(picks, panel, sums)
         worth = {**estimation.estimate(catalog.OF_PICKS, sums, rule), **efficiency.efficiency(spent, rule.confidence)}
+        worth |= support.of_whole_prompts(worth, Sums(*sums), panel.lowest_labels(), rule.label_range, rule.clusters)
         metrics = estimand.under_method(worth, method)
         return cls(picks, panel, sums, spent, metrics)
 
@@ -171,6 +174,8 @@ def _differences(
 ) -> dict[str, estimand.Estimate]:
     """Return the metrics of the first set minus those of the second, paired by prompt."""
     less = estimation.difference([e for e in catalog.OF_PICKS if e.on_scores], first.sums, second.sums, rule)
+    t = Sums(*first.sums)
+    less = support.of_difference(less, (first.metrics, second.metrics), (t.J - Sums(*second.sums).J, t))
     if comparison.pick_alike(first.panel.ranked, second.panel.ranked, first.panel.sizes):
         less = comparison.differing_by_nothing(less)
     n = {name: first.metrics[name].n for name in _OF_POOLS}
@@ -180,6 +185,17 @@ def _differences(
         **efficiency.efficiency_difference(first.spent, second.spent, rule.confidence),
     }
     return estimand.under_method(differences, method)
+
+
+def _unsettled(differences: Mapping[str, estimand.Estimate]) -> str:
+    """Say why the difference does not tell which picks are better, whatever its interval says; empty where it may."""
+    deciding = next((differences[name] for name in DECIDING if differences[name].estimate is not None), None)
+    ground = "" if deciding is None else support.ground_of_difference(deciding)
+    if deciding is None or deciding.support is None or not ground:
+        return ""
+    if ground == "count":
+        return words_of_support(deciding, 0.0, "a verdict")
+    return "one more prompt on which the picks that are ahead lose as much as the two ever differ here would undo it"
 
 
 def _spent(picks: Picks, panel: Panel, sums: Floats) -> efficiency.Spent:

@@ -16,10 +16,13 @@ from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, PicksMade, Shape, 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COSTS", "WORTH", "CompareSettings", "PickComparison", "PicksSide"]
+__all__ = ["COSTS", "DECIDING", "WORTH", "CompareSettings", "PickComparison", "PicksSide"]
 
 WORTH = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "top1_accuracy", "hit_rate")
 """What the picks are worth."""
+
+DECIDING = ("recovery", "gain")
+"""The first of them that is defined tells which picks are better."""
 
 COSTS = (
     *("calls_per_prompt", "tokens_per_prompt", "gain_per_call", "gain_per_1000_tokens"),
@@ -77,6 +80,9 @@ class PickComparison(Document):
     """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
     together; absent where fewer than two are compared.
     """
+
+    unsettled: str | None = None
+    """Why the difference does not tell which picks are better, whatever its interval says."""
 
     frame_columns = (
         *("metric", "first", "first_low", "first_high", "second", "second_low", "second_high"),

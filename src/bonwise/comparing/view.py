@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
 from bonwise.auditing.view_judges import best_of
-from bonwise.comparing.result import PickComparison, PicksSide
+from bonwise.comparing.result import DECIDING, PickComparison, PicksSide
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
@@ -25,7 +25,7 @@ _LIMITS = (
     "That two sets of picks are equal: a difference that is not shown can be there.",
 )
 
-_RECOVERY, _GAIN = "recovery", "gain"
+_GAIN = "gain"
 _BY_CHANCE, _OF_PICKS, _OF_BEST = "value_random", "value_judge", "value_oracle"
 
 _SHARES = (("recovery", "recovery"), ("top1_accuracy", "top-1 accuracy"), ("hit_rate", "hit rate"))
@@ -81,7 +81,7 @@ def _blocks(document: PickComparison) -> Iterator[Block]:
 
 def _verdict(document: PickComparison) -> Part:
     """Return which picks are better by recovery, or by gain where recovery is undefined."""
-    metric = next((name for name in (_RECOVERY, _GAIN) if document.differences[name].estimate is not None), None)
+    metric = next((name for name in DECIDING if document.differences[name].estimate is not None), None)
     if metric is None:
         lead = "Neither recovery nor gain is defined for both sets of picks."
         return Part("undefined", [Said("lead", lead)], "verdict")
@@ -97,6 +97,9 @@ def _verdict(document: PickComparison) -> Part:
     if difference.low <= 0 <= difference.high:
         lead = f"Neither set of picks is shown to be better: {figures}."
         return answers.verdict(answers.StatedVerdict("no difference shown", "open", lead), _MORE)
+    if document.unsettled is not None:
+        lead = f"It is not settled which set of picks is better: {figures}, but {document.unsettled}."
+        return answers.verdict(answers.StatedVerdict("not settled", "open", lead), _MORE)
     which = "first" if difference.low > 0 else "second"
     lead = f"The {which} set of picks is better: {figures}."
     return answers.verdict(answers.StatedVerdict(f"the {which} is better", "good", lead), _TAKE)

@@ -127,6 +127,7 @@ def rivals_from_r(request: PlanRequest) -> Sizing:
         scores=2 * float(request.required("candidates")),
         equal=equal * share,
         equal_to="two equally good judges differ by less than the planned difference",
+        admits=at_least_fewest,
         notes=(NORMAL, f"The errors of the two judges are taken to correlate by {request.error_correlation:g}."),
     )
 
@@ -151,6 +152,7 @@ def rival_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
         ends=None if ends is None else (times(ends[0], share), times(ends[1], share)),
         equal=times(equal_units(theta, request), share),
         equal_to="the difference lies within the pilot's on either side of 0",
+        admits=at_least_fewest,
         pilot=pilot.describe(theta, request.confidence, "standardised difference of the picks"),
         notes=("Where a judge ties several candidates, its pick is one of them at random.", *pilot.first.unused),
     )
@@ -219,6 +221,7 @@ def gain_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
         ends=found.ends(share),
         equal=None if equal is None else equal * share * effect,
         equal_to="the gain lies within the pilot's on either side of 0",
+        admits=at_least_fewest,
         sequential="significance" if design == "complete" else None,
         pilot=pilot.describe(theta, request.confidence, f"standardised gain, {design}"),
         clusters=None if found.clusters is None else found.clusters.of_pilot,

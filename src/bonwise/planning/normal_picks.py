@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -17,6 +17,7 @@ __all__ = [
     "Contrast",
     "TwoPicks",
     "chance_of_enough",
+    "chance_of_samples",
     "complete_contrast",
     "largest_of_normals",
     "recovery_residual",
@@ -47,10 +48,11 @@ _SAMPLES, _LONGEST, _MOST_CANDIDATES, _SEED = 4000, 80, 32, 20261129
 
 
 @cache
-def chance_of_enough(candidates: int) -> Callable[[int], float]:
-    """Return prompts to the chance that their labels are worth what a gate on the gain needs, where these are normal.
+def chance_of_enough(candidates: int, of: Literal["room", "spread"] = "room") -> Callable[[int], float]:
+    """Return prompts to the chance that their labels are worth what a gate needs, where these are normal.
 
-    The effective number is that of `bonwise.stats.support`; of 4,000 samples. Beyond 32 candidates it hardly changes.
+    A gate on the gain rests on the room for it, one on ``within_r`` on the spread of labels. The effective number is
+    that of `bonwise.stats.support`; of 4,000 samples. Beyond 32 candidates it hardly changes.
 
     Examples
     --------
@@ -58,10 +60,16 @@ def chance_of_enough(candidates: int) -> Callable[[int], float]:
     [0.0, 0.0, 1.0]
     """
     labels = np.random.default_rng(_SEED).standard_normal((min(candidates, _MOST_CANDIDATES), _SAMPLES, _LONGEST))
-    room = labels.max(axis=0) - labels.mean(axis=0)
-    count = room.cumsum(axis=1) ** 2 / np.square(room).cumsum(axis=1)
-    shares = support.enough(np.arange(1.0, _LONGEST + 1), count).mean(axis=0)
-    return lambda prompts: float(shares[min(prompts, _LONGEST) - 1]) if prompts > 0 else 0.0
+    room = labels.max(axis=0) - labels.mean(axis=0) if of == "room" else labels.std(axis=0)
+    return chance_of_samples(room)
+
+
+def chance_of_samples(weights: Floats, effect: float = 1.0) -> Callable[[int], float]:
+    """Return the same of samples, each a row of what its prompts weigh; clusters cost a design effect."""
+    longest, squares = weights.shape[1], np.square(weights).cumsum(axis=1)
+    count = np.divide(weights.cumsum(axis=1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
+    shares = support.enough(np.arange(1.0, longest + 1), count / effect).mean(axis=0)
+    return lambda prompts: float(shares[min(prompts, longest) - 1]) if prompts > 0 else 0.0
 
 
 class _Joint(NamedTuple):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bonwise.errors import InputError, UsageError
-from bonwise.planning import redrawn_gates, request, result
+from bonwise.planning import normal_picks, redrawn_gates, request, result
 from bonwise.planning.sizing import Sizing, times
 from bonwise.printable import listed, quoted
 from bonwise.stats import no_gain, pilot_effect, support, top_of_scores
@@ -25,6 +25,8 @@ FEW = 10
 """Clusters below which the correlation is taken at the end of its one-sided interval."""
 
 _UPPER = 0.8
+
+_SAMPLES, _LONGEST, _SEED = 400, 600, 20261130
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,12 @@ class GainPilot:
             return support.FEWEST / max(self.share(design), 1 / support.FEWEST)
         count = support.effective_count(self.sums.M - self.sums.R, self.clusters)
         return support.FEWEST * max(len(self.leaders) / count if count > 0 else 1.0, 1.0)
+
+    def chance_of_enough(self, of: Literal["room", "spread"], effect: ClusterEffect | None) -> Callable[[int], float]:
+        """Return prompts to the chance that samples of the pilot are worth what a gate needs."""
+        weights = self.sums.M - self.sums.R if of == "room" else np.sqrt(self.sums.eOO)
+        drawn = np.random.default_rng(_SEED).integers(0, len(weights), (_SAMPLES, _LONGEST))
+        return normal_picks.chance_of_samples(weights[drawn], 1.0 if effect is None else effect.value)
 
     def spread(self, design: str) -> float:
         """Return the standard deviation of a design's contrast, in the unit of the labels."""

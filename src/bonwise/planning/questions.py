@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scipy import special
@@ -35,7 +35,12 @@ def recovery_from_r(request: PlanRequest) -> Sizing:
             hint=f"give a within_r up to {normal_picks.CLOSEST:g}",
         )
     return _recovery(
-        request, normal_picks.recovery_residual(n, r), n, effect={"within_r": r}, notes=(mean_question.NORMAL,)
+        request,
+        normal_picks.recovery_residual(n, r),
+        n,
+        effect={"within_r": r},
+        admits=normal_picks.chance_of_enough(n),
+        notes=(mean_question.NORMAL,),
     )
 
 
@@ -50,6 +55,7 @@ def recovery_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
     low, high = shift.at(request.confidence)
     z2 = (sample_size.critical_value(request.confidence, 2) / float(request.required("half_width"))) ** 2
     ends = tuple(z2 * math.exp(end) if math.isfinite(end) else None for end in (low, high))
+    clusters = pilot.recovery_clustering()
     recovery = float((pilot.sums.J - pilot.sums.R).sum() / (pilot.sums.M - pilot.sums.R).sum())
     sizing = _recovery(
         request,
@@ -57,12 +63,13 @@ def recovery_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
         pilot.candidates,
         effect={"recovery": recovery},
         ends=(ends[0], ends[1]),
-        pilot=pilot.describe(
-            shift, request.confidence, "standard deviation of one prompt's influence", lambda x: math.exp(x / 2)
-        ),
+        admits=pilot.chance_of_enough("room", clusters),
         notes=pilot.unused,
     )
-    clusters = pilot.recovery_clustering()
+    described = pilot.describe(
+        shift, request.confidence, "standard deviation of one prompt's influence", lambda x: math.exp(x / 2)
+    )
+    sizing = replace(sizing, pilot=described)
     return sizing if clusters is None else clusters.spread(sizing)
 
 
@@ -73,8 +80,8 @@ def _recovery(
     *,
     effect: dict[result.EffectName, float],
     ends: tuple[float | None, float | None] | None = None,
-    pilot: result.PilotOfScores | None = None,
-    notes: tuple[str, ...] = (),
+    admits: Callable[[int], float],
+    notes: tuple[str, ...],
 ) -> Sizing:
     half_width = float(request.required("half_width"))
     z = sample_size.critical_value(request.confidence, 2)
@@ -95,7 +102,7 @@ def _recovery(
         scores=candidates,
         ends=ends,
         sequential="precision",
-        pilot=pilot,
+        admits=admits,
         notes=notes,
     )
 
@@ -127,7 +134,7 @@ def threshold_from_r(request: PlanRequest) -> Sizing:
         scores=n,
         equal=(2 + sample_size.equal_mean_units(apart, request.power, request.confidence)) / degrees,
         equal_to=f"within_r lies no further from {r0:g} than planned for, on either side",
-        admits=outcome.at_least_fewest,
+        admits=normal_picks.chance_of_enough(n, "spread"),
         notes=(mean_question.NORMAL,),
     )
 
@@ -140,7 +147,7 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
             f"{pilot.source}: the pilot has no within-prompt correlation with a standard error",
             hint="scores and labels must both differ within prompts",
         )
-    one, start = pilot.within_z_of_one(), math.atanh(r0)
+    one, start, clusters = pilot.within_z_of_one(), math.atanh(r0), pilot.within_clustering()
     drift = math.sqrt(sample_size.mean_units(1.0, request.power, request.confidence, 1))
 
     def units(z: float) -> float | None:
@@ -167,11 +174,10 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
             else None
         ),
         equal_to=f"within_r lies no further from {r0:g} than the pilot's, on either side",
-        admits=outcome.at_least_fewest,
+        admits=pilot.chance_of_enough("spread", clusters),
         pilot=pilot.describe(found, request.confidence, "within_r", math.tanh),
         notes=pilot.unused,
     )
-    clusters = pilot.within_clustering()
     return sizing if clusters is None else clusters.spread(sizing)
 
 

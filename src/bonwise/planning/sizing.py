@@ -289,6 +289,9 @@ def at_least_fewest(prompts: int) -> float:
     return float(prompts >= support.FEWEST)
 
 
+_OFTEN = 0.5
+"""Chance with which a number of prompts must be admitted to be named as an end."""
+
 _FARTHER = 1000
 """Prompts beyond the normal number up to which floors are looked at."""
 
@@ -303,20 +306,32 @@ def with_floors(sizing: Sizing, layout: Layout, power: float) -> Sizing:
         return admits(math.floor((layout.groups(units) or 0.0) + _ROUNDING))
 
     n, few = sizing.n, tuple[str, ...]()
-    if n is not None and normal is not None:
+    precise = sizing.shows == "half_width"
+    often = (count for count in range(support.FEWEST, _FARTHER) if admits(count) >= _OFTEN)
+    floor = layout.units_of(next(often, _FARTHER))
+    if precise and n is not None and n < floor:
+        words = "labelled prompts, nor by prompts that are worth fewer"
+        n, few = floor, (f"No recovery is settled by fewer than {support.FEWEST} {words}.",)
+    elif n is not None and normal is not None:
         least = math.ceil((layout.groups(n) or 0.0) - _ROUNDING)
         units = map(layout.units_of, range(least, least + _FARTHER))
         found = next((one for one in units if at(one) * admitted(one) >= power - _ROUNDING), layout.units_of(least))
-        if layout.counts(found) != normal:
+        if found > layout.units_of(least) and layout.counts(found) != normal:
             words = "labelled prompts, nor prompts that are worth fewer, however large the effect is"
             n, few = found, (f"A gate admits no fewer than {support.FEWEST} {words}.",)
     return replace(
         sizing,
         n=n,
-        at=lambda units: at(units) * admitted(units),
+        ends=None if sizing.ends is None else (_at_least(sizing.ends[0], floor), _at_least(sizing.ends[1], floor)),
+        equal=_at_least(sizing.equal, floor),
+        at=at if precise else lambda units: at(units) * admitted(units),
         reach=lambda units: reach(units) if admitted(units) else None,
         notes=(*sizing.notes, *few),
     )
+
+
+def _at_least(units: float | None, floor: float) -> float | None:
+    return None if units is None else max(units, floor)
 
 
 def verdict(request: PlanRequest, needed: StudySize | None) -> result.PlanVerdict:
@@ -453,9 +468,8 @@ def small_study(sizing: Sizing, needed: StudySize | None) -> tuple[str, ...]:
     drawn = sizing.redrawn is not None and sizing.redrawn.found is not None
     normal = sizing.sequential != "votes" and sizing.design != "votes" and not drawn
     if needed is not None and needed.prompts < support.FEWEST and normal:
-        notes.append(
-            f"{needed.prompts} prompts are too few for the normal approximation: use at least {support.FEWEST}."
-        )
+        few = "prompt is" if needed.prompts == 1 else "prompts are"
+        notes.append(f"{needed.prompts} {few} too few for the normal approximation: use at least {support.FEWEST}.")
     of_pilot = None if sizing.pilot is None else sizing.pilot.prompts
     if of_pilot is not None and of_pilot < support.FEWEST:
         notes.append(f"A pilot of {of_pilot} prompts is a guess: its standard error is not known well either.")

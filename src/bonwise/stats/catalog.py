@@ -94,6 +94,24 @@ def _root_ratio(product: Floats, left: Floats, right: Floats, scale_left: Floats
     return np.where(usable, product / reach, np.nan)
 
 
+def _spread(t: Sums) -> Floats:
+    """How far the labels of each prompt lie apart."""
+    spread: Floats = np.sqrt(t.eOO)
+    return spread
+
+
+def _spread_over_cells(t: Sums) -> Floats:
+    """How far they lie from the mean of all cells, of which `t` is by prompt."""
+    mean = t.O.sum() / max(float(t.cells.sum()), 1.0)
+    spread: Floats = np.sqrt(np.maximum(t.OO - 2 * mean * t.O + mean * mean * t.cells, 0.0))
+    return spread
+
+
+def _room(t: Sums) -> Floats:
+    """What the best candidate of each prompt gains over a random one."""
+    return t.M - t.R
+
+
 _BOTH_VARY = "scores and labels that vary"
 _BOTH_VARY_WITHIN = "a prompt where scores differ and one where labels differ"
 _CORRELATION = (-1.0, 1.0)
@@ -107,6 +125,7 @@ WITHIN_PROMPTS = (
         _CORRELATION,
         counted=lambda t: t.cells,
         of_products=True,
+        weight=_spread_over_cells,
         group="Over all cells",
         meaning="correlation over all cells",
         unit="number",
@@ -119,6 +138,7 @@ WITHIN_PROMPTS = (
         _CORRELATION,
         counted=lambda t: t.judged,
         of_products=True,
+        weight=_spread,
         group="Within prompts",
         meaning="correlation within prompts",
         unit="number",
@@ -133,6 +153,7 @@ WITHIN_PROMPTS = (
         over="global_r",
         of_products=True,
         lost_of=(within_r, global_r),
+        weight=_spread,
         group="Over all cells",
         meaning="share of global_r lost within prompts",
         unit="share",
@@ -144,6 +165,7 @@ WITHIN_PROMPTS = (
         _ANY,
         counted=lambda t: t.judged,
         of_products=True,
+        weight=_spread,
         group="Within prompts",
         meaning="slope of score on label deviations",
         unit="number",
@@ -363,6 +385,7 @@ VALUES = (
         on_scores=False,
         average_over=lambda t: t.prompts,
         outcomes=OutcomeWeights(random=1.0),
+        weight=_room,
         group="Picks",
         meaning="mean label of a random pick",
         set_by_pools=True,
@@ -376,6 +399,7 @@ VALUES = (
         None,
         average_over=lambda t: t.prompts,
         outcomes=OutcomeWeights(random=1.0, judge_gain=1.0),
+        weight=_room,
         group="Picks",
         meaning="mean label of the judge's pick",
         unit="number",
@@ -389,6 +413,7 @@ VALUES = (
         on_scores=False,
         average_over=lambda t: t.prompts,
         outcomes=OutcomeWeights(random=1.0, oracle_gain=1.0),
+        weight=_room,
         group="Picks",
         meaning="mean label of the best candidate",
         unit="number",
@@ -402,6 +427,7 @@ VALUES = (
         average_over=lambda t: t.prompts,
         contrast=True,
         outcomes=_GAIN,
+        weight=_room,
         group="Picks",
         meaning="value of the picks minus random picks",
         unit="number",
@@ -415,6 +441,7 @@ VALUES = (
         parts=lambda t: (t.J - t.R, t.M - t.R),
         outcomes=_GAIN,
         outcomes_below=_ROOM,
+        weight=_room,
         group="Picks",
         meaning="share of the possible gain",
         unit="share",

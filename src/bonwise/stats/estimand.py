@@ -61,7 +61,7 @@ class Estimate:
     no_gain: DealtLabels | None = field(default=None, repr=False, compare=False)
     """Of gain and recovery: the tests that there is none."""
     support: Support | None = field(default=None, repr=False, compare=False)
-    """What a figure of picks rests on; None of others."""
+    """What it rests on; None where that is not counted."""
 
     def bounds(self, confidence: float) -> tuple[float, float] | None:
         """Return the two-sided interval at another confidence, None where there is none."""
@@ -139,6 +139,10 @@ class Estimand(Metric):
     contrast: bool = False
     """Whether it is a difference of two mean labels, which lies within the width of their range on either side of 0.
 
+    """
+    weight: Callable[[Sums], Floats] | None = None
+    """Per-prompt sums to what there is in each prompt for it, whatever its scores: these weights are worth as many
+    prompts as it rests on. None of rates, which rest on draws, and of what has no such count.
     """
     set_by_pools: bool = False
     """Whether pools that hold the same labels by construction fix it: it has then no interval."""

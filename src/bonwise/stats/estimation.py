@@ -13,7 +13,17 @@ import numpy as np
 from bonwise.progress import counting
 from bonwise.stats import catalog, clusters, jackknife, support
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate
-from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, OneLess, Percentile, RecoveryNearOne, Student
+from bonwise.stats.laws import (
+    BoundedMeans,
+    EffectiveShare,
+    Exact,
+    Fieller,
+    Law,
+    OneLess,
+    Percentile,
+    RecoveryNearOne,
+    Student,
+)
 from bonwise.stats.sums import Floats, Sums
 
 if TYPE_CHECKING:
@@ -299,6 +309,15 @@ class JudgeSums:
     def fieller(self, of: Callable[[Sums], tuple[Floats, Floats]], limits: tuple[float, float]) -> Fieller:
         """Return the law of a ratio of means."""
         return _fieller(*self.parts(of), limits)
+
+    def bets(self, e: Estimand) -> BoundedMeans:
+        """Return the bets on a mean or a ratio of means over prompts; a cluster is worth its largest number."""
+        t, codes = self.of_prompts[0], self.rule.clusters
+        above, below = e.parts(t) if e.parts is not None else (e.of(t), t.prompts)
+        ends = (-self.rule.label_width, self.rule.label_width) if e.parts is not None else self.limits(e)
+        largest = 1 if codes is None else int(np.unique(codes, return_counts=True)[1].max())
+        above, below = (clusters.cluster_sums(part, codes) / largest for part in (above, below))
+        return BoundedMeans(above, below, ends, self.limits(e), ratio=e.parts is not None)
 
     def exact(self, e: Estimand, value: float) -> Exact:
         """Return the bound where all prompts are alike."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Floats, Sums, power_of_two
 
 __all__ = [
     "FEWEST_DF",
@@ -40,6 +40,7 @@ def kurtosis_df(contributions: Floats) -> float:
     5.25
     """
     d = contributions - contributions.mean()
+    d /= power_of_two(float(np.abs(d).max(initial=0.0)))  # fourth powers of large and of small labels are no doubles
     square = d * d
     return float(moments_df(square.sum(), square @ square, len(d)))
 
@@ -47,7 +48,7 @@ def kurtosis_df(contributions: Floats) -> float:
 def moments_df(second: Floats | float, fourth: Floats | float, units: Floats | int) -> Floats:
     """Return the same from sums of squares and of fourth powers; units - 1 where nothing varies."""
     most = units - 1.0
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = 3 * np.square(second) / fourth - 1
     return np.fmin(np.fmax(FEWEST_DF, np.where(np.isfinite(found), found, most)), most)
 

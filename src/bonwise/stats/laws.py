@@ -7,9 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
-from bonwise.stats.sums import Floats
+from bonwise.stats.sums import Floats, power_of_two
 
 __all__ = [
+    "BoundedMeans",
     "EffectiveShare",
     "Ends",
     "Exact",
@@ -108,12 +109,15 @@ class Fieller:
 
     def at(self, confidence: float) -> Ends:
         """Return the interval, None where the set is unbounded."""
-        t2 = student_quantile(confidence, self.df) ** 2
-        lead = self.b**2 - t2 * self.cbb
+        t2, unit = student_quantile(confidence, self.df) ** 2, power_of_two(max(abs(self.a), abs(self.b)))
+        # In a unit of their own, so that no power of large or small labels leaves the range of doubles.
+        a, b = self.a / unit, self.b / unit
+        caa, cab, cbb = (part / unit / unit for part in (self.caa, self.cab, self.cbb))
+        lead = b**2 - t2 * cbb
         if lead <= 0:
             return None
-        middle = self.a * self.b - t2 * self.cab
-        root = np.sqrt(max(middle**2 - lead * (self.a**2 - t2 * self.caa), 0.0))
+        middle = a * b - t2 * cab
+        root = np.sqrt(max(middle**2 - lead * (a**2 - t2 * caa), 0.0))
         low, high = (middle - root) / lead, (middle + root) / lead
         return max(float(low), self.limits[0]), min(float(high), self.limits[1])
 
@@ -270,3 +274,72 @@ class RecoveryNearOne:
         if not _HALF < recovery < 1 or se <= 0:
             return ratio
         return cls(ratio, EffectiveShare(1 - recovery, se, df))
+
+
+_STAKES = np.arange(1, 50) / 50
+_HALVINGS = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundedMeans:
+    """All v that bets against a mean, or a ratio of means, do not refute, where labels have a known range.
+
+    If the mean of ``X = above - v below`` is at most 0 and X never falls below -c, the capital
+    ``mean over stakes s of prod(1 + s X / c)`` reaches 1 / a with probability a at most, whatever the law and however
+    few the units.
+
+    Examples
+    --------
+    >>> law = BoundedMeans(np.ones(100), np.ones(100), (0.0, 1.0), (0.0, 1.0))
+    >>> low, high = law.at(0.9)  # one-sided 95 % each
+    >>> round(low, 3), high
+    (0.956, 1.0)
+    """
+
+    above: Floats
+    """By unit, as the range of them has it."""
+    below: Floats
+    """Above 0 somewhere; 1 throughout for a mean."""
+    ends: tuple[float, float]
+    """Of a mean those of its values; of a ratio the width of the labels, turned and as it is."""
+    limits: tuple[float, float]
+    """Of the mean or the ratio."""
+    ratio: bool = False
+    kind: str = "bounded"
+
+    def at(self, confidence: float) -> Ends:
+        """Return the interval; each end is a bound at half of the rest."""
+        needed = float(np.log(2 / (1 - confidence)))
+        low, high = self.limits
+        reach = 1.0
+        while not np.isfinite(low) and self._capital(-reach, 1) < needed:
+            reach *= 2
+        start = low if np.isfinite(low) else -reach
+        return self._bound(start, high, 1, needed), self._bound(high, start, -1, needed)
+
+    def _bound(self, refuted: float, kept: float, side: int, needed: float) -> float:
+        """Return the end between one that is refuted, or is the limit, and the other limit."""
+        if self._capital(refuted, side) < needed:
+            return refuted
+        for _ in range(_HALVINGS):
+            middle = (refuted + kept) / 2
+            if self._capital(middle, side) >= needed:
+                refuted = middle
+            else:
+                kept = middle
+        return refuted
+
+    def _capital(self, v: float, side: int) -> float:
+        """Return the logarithm of the capital against v from one side."""
+        least, gains = self._least(v, side), side * (self.above - v * self.below)
+        if least <= 0:  # at the limit nothing can be lost
+            return np.inf if gains.max() > 0 else 0.0
+        grown = np.log1p(_STAKES[:, None] * gains / least).sum(axis=1)
+        return float(grown.max() + np.log(np.exp(grown - grown.max()).mean()))
+
+    def _least(self, v: float, side: int) -> float:
+        """Return c, the most that a unit can lose."""
+        low, high = self.ends
+        if self.ratio:
+            return high * max(v if side > 0 else 1 - v, 1.0)
+        return v - low if side > 0 else high - v

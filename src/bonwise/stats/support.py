@@ -10,28 +10,36 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats import clusters, estimand, no_gain
+from bonwise.stats import catalog, clusters, estimand, no_gain
 from bonwise.stats.sums import Floats, Sums
 
 __all__ = [
     "FEWEST",
     "FEWEST_ON_OPEN_SCALE",
+    "MOST_TIMES",
     "ONE_SIDED",
+    "FurtherLoss",
     "GateDecision",
     "Loss",
     "LossesSoFar",
+    "SeenPools",
     "Support",
+    "Worth",
     "deals_disagree",
     "decide",
     "effective_count",
     "enough",
+    "ground_of_difference",
     "losses_so_far",
     "more_prompts",
+    "of_difference",
+    "of_whole_prompts",
     "open_ground",
     "passes",
     "shows_losses",
     "unseen_losses",
     "with_support",
+    "worth_of_mean",
 ]
 
 FEWEST = 20
@@ -44,6 +52,9 @@ of 30 prompts 4 %, and nothing else in such a table tells of it.
 
 ONE_SIDED = 0.95
 """Confidence of the bound that decides a gate; the printed interval stays two-sided."""
+
+MOST_TIMES = 100
+"""Times the prompts at hand beyond which no number is named: the estimate lies at the gate."""
 
 _LARGE = 0.5 - 1e-9
 _DECIMALS = 9  # equal weights count as many as they are
@@ -170,66 +181,194 @@ def shows_losses(lost: Floats, span: Floats) -> npt.NDArray[np.bool_]:
 def _first_largest(values: Floats) -> _Ints:
     """Return after each value the position of the largest so far, the first of equal ones."""
     before = np.concatenate([[-np.inf], np.maximum.accumulate(values)[:-1]])
-    found: _Ints = np.maximum.accumulate(np.where(values > before, np.arange(len(values)), 0))
-    return found
+    positions: _Ints = np.maximum.accumulate(np.where(values > before, np.arange(len(values)), 0))
+    return positions
 
 
-_ON_GAPS = ("gain", "recovery", "value_judge", "value_random", "value_oracle")
-"""Figures that rest on ``B = M - R``, what the best candidate of a prompt gains over a random one."""
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a figure is worth in prompts."""
 
-_RATES = ("top1_accuracy", "hit_rate")
+    count: float
+    """Effective prompts."""
+    prompts: int
+    """Prompts that they are worth."""
+    room: float = 0.0
+    """Sum of ``B = M - R`` over these prompts."""
+
+
+class FurtherLoss(NamedTuple):
+    """The losses to reckon with beyond those that picks show: gain, room and label of each, and how many."""
+
+    gain: float
+    room: float
+    value: float
+    times: int
+    prompts: float = 1.0
+    """What the prompt of such a loss weighs."""
+
+    @classmethod
+    def beyond(
+        cls, gained: Floats, room: Floats, random: Floats, lowest: Floats, prompts: Floats | None = None
+    ) -> FurtherLoss:
+        """Return them for J - R, M - R, R and the lowest label of each prompt whose pick has a label.
+
+        `prompts` is what each weighs, with which the others are multiplied.
+        """
+        every = losses_so_far(gained, room, random - lowest)
+        at, gain = every.at[-1], float(every.gain[-1])
+        own = 1.0 if prompts is None else float(prompts[at])
+        return cls(gain, float(room[at]), float(random[at]) + gain, int(every.further[-1]), own)
+
+    def on(self, name: str, estimate: float, worth: Worth) -> Loss | None:
+        """Return what they do to a figure."""
+        parts = {
+            "gain": (self.gain, self.prompts, worth.prompts),
+            "recovery": (self.gain, self.room, worth.room),
+            "value_judge": (self.value, self.prompts, worth.prompts),
+        }
+        if name not in parts:
+            return None
+        above, own, total = parts[name]
+        return Loss(self.times * (above - estimate * own), total, self.times * own, self.times)
 
 
 def with_support(
-    found: Mapping[str, estimand.Estimate],
+    metrics: Mapping[str, estimand.Estimate],
+    worth: Mapping[str, Worth],
+    further: FurtherLoss | None,
+    limits: tuple[float, float],
+    weights: Floats | None = None,
+) -> dict[str, estimand.Estimate]:
+    """Return figures with what they rest on: the `worth` of some, n* up to n of rates.
+
+    `limits` is the range of the labels: with one, a mean label is a rate. Prompts of unequal `weights` are worth fewer.
+    """
+    out = {}
+    share = 1.0 if weights is None else effective_count(weights) / len(weights)
+    for e in catalog.ESTIMANDS:
+        figure = metrics.get(e.name)
+        if figure is None or figure.estimate is None:
+            continue
+        ends = limits if e.limits is None else e.limits
+        if e.average_over is not None and not e.contrast and all(map(isfinite, ends)):
+            draws = min(_draws(figure, ends), share * figure.n)
+            out[e.name] = replace(figure, support=Support(draws, figure.n))
+        elif e.name in worth:
+            own = worth[e.name]
+            needed = FEWEST_ON_OPEN_SCALE if e.limits is None and not e.contrast else FEWEST
+            loss = None if further is None else further.on(e.name, figure.estimate, own)
+            out[e.name] = replace(figure, support=Support(own.count, own.prompts, needed, loss))
+    return out
+
+
+def of_whole_prompts(
+    metrics: Mapping[str, estimand.Estimate],
     t: Sums,
     lowest: Floats,
     limits: tuple[float, float],
     of_clusters: _Ints | None = None,
     weights: Floats | None = None,
 ) -> dict[str, estimand.Estimate]:
-    """Return the figures of picks with what they rest on: ``n_B = (sum B)^2 / sum B^2``, of rates n* up to n.
+    """Return figures with what they rest on: ``(sum w)^2 / sum w^2`` over w, the `weight` of the metric.
 
-    `t` and the `lowest` labels are of prompts labelled whole, `weights` their 1 / pi in a sample; `limits` is the
-    range of the labels, with which a mean label is a rate.
+    `t` and the `lowest` labels are of prompts labelled whole, `weights` their 1 / pi in a sample.
     """
     w = np.ones(len(t.R)) if weights is None else weights / weights.mean()
-    room, prompts = t.M - t.R, len(t.R)
-    count, below = effective_count(w * room, of_clusters), float(w @ room)
-    every = losses_so_far(t.J - t.R, room, t.R - lowest)
-    at, gain, further = every.at[-1], float(every.gain[-1]), int(every.further[-1])
-    # What a loss adds to numerator and denominator, and the denominator.
-    parts = {
-        "gain": (gain, t.prompts[at], prompts),
-        "recovery": (gain, room[at], below),
-        "value_judge": (t.R[at] + gain, t.prompts[at], prompts),
+    room = t.M - t.R
+    worth = {
+        e.name: Worth(effective_count(w * e.weight(t), of_clusters), len(room), float(w @ room))
+        for e in catalog.ESTIMANDS
+        if e.weight is not None
     }
-    out = {}
-    for name in (*_ON_GAPS, *_RATES):
-        one = found.get(name)
-        if one is None or one.estimate is None:
+    further = FurtherLoss.beyond(t.J - t.R, room, t.R, lowest, t.prompts)
+    return with_support(metrics, worth, further, limits, t.prompts)
+
+
+def of_difference(
+    differences: Mapping[str, estimand.Estimate],
+    sides: tuple[Mapping[str, estimand.Estimate], Mapping[str, estimand.Estimate]],
+    paired: tuple[Floats, Sums] | None = None,
+) -> dict[str, estimand.Estimate]:
+    """Return differences with what they rest on: what the thinner side does, and a further loss of what is ahead.
+
+    `paired` are the differences of the labels of the picks, and the sums of one side.
+    """
+    out = dict(differences)
+    for name, apart in differences.items():
+        both = [side[name].support for side in sides if name in side]
+        if apart.estimate is None or len(both) < 2 or None in both:
             continue
-        value = name.startswith("value")
-        ends = limits if value else (0.0, 1.0)
-        if name in _RATES or (value and all(map(isfinite, ends))):
-            out[name] = replace(one, support=Support(min(_draws(one, ends), effective_count(t.prompts)), one.n))
-            continue
-        loss = None
-        if name in parts:
-            above, own, total = map(float, parts[name])
-            loss = Loss(further * (above - one.estimate * own), total, further * own, further)
-        needed = FEWEST_ON_OPEN_SCALE if value else FEWEST
-        out[name] = replace(one, support=Support(count, prompts, needed, loss))
+        thinner = min((own for own in both if own is not None), key=lambda own: own.count)
+        loss = None if paired is None else _loss_of_ahead(name, apart.estimate, *paired)
+        out[name] = replace(apart, support=replace(thinner, loss=loss))
     return out
 
 
-def _draws(found: estimand.Estimate, ends: tuple[float, float]) -> float:
+def _loss_of_ahead(name: str, apart: float, gained: Floats, t: Sums) -> Loss | None:
+    """Return what a further prompt does to a difference, on which the side ahead loses as much as either ever did."""
+    if name not in ("gain", "recovery", "value_judge"):
+        return None
+    at, room = int(np.abs(gained).argmax()), t.M - t.R
+    own, total = (float(room[at]), float(room.sum())) if name == "recovery" else (1.0, float(len(room)))
+    return Loss(-abs(float(gained[at])) - abs(apart) * own, total, own, 1)
+
+
+def ground_of_difference(apart: estimand.Estimate) -> Literal["", "count", "loss"]:
+    """Return on which ground a difference does not tell what is ahead, whatever its interval says."""
+    return "" if apart.estimate is None else open_ground(replace(apart, estimate=abs(apart.estimate)), 0.0)
+
+
+def worth_of_mean(added: Floats, prompts: float, of_clusters: _Ints | None = None) -> float:
+    """Return n_B where B is known of some prompts: of what each of all adds to its mean, and how many are labelled.
+
+    ``1 / (1 / m + se^2 / mean^2)``; with every B known this is ``(sum B)^2 / sum B^2``.
+
+    Examples
+    --------
+    >>> worth_of_mean(np.array([1.0, 1.0, 0.0, 0.0]), 4)
+    2.0
+    """
+    mean = float(added.mean())
+    if mean <= 0 or prompts <= 0:
+        return 0.0
+    apart = clusters.cluster_sums(added - mean, of_clusters) / (len(added) * mean)
+    return round(1 / (1 / prompts + float(apart @ apart)), _DECIMALS)
+
+
+class SeenPools(NamedTuple):
+    """Of prompts with two labels or more: pick, mean, largest and smallest of these, as far as labels go."""
+
+    J: Floats
+    R: Floats
+    M: Floats
+    lowest: Floats
+
+    @classmethod
+    def of(cls, labels: Floats, top: npt.NDArray[np.bool_], sizes: _Ints) -> SeenPools:
+        """Return them for labels, NaN where there is none; a pick without a label is worth a random candidate."""
+        starts, known = np.cumsum(sizes) - sizes, ~np.isnan(labels)
+        counts, picks = (np.add.reduceat(some.astype(np.float64), starts) for some in (known, known & top))
+        filled, some = np.where(known, labels, 0.0), counts > 1
+        R = np.add.reduceat(filled, starts) / np.maximum(counts, 1)
+        J = np.where(picks > 0, np.add.reduceat(filled * top, starts) / np.maximum(picks, 1), R)
+        M = np.maximum.reduceat(np.where(known, labels, -np.inf), starts)
+        lowest = np.minimum.reduceat(np.where(known, labels, np.inf), starts)
+        return cls(J[some], R[some], M[some], lowest[some])
+
+    @property
+    def further(self) -> FurtherLoss | None:
+        """The losses to reckon with beyond theirs; None where there is no such prompt."""
+        return FurtherLoss.beyond(self.J - self.R, self.M - self.R, self.R, self.lowest) if len(self.R) else None
+
+
+def _draws(figure: estimand.Estimate, ends: tuple[float, float]) -> float:
     """Return n*, the yes-or-no draws that a rate is worth, at most its prompts: n where values are 0 and 1."""
     low, high = ends
-    if found.estimate is None or not found.se:
-        return float(found.n)
-    variance = (found.estimate - low) * (high - found.estimate)
-    return min(round(variance / found.se**2 + 1, _DECIMALS), float(found.n))
+    if figure.estimate is None or not figure.se:
+        return float(figure.n)
+    variance = (figure.estimate - low) * (high - figure.estimate)
+    return min(round(variance / figure.se**2 + 1, _DECIMALS), float(figure.n))
 
 
 class GateDecision(NamedTuple):
@@ -242,23 +381,23 @@ class GateDecision(NamedTuple):
     """Empty where it is decided."""
 
 
-def open_ground(found: estimand.Estimate, value: float) -> Literal["", "count", "loss"]:
+def open_ground(figure: estimand.Estimate, value: float) -> Literal["", "count", "loss"]:
     """Return on which ground a figure settles nothing of a value, whatever its interval says; empty for none.
 
     Effective prompts are too few on either side of the value; further losses only take what lies above it below.
     """
-    if found.support is None or found.estimate is None:
+    if figure.support is None or figure.estimate is None:
         return ""
-    if found.support.thin:
+    if figure.support.thin:
         return "count"
-    return "loss" if found.support.crosses(found.estimate, value) else ""
+    return "loss" if figure.support.crosses(figure.estimate, value) else ""
 
 
-def deals_disagree(found: estimand.Estimate, value: float, ends: tuple[float, float]) -> bool:
+def deals_disagree(figure: estimand.Estimate, value: float, ends: tuple[float, float]) -> bool:
     """Tell whether a gate is one of no gain whose bounds clear 0, and labels dealt at random do not agree."""
-    if value != 0 or found.no_gain is None or ends[0] <= 0 <= ends[1]:
+    if value != 0 or figure.no_gain is None or ends[0] <= 0 <= ends[1]:
         return False
-    z = found.no_gain.z or 0.0
+    z = figure.no_gain.z or 0.0
     return (z if ends[0] > 0 else -z) <= no_gain.Z_NEEDED
 
 
@@ -285,9 +424,9 @@ def decide(found: estimand.Estimate, value: float) -> GateDecision | None:
     return GateDecision("met" if above else "not met", ends)
 
 
-def passes(found: estimand.Estimate | None, value: float) -> bool:
+def passes(figure: estimand.Estimate | None, value: float) -> bool:
     """Tell whether the bounds of a figure lie above a value, whatever it rests on."""
-    decided = None if found is None else decide(replace(found, support=None), value)
+    decided = None if figure is None else decide(replace(figure, support=None), value)
     return decided is not None and decided.state == "met"
 
 
@@ -297,8 +436,8 @@ def more_prompts(
     """Return how many more prompts decide a gate that is open, floors included, if the estimate holds.
 
     `ends` are of the interval that decides, one-sided where they are not given. The half-width shrinks as 1 /
-    sqrt(prompts), z of dealt labels grows as that root. None where the estimate is too close to the gate, or where
-    nothing is known of what more prompts would show.
+    sqrt(prompts), z of dealt labels grows as that root. None where the estimate is so close to the gate that these
+    would be more than `MOST_TIMES` as many, or where nothing is known of what more prompts would show.
 
     Examples
     --------
@@ -313,9 +452,9 @@ def more_prompts(
     low, high = ends or decided.ends
     distance = found.estimate - value
     half = found.estimate - low if distance > 0 else high - found.estimate
-    if abs(distance) < 1e-3 * max(half, 1e-12):
+    if distance**2 * MOST_TIMES < half**2 * (1 - 1e-9):  # but for rounding
         return None
-    ratio = max((half / abs(distance)) ** 2, 1.0)
+    ratio = max((half / distance) ** 2, 1.0)
     if found.no_gain is not None and deals_disagree(found, value, decided.ends):
         z = found.no_gain.z
         if not z or (z > 0) != (distance > 0):

@@ -388,6 +388,9 @@ EASY_LOWEST = 0.95
 EASY_OTHERS = 0.5
 """... while none of the others has it in more than this share."""
 
+EASY_POOLS = 4
+"""Of a table labelled in part: pools labelled whole, of fewer somebody is the worst in all by chance."""
+
 EASY_FEWEST = 3
 """Of two candidates one is always the lower."""
 
@@ -403,11 +406,16 @@ class EasyCandidate(NamedTuple):
 
 
 def easy_of_panel(panel: Panel) -> tuple[EasyCandidate, ...]:
-    """Return the easy candidates of a panel, by the prompts that are labelled whole, or by scores where none is."""
+    """Return the easy candidates of a panel, by the prompts that are labelled whole, or by scores where few are."""
     complete = panel.keep(panel.labelled_cells == panel.sizes)
-    by_labels = bool(len(complete.sizes))
+    by_labels = _tell_of_names(complete, panel)
     judged = complete if by_labels else panel.keep(panel.scored_cells == panel.sizes)
     return easy_candidates(judged, judged.labels if by_labels else judged.scores, by_labels=by_labels)
+
+
+def _tell_of_names(whole: Panel, panel: Panel) -> bool:
+    """Tell whether the prompts labelled whole are so many that no name holds an end of all of them by chance."""
+    return len(whole.sizes) >= max(min(EASY_POOLS, len(panel.sizes)), 1)
 
 
 def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) -> tuple[EasyCandidate, ...]:
@@ -482,7 +490,7 @@ class OutstandingGroup(NamedTuple):
 def outstanding_groups(panel: Panel) -> tuple[OutstandingGroup, ...]:
     """Return the outstanding groups of the prompts that are labelled whole, those most beyond chance first."""
     whole = panel.keep(panel.labelled_cells == panel.sizes)
-    if not len(whole.sizes) or whole.sizes.max() <= OUTSTANDING_OTHERS:
+    if not _tell_of_names(whole, panel) or whole.sizes.max() <= OUTSTANDING_OTHERS:
         return ()
     labels = compared(whole.labels)
     groups = [*_at_the_top(whole, labels, "best"), *_at_the_top(whole, -labels, "lowest")]

@@ -218,7 +218,7 @@ def _mean_over(
             return of(values[: len(judges)], values[len(judges) :])
 
     every = [*(judge.after for judge in judges), *(judge.before for judge in judges)]
-    values, errors, dfs = jackknife.jackknife(functional, [side.whole for side in every])
+    values, errors, dfs, _ = jackknife.jackknife(functional, [side.whole for side in every])
     if groups := judges[0].after.groups:
         errors = group_error(functional(*(Sums(*side.rests) for side in every)))
         dfs = np.full(len(values), groups - 1.0)
