@@ -62,7 +62,7 @@ def skewness(contributions: Floats) -> float:
 
 def moments_skew(second: Floats | float, third: Floats | float) -> Floats:
     """Return ``sum d^3 / (sum d^2)^1.5`` from sums of powers, in [-1, 1]; 0 where nothing varies."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.nan_to_num(third / np.power(second, 1.5), nan=0.0, posinf=0.0, neginf=0.0)
 
 

@@ -211,10 +211,7 @@ class FurtherLoss(NamedTuple):
     def beyond(
         cls, gained: Floats, room: Floats, random: Floats, lowest: Floats, prompts: Floats | None = None
     ) -> FurtherLoss:
-        """Return them for J - R, M - R, R and the lowest label of each prompt whose pick has a label.
-
-        `prompts` is what each weighs, with which the others are multiplied.
-        """
+        """Return them for J - R, M - R, R and the lowest label of each labelled pick, all times what `prompts` weigh."""
         every = losses_so_far(gained, room, random - lowest)
         at, gain = every.at[-1], float(every.gain[-1])
         own = 1.0 if prompts is None else float(prompts[at])
@@ -240,9 +237,9 @@ def with_support(
     limits: tuple[float, float],
     weights: Floats | None = None,
 ) -> dict[str, estimand.Estimate]:
-    """Return figures with what they rest on: the `worth` of some, n* up to n of rates.
+    """Return figures with what they rest on: the `worth` of some, n* up to n of rates, of what unequal weights leave.
 
-    `limits` is the range of the labels: with one, a mean label is a rate. Prompts of unequal `weights` are worth fewer.
+    `limits` is the range of the labels: with one, a mean label is a rate.
     """
     out = {}
     share = 1.0 if weights is None else effective_count(weights) / len(weights)
