@@ -336,7 +336,7 @@ def _left_out_part(part: result_models.LeftOutPart, words: str, what: str) -> It
     rows = []
     for name, row in zip(names, part.rows, strict=True):
         ends, errors = Ends(row.predicted, row.low, row.high), math.hypot(row.se, row.truth_se, 1e-12)
-        off = f"{abs(row.truth - row.predicted) / errors:.1f}"
+        off = number(abs(row.truth - row.predicted) / errors)
         rows.append((name, number(row.truth), estimate(ends), interval(ends), off, count(row.ratings)))
     yield Table.of(columns, rows, f"Truth and prediction, each {what} left out")
 

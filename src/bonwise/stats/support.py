@@ -211,7 +211,7 @@ class FurtherLoss(NamedTuple):
     def beyond(
         cls, gained: Floats, room: Floats, random: Floats, lowest: Floats, prompts: Floats | None = None
     ) -> FurtherLoss:
-        """Return them for J - R, M - R, R and the lowest label of each labelled pick, all times what `prompts` weigh."""
+        """Return them for J - R, M - R, R and the lowest label of each labelled pick, times what `prompts` weigh."""
         every = losses_so_far(gained, room, random - lowest)
         at, gain = every.at[-1], float(every.gain[-1])
         own = 1.0 if prompts is None else float(prompts[at])

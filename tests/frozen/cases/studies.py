@@ -59,7 +59,7 @@ CASES = (
         factor predict fit.json --json prediction.json
         factor explain fit.json m0 m1 --json explanation.json
         factor strengths fit.json m2 --json strengths.json --html strengths.html
-        factor fit ratings.csv --human human --rank 1 --prior 1 --interval propagated --leave-one-out --save left.json
+        factor fit ratings.csv --human human --rank 1 --prior 1 --leave-one-out --save left.json
         factor predict left.json --leave-one-out --json left_out.json --html left_out.html
         """,
         inputs=("ratings.csv",),
