@@ -12,7 +12,7 @@ from scipy.special import expit
 from bonwise.routing.front import route
 from bonwise.routing.gain_model import fit_gain
 from bonwise.routing.signals import SIGNALS
-from bonwise.stats.routing import routed_share
+from stats.routed_figures import routed_share
 
 SHARE = 0.25
 

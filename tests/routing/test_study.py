@@ -23,7 +23,7 @@ from bonwise.routing.router import Router
 from bonwise.routing.saved import SavedRouter
 from bonwise.routing.signals import SIGNALS, fit_signal
 from bonwise.selection.selector import Selector
-from bonwise.stats.routing import routed_share, threshold
+from bonwise.stats.routing import threshold
 from bonwise.table.panel import lay_out
 from bonwise.table.scales import parse_scale
 from bonwise.table.score_table import ScoreTable
@@ -31,6 +31,7 @@ from bonwise.table.verdicts import Score
 from bonwise.testing import simulate
 from cli.commands import strict
 from routing.tables import weak_judge
+from stats.routed_figures import routed_share
 
 TINY = pd.DataFrame(
     {

@@ -16,12 +16,12 @@ from bonwise.stats.routing import (
     gaussian_share,
     routed_part,
     routed_recovery,
-    routed_share,
     routing_bound,
     threshold,
 )
 from bonwise.testing import simulate
 from routing.tables import weak_judge
+from stats.routed_figures import routed_share
 
 PRINTED = [  # paper, Tables 17, 19, 21: random, router, optimal, "% captured" as printed, and the table
     (0.785, 0.785, 0.814, -1, "17, margin at 10 %: headroom 101 %"),

@@ -26,10 +26,11 @@ from bonwise.stats.confidence import calibration
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.partial.label_features import label_features
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.routing import Outcomes, routed_share
+from bonwise.stats.routing import Outcomes
 from bonwise.stats.sums import Sums, prompt_sums
 from factors.acceptance import covered
 from stats.nominal import assert_covered, clopper_pearson
+from stats.routed_figures import routed_share
 from watching.laws import alarm_day
 from witnesses.five_laws import LAWS, RATINGS, STREAMS, pairs, population, rated, statements, unit_labels
 

@@ -24,6 +24,7 @@ from bonwise.routing.signals import (
 )
 from bonwise.stats import routing, sums
 from bonwise.stats.correlation import correlation
+from bonwise.stats.estimand import Estimate
 from bonwise.table.facts import DroppedPrompt
 
 __all__ = [
@@ -44,7 +45,8 @@ class StudiedSignal:
 
     signal: Signal
     record: result.SignalRecord
-    shares: tuple[routing.RoutedShare, ...] = field(default=(), repr=False)
+    shares: Mapping[float, tuple[Estimate, Estimate, Estimate]] = field(default_factory=dict, repr=False)
+    """Value, lift and captured at each share."""
     per_prompt: sums.Floats | None = field(default=None, repr=False)
     """The signal of each labelled prompt; of a learnt one cross-fitted."""
 
@@ -60,10 +62,6 @@ class StudiedSignal:
     def lacking(self) -> int:
         """Labelled prompts without a value of the signal, though two candidates are scored: they are routed last."""
         return self.record.lacking or 0
-
-    def at(self, share: float) -> routing.RoutedShare:
-        """Return the figures at one of the shares studied."""
-        return next(figures for figures in self.shares if figures.share == share)
 
 
 def study_signal(
@@ -92,11 +90,11 @@ def study_signal(
         for feature in DRAW_FEATURES
         if feature in features and feature in signal.also and feature not in looks_at
     ]
-    figures = tuple(routing.routed_share(sent, outcomes, share, confidence=confidence) for share in shares)
+    figures = {share: routing.routed_share(sent, outcomes, share, confidence=confidence) for share in shares}
     record = result.SignalRecord(
         meaning=signal.meaning,
         learnt=signal.learnt,
-        shares=[share_record(at) for at in figures],
+        shares=[share_record(at, figures[at]) for at in shares],
         corr_gain=EstimateRecord.of(correlation(values, outcomes.gain, outcomes.weights, confidence=confidence)),
         features=list(looks_at),
         lacking=int(np.isnan(sent).sum()),
@@ -108,11 +106,11 @@ def study_signal(
     return StudiedSignal(signal, record, figures, sent)
 
 
-def share_record(figures: routing.RoutedShare) -> result.RoutedShareRecord:
+def share_record(share: float, figures: tuple[Estimate, Estimate, Estimate]) -> result.RoutedShareRecord:
     """Return one share as the schema has it; low and high are those of the part captured."""
-    value, lift, captured = figures.value, figures.lift, figures.captured
+    value, lift, captured = figures
     return result.RoutedShareRecord(
-        share=figures.share,
+        share=share,
         value=value.estimate,
         value_low=value.low,
         value_high=value.high,
@@ -155,16 +153,16 @@ def recommend(
     learnt = signals[_LEARNT]
     taken = learnt if _taught(learnt) >= LEAST_LABELS_TO_RECOMMEND else _fallback(signals)
     fitted = fit_signal(taken.signal.name, prompts.features, prompts.gain, prompts.weights, seed=seed)
-    figures = taken.at(share)
+    _, lift, captured = taken.shares[share]
     return result.RecommendedRoute(
         signal=taken.signal.name,
         share=share,
         threshold=routing.threshold(prompts.sent_first(fitted.value(prompts.features)), share, prompts.population),
-        captured=EstimateRecord.of(figures.captured),
+        captured=EstimateRecord.of(captured),
         sentences=[
             f"{taken.signal.name}: {taken.signal.meaning}.",
             *_why(taken, learnt),
-            *_caveats(taken, figures, int((~prompts.settled).sum())),
+            *_caveats(taken, lift, int((~prompts.settled).sum())),
         ],
     )
 
@@ -197,15 +195,15 @@ def _why(taken: StudiedSignal, learnt: StudiedSignal) -> tuple[str, ...]:
     return missing, f"{taken.signal.name} is not shown to be better than others."
 
 
-def _caveats(taken: StudiedSignal, routed: routing.RoutedShare, unsettled: int) -> tuple[str, ...]:
+def _caveats(taken: StudiedSignal, lift: Estimate, unsettled: int) -> tuple[str, ...]:
     sentences = []
     if unsettled:
         sentences.append(f"Prompts with fewer than two scores are sent first: {counted(unsettled, 'prompt')}.")
     if taken.lacking:
         sentences.append(f"Prompts without a value of it are sent last: {counted(taken.lacking, 'labelled prompt')}.")
-    if routed.lift.low is None:
-        sentences.append(f"Whether it lifts the value over random routing is not shown: {routed.lift.reason}.")
-    elif routed.lift.low <= 0:
+    if lift.low is None:
+        sentences.append(f"Whether it lifts the value over random routing is not shown: {lift.reason}.")
+    elif lift.low <= 0:
         sentences.append("At this share no lift over random routing is shown: its interval holds 0.")
     return tuple(sentences)
 
@@ -283,7 +281,7 @@ def study_judge(
     settled, scores, grid = prompts.some(prompts.settled), prompts.panel.scores, None
     known = {name: values[settled.labelled] for name, values in settled.features.items()}
     gain, weights = settled.outcomes.gain, settled.outcomes.weights
-    perfect = [routing.routed_share(outcomes.gain, outcomes, at, confidence=confidence) for at in shares]
+    perfect = {at: routing.routed_share(outcomes.gain, outcomes, at, confidence=confidence) for at in shares}
     predictions = {name: values[prompts.settled[prompts.labelled]] for name, values in per_prompt.items()}
     bound = _bounds(predictions, settled, [at for at in shares if at < 1], confidence, seed)
     if np.nanmin(scores) >= 0 and np.nanmax(scores) <= 1:
@@ -292,7 +290,7 @@ def study_judge(
     route = result.JudgeRoute(
         data=_data(prompts),
         signals={name: signal.record for name, signal in signals.items()},
-        perfect=[share_record(figures) for figures in perfect],
+        perfect=[share_record(at, figures) for at, figures in perfect.items()],
         bound=list(bound),
         gain_by_margin_and_level=grid,
         confidence_calibrated=gain_decomposition.confidence_calibrated(

@@ -18,7 +18,6 @@ __all__ = [
     "SHARES",
     "Outcomes",
     "RoutedRecovery",
-    "RoutedShare",
     "gaussian_share",
     "lift_contributions",
     "routed_part",
@@ -55,22 +54,13 @@ class Outcomes:
         return Outcomes(self.value[which], self.gain[which], self.weights[which])
 
 
-@dataclass(frozen=True, slots=True)
-class RoutedShare:
-    """Routing one share of the prompts by one signal."""
+def routed_share(
+    signal: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Estimate what routing a share, in (0, 1], of the prompts by a signal is worth: value, lift and captured.
 
-    share: float
-    """Part of the prompts routed, in (0, 1]."""
-    value: Estimate
-    """Mean label after routing, in units of the label."""
-    lift: Estimate
-    """That value minus the value of routing the same share at random."""
-    captured: Estimate
-    """Lift as a part of the lift of the perfect order, which routes by the true gain."""
-
-
-def routed_share(signal: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95) -> RoutedShare:
-    """Estimate what routing a share, in (0, 1], of the prompts by a signal is worth.
+    The value is the mean label after routing, in units of the label, the lift is that less the value of routing the
+    same share at random, and captured is the lift as a part of that of the perfect order, which routes by the gain.
 
     The highest signals are routed; ties at the threshold with the probability p_t that fills the share b, NaN last.
     With g_t the gain, ``lift = mean (p_t - b) g_t``. Intervals hold for fresh prompts at a threshold estimated from
@@ -84,8 +74,7 @@ def routed_share(signal: Floats, outcomes: Outcomes, share: float, *, confidence
     after = outcomes.value + share * outcomes.gain + mine
     value, lift = float(np.mean(w * after)), float(np.mean(w * mine))
     few = _too_few(routed_part(signal, share, w))
-    return RoutedShare(
-        share,
+    return (
         correlation.from_influence(value, w * (after - value), confidence=confidence),
         correlation.without_interval(_lift(lift, w * (mine - lift), share, confidence), few),
         correlation.without_interval(_captured(w * mine, w * best, share, confidence), few),
