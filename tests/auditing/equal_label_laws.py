@@ -62,7 +62,7 @@ def effect_and_costs(scores, labels, attribute):
     effects = score_effects(scores.ravel(), labels.ravel(), attribute.reshape(-1, 1), sizes)
     slope = from_left_out(effects.slopes / effects.sd, effects.left_out / effects.sd_left_out)
     costs = preference_cost(scores.ravel(), labels.ravel(), attribute.ravel(), sizes, effects).costs
-    return [np.concatenate(pair) for pair in zip(slope, costs, strict=True)]
+    return [np.concatenate(pair) for pair in zip(slope[:3], costs[:3], strict=True)]
 
 
 @cache

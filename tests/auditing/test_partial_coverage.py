@@ -149,9 +149,9 @@ def describe(cell, count, found):
     return f"{cell}: {shares}; {widths}; unbounded {found.unbounded}; bias {found.bias:+.4f}"
 
 
-def assert_nominal(cell, count, hits):
-    """Compare a coverage with 93 to 97 %; below 100 labels against 92 % or more."""
-    least, most = (0.92, 1.0) if cell.labels < SMALL else (0.93, 0.97)
+def assert_nominal(cell, count, hits, *, share=False):
+    """Compare a coverage with 93 to 97 %; below 100 labels 92 % or more will do, of a share 93 % or more."""
+    least, most = (0.92, 1.0) if cell.labels < SMALL else (0.93, 1.0 if share else 0.97)
     low, high = clopper_pearson(hits, count)
     assert high >= least, (str(cell), hits / count)
     assert low <= most, (str(cell), hits / count)
@@ -162,7 +162,7 @@ def assert_holds(cell, count):
     found = measure(cell, count)
     print(describe(cell, count, found))  # noqa: T201 - the measured table
     for name in cell.metrics:
-        assert_nominal(cell, count, found.held[name])
+        assert_nominal(cell, count, found.held[name], share=name == "top1_accuracy")
     if cell.width is not None:
         assert found.unbounded == 0
         assert found.ratio == pytest.approx(cell.width, abs=0.03)

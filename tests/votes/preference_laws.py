@@ -93,7 +93,7 @@ def tried(law, samples, seed):
         judge, oracle, context = law.draw(rng)
         n = len(judge)
         rows = zip(PREFERENCE_METRICS, *preference_jackknife(judge, oracle, np.arange(n), context), strict=True)
-        for name, value, se, df in rows:
+        for name, value, se, df, _ in rows:
             if name in SHARES:
                 one = from_jackknife(value, Scatter(se, df), n, (-np.inf, np.inf), 0.95, exact=None)
                 found.append((one.estimate, one.low, one.high))
