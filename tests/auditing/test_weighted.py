@@ -506,6 +506,24 @@ def test_weights_of_one_size_change_nothing():
             assert found.judges[name].verdict.level == plain.judges[name].verdict.level
 
 
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e170, 1e305])
+def test_weights_of_any_size_are_their_proportions(size):
+    """Sums of squares of weights are doubles whatever the unit."""
+    frame = weighted_frame(30, 4)
+    found = bw.audit(frame.assign(w=frame["w"] * size), weight_col="w")
+    plain = bw.audit(frame, weight_col="w")
+    for name in ("first", "second"):
+        assert found.judges[name].data.effective_prompts == pytest.approx(plain.judges[name].data.effective_prompts)
+        assert found.judges[name].metrics["recovery"].low == pytest.approx(plain.judges[name].metrics["recovery"].low)
+
+
+def test_weighted_labels_in_part_are_not_sent_to_a_design():
+    """A command that comes next runs: weights and a stated draw do not go together."""
+    frame = weighted_frame(40, 6)
+    frame.loc[frame.index[::3], "oracle_label"] = np.nan
+    assert "--design" not in bw.audit(frame, weight_col="w").to_text()
+
+
 def test_gates_are_those_of_the_weights():
     """The test of no gain and the floor of effective prompts count weights: one heavy prompt decides nothing."""
     frame = weighted_frame(60, 5, lost=0.0)

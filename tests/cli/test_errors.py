@@ -202,7 +202,7 @@ def test_bad_input_is_strict_json_too(capsys, folder, words):
     ("words", "code", "schema"),
     [
         (["audit", "good.csv"], 0, "bonwise.audit/1"),
-        (["audit", "good.csv", "--fail-under", "global_r=-1"], 0, "bonwise.audit/1"),
+        (["audit", "good.csv", "--fail-under", "effective_agreement=0.1"], 0, "bonwise.audit/1"),
         (["audit", "good.csv", "--fail-under", "tie_rate=0.9"], 1, "bonwise.audit/1"),
         (["audit", "good.csv", "--fail-under", "recovery=0.2"], 3, "bonwise.audit/1"),
         (["audit", "good.csv", "--bogus"], 2, "bonwise.error/1"),

@@ -682,3 +682,20 @@ def test_a_rank_that_is_too_small_predicts_worse():
     worse = [measured(seed, rank=2, intervals=False)["excess"] for seed in range(4)]
     right = [measured(seed, rank=3, intervals=False)["excess"] for seed in range(4)]
     assert np.mean(worse) > np.mean(right)
+
+
+def test_draws_that_run_away_are_refused_in_one_sentence():
+    """Sixty cells and a rank as high as there are models: draws leave what doubles hold, and the fit says so."""
+    rng, rows = np.random.default_rng(2), []
+    for model in range(5):
+        for prompt in range(12):
+            level = model * 0.5 + rng.normal()
+            for rater in ("j1", "j2", "h"):
+                rng.random(int(rater == "h"))
+                rating = int(np.clip(round(level + rng.normal() * 0.5 + 2), 1, 5))
+                rows.append((f"p{prompt}", f"m{model}", rater, rating))
+    frame = pd.DataFrame(rows, columns=["prompt_id", "model", "rater", "rating"])
+    with pytest.raises(UsageError, match="too few for intervals of rank 5: the draws ran away") as refused:
+        bw.fit_factors(frame, human="h")
+    assert "--rank" in refused.value.hint
+    assert bw.fit_factors(frame, human="h", rank=1) is not None

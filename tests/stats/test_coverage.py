@@ -350,6 +350,16 @@ def test_scores_on_a_scale_with_ends_are_never_heavy():
     assert heavy_scores(np.r_[7 * scores - 3, 9.0], np.r_[labels, 0.0])
 
 
+@pytest.mark.parametrize("size", [1e-308, 1e-160, 1e150])
+def test_heavy_scores_in_any_unit(size):
+    """Kurtosis has no unit, also where squares of labels or scores are no doubles."""
+    rng = np.random.default_rng(3)
+    labels = rng.random(300)
+    scores = labels + rng.standard_t(2.2, 300)
+    assert heavy_scores(scores, labels * size) == heavy_scores(scores, labels) != ""
+    assert heavy_scores(scores * 1e140, labels) == heavy_scores(scores, labels)
+
+
 def test_what_clusters_are_worth_by_hand():
     """Sizes 4, 1, 1: df is 18^2 / 258, and they are worth 36 / 18 of equal size."""
     sizes = np.repeat([0, 1, 2], [4, 1, 1])

@@ -113,7 +113,11 @@ def with_no_gain_tests(
     if found["gain"].law is None:
         return out
     low, high = rule.label_range
-    labels = panel.labels * np.repeat(panel.weighted(np.ones(len(panel.sizes))), panel.sizes)
+    labels = (
+        panel.labels
+        if panel.weights is None
+        else panel.labels * np.repeat(panel.weighted(np.ones(len(panel.sizes))), panel.sizes)
+    )
     laws = no_gain.no_gain_laws(t.J - t.R, t.M - t.R, rule.clusters, (low - high, high - low))
     for name in ("gain", "recovery"):
         one = found[name]

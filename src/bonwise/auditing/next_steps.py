@@ -93,14 +93,16 @@ def _steps(document: Audit, call: AuditCall) -> Iterator[tuple[str, str]]:
 
 def _what_settles(document: Audit, call: AuditCall) -> Iterator[tuple[str, str]]:
     """Yield what a suspicion asks for, the first one first."""
+    settings = document.settings
+    stated = call.design_stated or settings.unlabelled is not None or settings.weight_col is not None
     for judge in document.judges.values():
         for one in judge.suspicions or ():
-            if one.names and document.settings.picks is None:
+            if one.names and settings.picks is None:
                 them = "it" if len(one.names) == 1 else "them"
                 yield f"See the figures with {them} and without {them}:", call.with_control(*one.names)
             elif one.kind == "few pools":
                 yield "See how many labels to collect:", _plan(judge, call)
-            elif one.kind == "missing labels" and not call.design_stated and document.settings.unlabelled is None:
+            elif one.kind == "missing labels" and not stated:
                 single = judge.unused_labels is not None
                 what, design = ("candidates", "cells") if single else ("prompts", "uniform")
                 yield f"If the labelled {what} are a random sample of all:", call.with_design(design)

@@ -230,7 +230,13 @@ def _draws(
     skills = fit_human(chosen.human.design, ratings, ["skills"], _WEAK_RIDGE)
     if settings.interval == "laplace_gibbs":
         start = (_weights(skills), skills.regression.cutoffs)
-        return posterior_draws.draw_posterior(data, chosen.capabilities, start, seed=settings.seed), skills
+        try:
+            return posterior_draws.draw_posterior(data, chosen.capabilities, start, seed=settings.seed), skills
+        except np.linalg.LinAlgError as error:
+            raise UsageError(
+                f"the ratings are too few for intervals of rank {chosen.best.rank}: the draws ran away",
+                hint="state a lower --rank, or --interval none",
+            ) from error
     propagated = settings.interval == "propagated"
     prior = max(chosen.best.prior, 1e-6)
     plugged = posterior_draws.PluggedIn.of(

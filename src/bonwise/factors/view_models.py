@@ -312,9 +312,9 @@ def _left_out_part(part: result_models.LeftOutPart, words: str, what: str) -> It
     slope = "" if part.slope is None else f" The slope of the truth on the prediction is {number(part.slope)}."
     yield Said(
         "finding",
-        f"Without human ratings of the {what}, {near} of {counted(len(part.rows), 'prediction')} differ from the "
-        f"truth by at most their errors, and {count(part.same_side)} are on the right side of {middle}. The root "
-        f"mean squared difference is {number(part.rmse)}.{slope}",
+        f"Without human ratings of the {what}, {near} of {counted(len(part.rows), 'prediction')} agree with the "
+        f"truth within both margins of error (95 %), and {count(part.same_side)} are on the right side of {middle}. "
+        f"The root mean squared difference is {number(part.rmse)}.{slope}",
     )
     if (trait := part.trait) is not None:
         seen = "People see a trait that no judge sees" if trait.p <= 0.05 else "No trait is shown that judges miss"

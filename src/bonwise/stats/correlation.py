@@ -130,7 +130,8 @@ def heavy_scores(scores: sums.Floats, labels: sums.Floats) -> str:
     s, o = scores[known], labels[known]
     if not s.size or _has_ends(s):
         return ""
-    s, o = s - s.mean(), o - o.mean()
+    # In units of the largest, whose squares are doubles.
+    s, o = (off / (np.abs(off).max() or 1.0) for off in (s - s.mean(), o - o.mean()))
     line = float(s @ o) / float(o @ o) if o.any() else 0.0
     square = np.square(s - line * o)
     total = float(square.sum())

@@ -206,7 +206,7 @@ class JudgeSums:
     @cached_property
     def most_df(self) -> float:
         """The degrees of freedom that the sizes of the clusters leave."""
-        return clusters.most_df(self.rule.clusters)
+        return math.inf if self.rule.clusters is None else clusters.most_df(self.rule.clusters)
 
     @cached_property
     def units(self) -> list[Floats]:
@@ -379,7 +379,8 @@ def one_estimate(
         return _without_interval(
             value, n, "every prompt has the same mean label, so the pools fix it by construction"
         )
-    if reason := sample.too_few or (clusters.too_few_kinds(sample.rule.clusters) if e.of_products else ""):
+    codes = sample.rule.clusters if e.of_products else None
+    if reason := sample.too_few or ("" if codes is None else clusters.too_few_kinds(codes)):
         return _without_interval(value, n, reason)
     if e.parts is not None and n > 1:
         fieller = sample.fieller(e.parts, limits)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.stats.sums import Floats, Sums, power_of_two
+from bonwise.stats.sums import Floats, Sums
 
 __all__ = [
     "FEWEST_DF",
@@ -40,7 +41,8 @@ def kurtosis_df(contributions: Floats) -> float:
     5.25
     """
     d = contributions - contributions.mean()
-    d /= power_of_two(float(np.abs(d).max(initial=0.0)))  # fourth powers of large and of small labels are no doubles
+    # Times a power of two, without rounding: fourth powers of large and of small labels are no doubles.
+    d = np.ldexp(d, -math.frexp(float(np.abs(d).max(initial=0.0)))[1])
     square = d * d
     return float(moments_df(square.sum(), square @ square, len(d)))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from bonwise.stats.sums import Floats, power_of_two
+from bonwise.stats.sums import Floats
 
 __all__ = [
     "BoundedMeans",
@@ -109,7 +110,8 @@ class Fieller:
 
     def at(self, confidence: float) -> Ends:
         """Return the interval, None where the set is unbounded."""
-        t2, unit = student_quantile(confidence, self.df) ** 2, power_of_two(max(abs(self.a), abs(self.b)))
+        t2, power = student_quantile(confidence, self.df) ** 2, math.frexp(max(abs(self.a), abs(self.b)))[1]
+        unit = math.ldexp(1.0, power)
         # In a unit of their own, so that no power of large or small labels leaves the range of doubles.
         a, b = self.a / unit, self.b / unit
         caa, cab, cbb = (part / unit / unit for part in (self.caa, self.cab, self.cbb))

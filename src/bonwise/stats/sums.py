@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,7 +19,6 @@ __all__ = [
     "filled_scores",
     "pair_counts",
     "pool_decimals",
-    "power_of_two",
     "prompt_sums",
     "rounded_each",
     "single_pairs",
@@ -227,17 +225,6 @@ class Sums(NamedTuple):
     all_apart_O: Floats
     decided: Floats  # pairs apart in label that the judge decides, a scored candidate being above one that is not
     decided_right: Floats
-
-
-def power_of_two(size: float) -> float:
-    """Return the power of two next above a size, to divide by without rounding; 1 for 0.
-
-    Examples
-    --------
-    >>> power_of_two(5.0), power_of_two(0.0)
-    (8.0, 1.0)
-    """
-    return math.ldexp(1.0, math.frexp(size)[1])
 
 
 def prompt_sums(scores: Floats, labels: Floats, sizes: _Ints, ranked: Floats | None = None) -> Floats:

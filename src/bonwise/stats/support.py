@@ -273,11 +273,9 @@ def of_whole_prompts(
     """
     w = np.ones(len(t.R)) if weights is None else weights / weights.mean()
     room = t.M - t.R
-    worth = {
-        e.name: Worth(effective_count(w * e.weight(t), of_clusters), len(room), float(w @ room))
-        for e in catalog.ESTIMANDS
-        if e.weight is not None
-    }
+    weighed = {e.name: e.weight for e in catalog.ESTIMANDS if e.weight is not None}
+    counts = {weight: effective_count(w * weight(t), of_clusters) for weight in dict.fromkeys(weighed.values())}
+    worth = {name: Worth(counts[weight], len(room), float(w @ room)) for name, weight in weighed.items()}
     further = FurtherLoss.beyond(t.J - t.R, room, t.R, lowest, t.prompts)
     return with_support(metrics, worth, further, limits, t.prompts)
 
@@ -449,7 +447,7 @@ def more_prompts(
     low, high = ends or decided.ends
     distance = found.estimate - value
     half = found.estimate - low if distance > 0 else high - found.estimate
-    if distance**2 * MOST_TIMES < half**2 * (1 - 1e-9):  # but for rounding
+    if not distance or distance**2 * MOST_TIMES < half**2 * (1 - 1e-9):  # but for rounding
         return None
     ratio = max((half / distance) ** 2, 1.0)
     if found.no_gain is not None and deals_disagree(found, value, decided.ends):

@@ -215,6 +215,7 @@ class ScoreTable:
                 f"in {quoted(column)} that can be used: {self.frame[column].iloc[at]}",
                 hint="a weight is a number, 0 or more, the same in every row of its prompt, and not 0 for all",
             )
+        weights = weights / weights.max()  # only their proportions count, and squares of large ones are no doubles
         worth = weights.sum() ** 2 / (weights @ weights)
         reading = (
             f"the weight of a prompt in every figure: {len(weights):,} prompts are worth {worth:,.1f} alike ones"
