@@ -26,6 +26,7 @@ from bonwise.stats.partial.label_features import label_features
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import prompt_sums
 from bonwise.testing import simulate
+from cli.commands import typed
 from stats.nominal import assert_covered
 from stats.pools import arrays, pools, rectangle
 from stats.second_judge import replications
@@ -517,11 +518,16 @@ def test_weights_of_any_size_are_their_proportions(size):
         assert found.judges[name].metrics["recovery"].low == pytest.approx(plain.judges[name].metrics["recovery"].low)
 
 
-def test_weighted_labels_in_part_are_not_sent_to_a_design():
-    """A command that comes next runs: weights and a stated draw do not go together."""
-    frame = weighted_frame(40, 6)
-    frame.loc[frame.index[::3], "oracle_label"] = np.nan
-    assert "--design" not in bw.audit(frame, weight_col="w").to_text()
+def test_weighted_labels_in_part_are_not_sent_to_a_design(capsys, tmp_path):
+    """A next command runs: weights and a stated draw do not go together, and without weights a draw is named."""
+    frame = weighted_frame(40, 6, lost=0.0).query("judge == 'second'").reset_index(drop=True)
+    frame.loc[frame.index[::9], "oracle_label"] = np.nan
+    frame.to_csv(tmp_path / "in_part.csv", index=False)
+    words = ("audit", str(tmp_path / "in_part.csv"))
+    assert "--design" in typed(capsys, *words).out.partition("Next:")[2]
+    weighted = typed(capsys, *words, "--weight-col", "w").out.partition("Next:")[2]
+    assert weighted
+    assert "--design" not in weighted
 
 
 def test_gates_are_those_of_the_weights():
