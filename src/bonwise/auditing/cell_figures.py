@@ -363,13 +363,10 @@ class _CellWork:
         """Return the draws that a share is worth at most, see `bonwise.stats.estimation.JudgeSums.most_draws`."""
         if e.at_most_prompts:
             return self.ess
-        if e.share_of is None:
-            return np.inf
         t = self.totals
-        vary = float((t.all_apart_O[t.all_pairs > 0] > 0).mean())
-        return (
-            support.effective_count(cell_intervals.around(t.all_O, t.all_OO, t.all_cells)) if vary <= 0.5 else np.inf
-        )
+        if e.share_of is not None and estimation.mostly_alike(t.all_apart_O[t.all_pairs > 0] > 0):
+            return support.effective_count(cell_intervals.around(t.all_O, t.all_OO, t.all_cells))
+        return np.inf
 
     def worth(self, seen: support.SeenPools) -> dict[str, support.Worth]:
         """Return what figures rest on: B as its mean is estimated, or of the labels seen where that is refused."""

@@ -82,7 +82,7 @@ def influence(
         covariance *= unseen
         pulls *= unseen**0.5
         adjusted *= unseen**0.5
-    most = most_df(None if clusters is None else clusters[draw.rows])
+    most = np.inf if clusters is None else most_df(clusters[draw.rows])
     return Influence(means, covariance, pulls, adjusted, most)
 
 

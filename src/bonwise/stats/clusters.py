@@ -78,18 +78,16 @@ def too_few_clusters(clusters: _Ints | None) -> str:
     return f"the prompts are in {count} cluster{'s' * (count != 1)}, and an interval needs {FEWEST}"
 
 
-def most_df(clusters: _Ints | None) -> float:
-    """Return ``(sum m^2)^2 / sum m^4`` over the sizes m of clusters, infinite without clusters.
+def most_df(clusters: _Ints) -> float:
+    """Return ``(sum m^2)^2 / sum m^4`` over the sizes m of clusters.
 
     Where prompts of a cluster are alike its sum varies with m^2: large clusters carry the variance (Satterthwaite).
     """
-    if clusters is None:
-        return np.inf
     squares = np.bincount(cluster_codes(clusters)[0]).astype(float) ** 2
     return float(squares.sum() ** 2 / (squares @ squares))
 
 
-def too_few_kinds(clusters: _Ints | None) -> str:
+def too_few_kinds(clusters: _Ints) -> str:
     """Return why no interval of a correlation or slope can rest on these clusters; empty where one can.
 
     Examples
@@ -97,8 +95,6 @@ def too_few_kinds(clusters: _Ints | None) -> str:
     >>> too_few_kinds(np.repeat(np.arange(8), [9, 1, 1, 1, 1, 1, 1, 1]))
     'the prompts are in 8 clusters, worth 2.91 of equal size, and an interval of this metric needs 15'
     """
-    if clusters is None:
-        return ""
     codes, count = cluster_codes(clusters)
     worth = len(codes) / typical_size(clusters)
     if worth >= FEWEST_KINDS - _ROUNDING or count == len(codes):

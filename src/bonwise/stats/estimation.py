@@ -37,6 +37,7 @@ __all__ = [
     "estimate",
     "from_jackknife",
     "may_be_0",
+    "mostly_alike",
     "one_estimate",
     "under",
     "without_wild",
@@ -265,12 +266,12 @@ class JudgeSums:
         """Return the draws that a share is worth at most, infinite where its variance says all.
 
         Where most prompts say the same, the others are rare, and a table without one of them varies too little:
-        `Estimand.at_most_prompts`, and a share of squares of labels that do not vary in half of the pools.
+        `Estimand.at_most_prompts`, and a share of squares of labels that are `mostly_alike`.
         """
         sums = self.of_prompts[0]
         if e.at_most_prompts:
             return support.effective_count(self.weights)
-        if e.share_of is not None and float(np.mean(sums.all_apart_O > 0)) <= _HALF_VARY:
+        if e.share_of is not None and mostly_alike(sums.all_apart_O > 0):
             return support.effective_count(self.weights * e.share_of(sums))
         return math.inf
 
@@ -337,6 +338,11 @@ class JudgeSums:
             return low, high
         reach = self.rule.label_width / self.mean_denominator(e.parts)
         return max(value - reach, low), min(value + reach, high)
+
+
+def mostly_alike(vary: np.typing.NDArray[np.bool_]) -> bool:
+    """Tell whether labels vary in so few pools that a share of their squares is worth those alone."""
+    return bool(vary.mean() <= _HALF_VARY)
 
 
 def _estimate(estimands: Sequence[Estimand], sample: JudgeSums) -> dict[str, Estimate]:

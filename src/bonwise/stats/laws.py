@@ -22,6 +22,7 @@ __all__ = [
     "RecoveryNearOne",
     "Student",
     "Turned",
+    "power_of_two",
     "student_quantile",
 ]
 
@@ -50,6 +51,11 @@ def student_quantile(confidence: float, df: float) -> float:
 
 
 _NO_SKEW = 1e-9
+
+
+def power_of_two(size: float) -> float:
+    """Return the power of two next above a size, to divide by without rounding; 1 for 0."""
+    return math.ldexp(1.0, math.frexp(size)[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +116,7 @@ class Fieller:
 
     def at(self, confidence: float) -> Ends:
         """Return the interval, None where the set is unbounded."""
-        t2, power = student_quantile(confidence, self.df) ** 2, math.frexp(max(abs(self.a), abs(self.b)))[1]
-        unit = math.ldexp(1.0, power)
+        t2, unit = student_quantile(confidence, self.df) ** 2, power_of_two(max(abs(self.a), abs(self.b)))
         # In a unit of their own, so that no power of large or small labels leaves the range of doubles.
         a, b = self.a / unit, self.b / unit
         caa, cab, cbb = (part / unit / unit for part in (self.caa, self.cab, self.cbb))

@@ -74,7 +74,7 @@ def z_of_dealt(found: Dealt, clusters: _Ints | None = None) -> float | None:
     variance, third = float(found.variance.sum()) * effect, float(found.third.sum()) * effect**2
     if variance <= 0:
         return None
-    unit = math.ldexp(1.0, math.frexp(math.sqrt(variance))[1])
+    unit = laws.power_of_two(math.sqrt(variance))
     variance, third = variance / unit / unit, third / unit / unit / unit
     z = float(found.gain.sum()) / unit / math.sqrt(variance)
     return float(z - third / variance**1.5 * (z * z - 1) / 6)
