@@ -59,6 +59,19 @@ def test_six_tenths_of_the_labels_are_of_whole_pools():
     assert "68 with all candidates and" in str(found)
 
 
+def test_drawn_prompts_without_labels_are_counted():
+    """Prompts that were drawn and lack their labels are counted in how the labels were drawn, where there are any."""
+    draw = draw_labels(SCORES, labels=900, by="cell", seed=3)
+    frame, labels = draw.to_frame(), filled(draw.sheet)
+    lacking = frame.loc[frame["part"] == "whole", "prompt_id"].iloc[:2]
+    how = {
+        len(left): audit(SCORES, labels=left, design=draw.design).to_dict()["sampling"]["how"]
+        for left in (labels, labels[~labels["prompt_id"].isin(lacking)])
+    }
+    assert "lack labels" not in how[len(labels)]
+    assert "2 more were drawn and lack labels" in how[len(labels) - 16]
+
+
 def test_the_record_states_the_chance_of_every_cell_and_pair():
     """Over many draws, cells and pairs are labelled as often as the record says of each."""
     scores = SCORES[SCORES["prompt_id"].isin(SCORES["prompt_id"].unique()[:120])]
