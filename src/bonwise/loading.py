@@ -34,7 +34,7 @@ def word_of(schema: str) -> str | None:
 
 
 def document_class(word: str) -> type[Document]:
-    """Return the model of a schema; of a schema with several classes their base, whose `class_for` tells them apart.
+    """Return the model of a schema; of several classes their base, whose `class_for` tells them apart.
 
     Examples
     --------

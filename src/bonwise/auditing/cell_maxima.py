@@ -181,7 +181,7 @@ def complete_weights(groups: tuple[SizeGroup, ...]) -> Floats:
 
 
 def whole_pool_outcomes(O: Floats, A: Bools) -> Floats:
-    """Return the outcomes of complete pools, (3, pools); `O` is (pools, K), and so is A: who has the highest score.
+    """Return the outcomes of complete pools, (3, pools); O is (pools, K), as is A: who has the highest score.
 
     Examples
     --------

@@ -352,7 +352,7 @@ def pick_alike(first: Floats, second: Floats, sizes: np.typing.NDArray[np.int64]
 
 
 def differing_by_nothing(found: Mapping[str, Estimate], names: Sequence[str] = OF_THE_TOP) -> dict[str, Estimate]:
-    """Return differences of picks that are alike: 0 for what has a figure and depends on the picks, with the reason.
+    """Return differences of picks that are alike: 0 for what has a figure and depends on picks, with the reason.
 
     Examples
     --------

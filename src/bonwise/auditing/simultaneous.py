@@ -38,7 +38,7 @@ def pick_influences(
     clusters: np.typing.NDArray[np.int64] | None = None,
     weights: Floats | None = None,
 ) -> dict[str, Floats]:
-    """Return the influence of each prompt, or cluster in the order of codes, on gain and recovery, of J - R, M - R.
+    """Return the influence of each prompt, or cluster by code, on gain and recovery, of J - R and M - R.
 
     Examples
     --------

@@ -254,7 +254,7 @@ def reading(answers: Answers) -> Any:
 
 
 def owed_among(parts: Iterable[object]) -> Unscored | None:
-    """Return the most frequent of the parts owed, None for none: a verdict of several answers waits for all of them.
+    """Return the most frequent of the parts owed, None for none: a verdict of several waits for all of them.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class Enclosed:
 
 
 def boundary(identity: str, texts: Sequence[str]) -> str:
-    """Return 32 hexadecimal digits that depend on every text of a call, in a fixed order, and occur in none of them.
+    """Return 32 hexadecimal digits that depend on every text of a call, in order, and occur in none of them.
 
     Examples
     --------

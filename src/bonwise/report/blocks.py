@@ -68,7 +68,7 @@ class BarRow:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Figures on lines of one length, which reaches from the first mark to the last one, or to a figure beyond them.
+    """Figures on lines of one length, from the first mark to the last one, or to a figure beyond them.
 
     Examples
     --------

@@ -147,7 +147,7 @@ def votes(delta: float, power: float, confidence: float) -> ExactSampleSize:
 
 
 def equal_votes(bound: float, power: float, confidence: float) -> ExactSampleSize:
-    """Return the votes two exact one-sided tests need to show a margin of 0 within a bound, `SMALLEST_MARGIN` to 1/2.
+    """Return the votes that two exact one-sided tests need to show a margin of 0 within a bound of at most 1/2.
 
     Examples
     --------

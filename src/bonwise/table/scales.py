@@ -57,7 +57,7 @@ def parse_scale(text: str) -> Scale:
 
 
 def likely_scale(values: _Floats) -> str:
-    """Return the usual scale that values, not all NaN, are likely to be on, such as ``1:5``; empty where none holds.
+    """Return the usual scale that values, not all NaN, are likely on, such as ``1:5``; empty where none holds.
 
     Examples
     --------

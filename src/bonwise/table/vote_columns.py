@@ -39,7 +39,7 @@ _TEXTS = 2
 
 
 def pair_of(frame: pd.DataFrame, *, without: Sequence[str] | set[str] = (), texts: bool = True) -> tuple[str, ...]:
-    """Return the columns of the two sides of pairs, or none; with `texts` answers count too, after names of models.
+    """Return the columns of the two sides of pairs, or none; with `texts` answers count, after names of models.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def read_votes(
 def holds_votes(
     column: pd.Series, *, sides: pd.DataFrame | None = None, verdict_map: Mapping[str, Side] = _NO_MAP
 ) -> bool:
-    """Tell whether at least half of the cells of a column could be verdicts, numbers that may mean either side too.
+    """Tell whether half of the cells of a column could be verdicts, numbers that may mean either side too.
 
     Examples
     --------

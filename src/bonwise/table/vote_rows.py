@@ -149,7 +149,7 @@ class VoteRows:
         needed: Sequence[str] = ("verdicts", "pair"),
         verdict_map: Mapping[str, verdict_words.Side] = _NO_MAP,
     ) -> VoteRows:
-        """Find the columns of a file, `raw` as `bonwise.table.reading.open_rows` returns it, and read its verdicts.
+        """Find the columns of a file, `raw` as `open_rows` of bonwise.table.reading has it, and read its verdicts.
 
         Examples
         --------

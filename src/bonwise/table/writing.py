@@ -42,7 +42,7 @@ _RECORD_END = "\r\n;\t"
 
 
 def csv_cell(value: object) -> object:
-    """Defuse text that a spreadsheet would run, numbers in words aside, by an apostrophe that `plain_cell` takes off.
+    """Defuse text that a spreadsheet would run, not numbers, by an apostrophe that `plain_cell` takes off.
 
     Examples
     --------

@@ -27,7 +27,7 @@ SHORTEST_IN_ANSWERS = 12
 
 
 class SecretScrubber:
-    r"""Looks for secrets of 4 characters and more in responses, for those of fewer than 6 only as words of their own.
+    r"""Looks for secrets of 4 characters and more in responses, for those below 6 only as words of their own.
 
     Examples
     --------

@@ -34,7 +34,7 @@ _KEYS = frozenset(
 
 
 def checked_params(params: object, provider: Provider) -> dict[str, Any]:
-    """Return fields for the body, of a mapping or of its JSON text; a `UsageError` names the one that cannot be sent.
+    """Return fields for the body, of a mapping or its JSON text; a `UsageError` names what cannot be sent.
 
     Examples
     --------

@@ -262,7 +262,7 @@ class CustomHeaders:
         object.__setattr__(self, "secrets", tuple(filter(None, [*secrets, *bare])))
 
     def digest(self, without: str = "") -> str:
-        """Return a word for these headers, empty for none; no secret enters, as a short one could be guessed from it.
+        """Return a word for these headers, empty for none; no secret enters: a short one could be guessed.
 
         Examples
         --------

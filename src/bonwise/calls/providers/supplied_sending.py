@@ -185,7 +185,7 @@ def _connections(client: Any) -> Any:
 
 
 async def in_daemon_thread(call: Callable[[], Any]) -> Any:
-    """Await a call in its own thread; cancelled, it runs on, and holds up neither a pool's place nor a program's end.
+    """Await a call in its own thread; cancelled, it runs on, and holds up neither a pool nor a program's end.
 
     Examples
     --------

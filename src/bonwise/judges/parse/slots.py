@@ -231,7 +231,7 @@ class NumberSlot:
 
 @dataclass(frozen=True, slots=True)
 class WordSlot:
-    """One of a few words in capitals, or an order such as ``A>B``; in a field in any case, alone only long words are.
+    """One of a few words in capitals, or an order as ``A>B``; in a field in any case, alone only long words.
 
     Examples
     --------

@@ -67,7 +67,7 @@ def _thinned(text: str) -> str:
 
 
 def pair(first: str, second: str) -> str:
-    """Return the label of one thing less another, cut in the middle, or at the start if only that tells them apart.
+    """Return the label of one thing less another, cut in the middle, or at the start if only that tells apart.
 
     Examples
     --------

@@ -16,7 +16,7 @@ _LONGEST = 1e7
 
 
 class Percent(Formatter):
-    """Write shares as per cent and `after`: whole where all ticks are, else with the decimals that keep ticks even.
+    """Write shares as per cent and `after`: whole where all ticks are, else with decimals that keep ticks even.
 
     Examples
     --------

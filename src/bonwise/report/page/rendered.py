@@ -130,7 +130,7 @@ def _lines(cells: Sequence[str]) -> int:
 
 
 def made_on(seconds: str | None = None, today: date | None = None) -> str:
-    """Return the date as ISO writes it: by `seconds` since 1970, else SOURCE_DATE_EPOCH, else `today` or the clock.
+    """Return the date in ISO form: by `seconds` since 1970, else SOURCE_DATE_EPOCH, else `today` or the clock.
 
     Examples
     --------

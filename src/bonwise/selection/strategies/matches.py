@@ -232,7 +232,7 @@ class _RoundRobinContest:
 
 
 def drawn_pairs(order: Sequence[int], many: int) -> list[tuple[int, int]]:
-    """Return so many pairs from a random `order`, in which no candidate stands more than once oftener than another.
+    """Return so many pairs from a random `order`; no candidate stands in two more of them than another.
 
     Examples
     --------
