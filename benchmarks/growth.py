@@ -18,7 +18,12 @@ import pandas as pd
 import bonwise as bw
 from bonwise.testing import simulate
 
-ROUTE, COMPARE, AUDIT = "route", "labels compare", "audit"
+ROUTE, COMPARE, AUDIT, HOLES = "route", "labels compare", "audit", "audit with holes"
+CALIBRATION, STACK = "study calibration", "stack fit"
+LACKING = 0.05
+"""Share of the prompts that a judge with holes lacks."""
+FEWER = (2_000, 8_000, 20_000)
+"""Prompts of the slower studies."""
 SIZES = tuple(int(one) for one in np.linspace(10_000, 400_000, 20).round())
 JUDGES, PROMPTS = (2, 5, 10, 20, 40, 60), 2_000
 DRAWS = 200
@@ -45,13 +50,14 @@ class Growth:
     ratio: float
 
 
-def judged(prompts: int, judges: int, seed: int) -> pd.DataFrame:
-    """Return a labelled table with 4 candidates a prompt, every judge with noise of its own."""
+def judged(prompts: int, judges: int, seed: int, lacking: float = 0.0) -> pd.DataFrame:
+    """Return a labelled table with 4 candidates a prompt, every judge with noise of its own, and prompts it lacks."""
     first, rng = simulate("arena", n=prompts, seed=seed).frame(), np.random.default_rng(seed)
     tables = []
     for at in range(judges):
         score = (0.5 * first["judge_score"] + 0.5 * rng.random(len(first))).round(2)
-        tables.append(first.assign(judge=f"judge{at}", judge_score=score if at else first["judge_score"]))
+        table = first.assign(judge=f"judge{at}", judge_score=score if at else first["judge_score"])
+        tables.append(table[~np.repeat(rng.random(prompts) < lacking, len(first) // prompts)] if lacking else table)
     return pd.concat(tables, ignore_index=True)
 
 
@@ -67,14 +73,14 @@ def by_prompts(
         yield Growth(what, size, seconds, seconds / size / base)
 
 
-def by_judges(numbers: Sequence[int], prompts: int, seed: int) -> Iterator[Growth]:
+def by_judges(what: str, numbers: Sequence[int], prompts: int, seed: int, lacking: float = 0.0) -> Iterator[Growth]:
     """Measure audits of several judges, which compare every two of them, beside audits of each judge alone."""
     bw.audit(judged(100, 2, seed))
     for number in numbers:
-        frame = judged(prompts, number, seed)
+        frame = judged(prompts, number, seed, lacking)
         alone = sum(cpu(bw.audit, one) for _, one in frame.groupby("judge"))
         seconds = cpu(bw.audit, frame)
-        yield Growth(AUDIT, number, seconds, seconds / alone)
+        yield Growth(what, number, seconds, seconds / alone)
 
 
 def cpu(run: Callable[[pd.DataFrame], object], frame: pd.DataFrame) -> float:
@@ -92,8 +98,11 @@ def numbers(text: str) -> tuple[int, ...]:
 def main() -> None:
     """Measure what was asked for, and print each line as it is known."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=(ROUTE, COMPARE, AUDIT), action="append", help="may be repeated")
+    parser.add_argument(
+        "--only", choices=(ROUTE, COMPARE, CALIBRATION, STACK, AUDIT, HOLES), action="append", help="may be repeated"
+    )
     parser.add_argument("--sizes", type=numbers, default=SIZES, help="prompts, separated by commas")
+    parser.add_argument("--fewer", type=numbers, default=FEWER, help="prompts of the slower studies")
     parser.add_argument("--judges", type=numbers, default=JUDGES, help="judges, separated by commas")
     parser.add_argument("--prompts", type=int, default=PROMPTS, help="prompts of the audits")
     parser.add_argument("--draws", type=int, default=DRAWS, help="of each design")
@@ -104,14 +113,17 @@ def main() -> None:
     measured = {
         ROUTE: by_prompts(ROUTE, asked.sizes, asked.seed, 2, bw.route),
         COMPARE: by_prompts(COMPARE, asked.sizes, asked.seed, 1, compare),
-        AUDIT: by_judges(asked.judges, asked.prompts, asked.seed),
+        CALIBRATION: by_prompts(CALIBRATION, asked.fewer, asked.seed, 1, bw.study_calibration),
+        STACK: by_prompts(STACK, asked.fewer, asked.seed, 3, bw.fit_stack),
+        AUDIT: by_judges(AUDIT, asked.judges, asked.prompts, asked.seed),
+        HOLES: by_judges(HOLES, asked.judges, asked.prompts, asked.seed, LACKING),
     }
     found = []
-    print(f"{'what':<16}{'size':>18}{'CPU s':>10}   ratio")
+    print(f"{'what':<18}{'size':>18}{'CPU s':>10}   ratio")
     for what in asked.only or measured:
         for one in measured[what]:
-            size = f"{one.size:,} {'judges' if what == AUDIT else 'prompts'}"
-            print(f"{what:<16}{size:>18}{one.seconds:10.2f}{one.ratio:8.2f}", flush=True)
+            size = f"{one.size:,} {'judges' if what in (AUDIT, HOLES) else 'prompts'}"
+            print(f"{what:<18}{size:>18}{one.seconds:10.2f}{one.ratio:8.2f}", flush=True)
             found.append(asdict(one))
     if asked.json:
         asked.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

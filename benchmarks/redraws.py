@@ -111,7 +111,7 @@ def other(name: str, picked: list[Picked], voi: list[Replay], data: Labelled) ->
     calls = float(np.mean([one.calls.mean() for one in picked]))
     gains = np.mean([data.gains(one.top) for one in picked], axis=0)
     row: dict[str, Any] = {"rule": name, "calls": calls, "recovery": summary(gains)}
-    least, most = voi[0].range_of_calls
+    least, *_, most = voi[0].curve().calls
     if least < calls < most:
         row["difference"] = summary(np.mean([at_calls(one, calls, data) for one in voi], axis=0) - gains)
     return row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import bonwise
+import bonwise as bw
 
 AUDIT = Path(__file__).parents[1] / "benchmarks" / "audit.py"
 CALLS = AUDIT.with_name("calls.py")
@@ -24,7 +26,9 @@ PAGES = AUDIT.with_name("pages.py")
 REQUIREMENTS = AUDIT.with_name("requirements.py")
 CHANGES = AUDIT.with_name("changes_of_file.py")
 GROWTH = AUDIT.with_name("growth.py")
+PERFORMANCE = AUDIT.with_name("performance.py")
 FACTORS = AUDIT.with_name("factors.py")
+WHOLE = AUDIT.with_name("whole_audit.py")
 CONTENDERS = [
     "bonwise, default",
     "bonwise, bootstrap, 200 resamples",
@@ -38,6 +42,8 @@ MOST_CHANGES = {"pick": 480, "audit": 430}
 """Of file, that a warm pick and a warm audit may take."""
 MOST_TYPES = 40
 """Classes whose methods run in a warm pick."""
+MOST_FUNCTION_CALLS = {"pick": 266, "first turn": 12}
+"""Of Python functions: a warm pick among four by a function, and one of a crowd before it waits for its turn."""
 
 
 @pytest.fixture(scope="module")
@@ -300,6 +306,18 @@ def test_the_benchmark_of_pages_measures_every_contender():
     assert all(float(row[26:].split(" s ")[0]) > 0 and row.endswith("bytes") for row in rows)
 
 
+def test_the_benchmark_of_a_whole_audit_measures_both_processes(tmp_path):
+    """Every size has the CPU and the memory of the script and of the audit."""
+    file = tmp_path / "whole.json"
+    command = [sys.executable, str(WHOLE), "--rows", "80,400", "--repeats", "1", "--json", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert [one["rows"] for one in found] == [80, 400]
+    assert all(one["audit_seconds"] == pytest.approx(one["ratio"] * one["script_seconds"]) for one in found)
+    assert all(min(one["script_megabytes"], one["audit_megabytes"]) > 20 for one in found)
+
+
 def test_the_benchmark_of_growth_measures_every_size(tmp_path):
     """Studies are measured at each number of prompts, audits at each number of judges."""
     file = tmp_path / "growth.json"
@@ -343,6 +361,51 @@ def test_the_table_of_changed_labels_is_made_again():
         needed = [[float(figure) for figure in cell.split()] for cell in row[1:3]]
         assert all(len(one) == 4 and one == sorted(one) and 0 < one[0] < one[-1] < 1 for one in needed)
     assert int(body[0][3].rstrip("%")) < int(body[3][3].rstrip("%"))
+
+
+@pytest.fixture
+def performance(monkeypatch):
+    """Return the benchmark of performance as a module."""
+    return module_of(PERFORMANCE, monkeypatch)
+
+
+def test_the_table_of_performance_is_of_ratios(performance, capsys):
+    """Its smoke run of commands and picks prints a ratio and the command that measures it in each row."""
+    performance.main(["--quick", "--only", "picks", "--only", "commands"])
+    rows = body_of(capsys.readouterr().out)
+    assert len(rows) == 8
+    assert all(isinstance(float(row[2].split()[0]), float) for row in rows)
+    assert {row[3] for row in rows} == {
+        f"`python benchmarks/performance.py --only {part}`" for part in ("picks", "commands")
+    }
+
+
+def test_a_pick_by_a_function_calls_few_functions(performance):
+    """Half of what it was: the count does not depend on how busy the machine is."""
+    with bw.Selector(lambda _prompt, text: len(text)) as selector:
+        selector.select("warm", performance.texts_of(4))
+        called = performance.functions_called(lambda: selector.select("p", performance.texts_of(4)))
+    assert called <= MOST_FUNCTION_CALLS["pick"]
+
+
+def test_the_first_turn_of_a_crowd_is_short(performance):
+    """A thousand picks that begin at the same instant do next to nothing before each waits for its turn."""
+
+    async def judge(_prompt, text):
+        return len(text)
+
+    async def main():
+        called = []
+        async with bw.Selector(judge) as selector:
+            await selector.aselect("warm", ["a", "bb"])
+            tasks = [asyncio.create_task(selector.aselect(f"p{at}", ["a", "bb"])) for at in range(1_000)]
+            sys.setprofile(lambda _frame, event, _argument: called.append(event))
+            await asyncio.sleep(0)
+            sys.setprofile(None)
+            await asyncio.gather(*tasks)
+        return called.count("call") / len(tasks)
+
+    assert asyncio.run(main()) <= MOST_FUNCTION_CALLS["first turn"]
 
 
 @pytest.fixture

@@ -260,6 +260,21 @@ def test_doctests_hold():
     assert [name for name in MODULES if doctest.testmod(importlib.import_module(name)).failed] == []
 
 
+def test_examples_of_internal_names_hold():
+    """Every example in the files of examples gives what it says, among the names of its module."""
+    failed, run = [], doctest.DocTestRunner(verbose=False)
+    for file in sorted((ROOT / "tests" / "examples").glob("*.txt")):
+        _, *parts = re.split(r"^(bonwise[\w.]*):([\w.]+)$", file.read_text("utf-8"), flags=re.MULTILINE)
+        assert parts, file
+        for module, name, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+            names = {**vars(importlib.import_module(module)), "__name__": "__main__"}
+            example = doctest.DocTestParser().get_doctest(text, names, f"{module}:{name}", file.name, 0)
+            assert example.examples, name
+            if run.run(example).failed:
+                failed.append(example.name)
+    assert failed == []
+
+
 def test_import_contracts_hold(tmp_path):
     """The stated import contracts are kept by the code."""
     pytest.importorskip("importlinter")

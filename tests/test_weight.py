@@ -14,7 +14,7 @@ import bonwise
 HOME = Path(bonwise.__file__).parent
 FILES = sorted(HOME.rglob("*.py"))
 
-CEILINGS = {"files": 488, "lines": 115_000, "files of table": 43, "files of calls": 37, "files of tests": 276}
+CEILINGS = {"files": 496, "lines": 116_500, "files of table": 45, "files of calls": 37, "files of tests": 280}
 MOST_IMPORTS = 0.08
 """Lines of imports among the lines of code."""
 VAGUE = {"one", "found", "told", "said", "mine"}

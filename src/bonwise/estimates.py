@@ -36,6 +36,8 @@ class EstimateRecord(Record):
     """Effective sample size of a weighted estimate."""
     effective_n: NonNegative | None = None
     """Effective prompts that it rests on: fewer than 20 settle no gate and no verdict."""
+    moved: str | None = None
+    """Which end of the interval is where further picks would take the figure, and which picks these are."""
     labelled_only: EstimateRecord | None = None
     """The estimate from the labelled prompts alone, beside a weighted one."""
 

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache, wraps
 from importlib.util import find_spec
+from typing import Any, TypeVar, cast
 
 from bonwise.errors import MissingExtraError
 
-__all__ = ["BOOTSTRAP", "FAST", "FIGURES", "PAGES", "TABLES", "TORCH", "TREES", "Feature"]
+__all__ = [
+    "BOOTSTRAP",
+    "FAST",
+    "FIGURES",
+    "PAGES",
+    "REMOTE",
+    "SORTING",
+    "TABLES",
+    "TORCH",
+    "TREES",
+    "Feature",
+    "limited_threads",
+    "linear_algebra",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """Something that bonwise does with the modules of an extra.
-
-    Examples
-    --------
-    >>> Feature(("json",)).missing()
-    ()
-    >>> Feature(("json", "no_such_module")).require("this example")
-    Traceback (most recent call last):
-    bonwise.errors.MissingExtraError: this example needs bonwise[audit]: no_such_module is not installed \
-(pip install 'bonwise[audit]')
-    """
+    """Something that bonwise does with the modules of an extra."""
 
     modules: tuple[str, ...]
     """Names as Python imports them."""
@@ -52,6 +62,8 @@ PAGES = Feature(("jinja2", "matplotlib"))
 FIGURES = Feature(("matplotlib",))
 BOOTSTRAP = Feature(("threadpoolctl",))
 FAST = Feature(("aiohttp",), "fast")
+REMOTE = Feature(("fsspec",), "scale")
+SORTING = Feature(("duckdb",), "scale")
 TORCH = Feature(("torch",), "torch")
 TREES = Feature(("sklearn", "threadpoolctl"), "trees")
 
@@ -61,3 +73,54 @@ def _is_installed(name: str) -> bool:
         return find_spec(name) is not None
     except ImportError:  # something in this process forbids the module
         return False
+
+
+_THREADS: ContextVar[int] = ContextVar("threads", default=0)
+_OPENMP = frozenset({"sklearn", "torch"})
+_BLAS = _OPENMP | {"numpy", "scipy.linalg"}
+"""Modules that bring a library with threads of its own."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@contextmanager
+def limited_threads(count: int | None = None) -> Iterator[None]:
+    """Let linear algebra take so many threads, or as many as around this: one where nothing else was said.
+
+    Threads that wait for each other cost more than such small products, and sums in one order have the same bits on
+    any number of cores. Without ``bonwise[audit]`` there is no limit.
+    """
+    # What the environment says holds from the start: then nothing is to be looked for, but for threads of OpenMP.
+    within = _THREADS.get() or int(os.environ.get("OPENBLAS_NUM_THREADS") or 0)
+    wanted = count or _THREADS.get() or 1
+    before = _THREADS.set(wanted)
+    try:
+        if (wanted == within and _OPENMP.isdisjoint(sys.modules)) or BOOTSTRAP.missing():
+            yield
+        else:
+            with _libraries(_BLAS.intersection(sys.modules)).limit(limits=wanted):
+                yield
+    finally:
+        _THREADS.reset(before)
+
+
+@lru_cache(maxsize=4)
+def _libraries(_loaded: frozenset[str]) -> Any:
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - an extra brings it
+
+    # Looking for the libraries takes longer than a small bootstrap: look once, and again where one was loaded since.
+    return ThreadpoolController()
+
+
+def linear_algebra(function: _Function) -> _Function:
+    """Run a public function within `limited_threads`; its command has ``--threads``."""
+
+    @wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        import numpy  # noqa: F401, ICN001, PLC0415 - so that its library is there to be limited
+
+        with limited_threads():
+            return function(*given, **named)
+
+    call.__threads__ = True  # type: ignore[attr-defined]
+    return cast("_Function", call)

@@ -96,13 +96,7 @@ def comma_separated(text: str, _: str) -> tuple[str, ...]:
 
 
 def numbers(pairs: Iterable[str] | None, flag: str) -> dict[str, float]:
-    """Read ``NAME=NUMBER`` pairs.
-
-    Examples
-    --------
-    >>> numbers(["recovery=0.2"], "--fail-under")
-    {'recovery': 0.2}
-    """
+    """Read ``NAME=NUMBER`` pairs."""
     # The name of a judge may hold the sign too, as that of pairwise,orders=1:openai/m does.
     return _by_name(pairs, flag, str.rpartition, _finite, "NUMBER", "recovery=0.2")
 
@@ -110,13 +104,7 @@ def numbers(pairs: Iterable[str] | None, flag: str) -> dict[str, float]:
 def texts(
     pairs: Iterable[str] | None, flag: str, such: str = "gpt=pointwise:openai/m", *, hide: bool = False
 ) -> dict[str, str]:
-    """Read ``NAME=TEXT`` pairs, with an example; what may be a key is not repeated where it is none (`hide`).
-
-    Examples
-    --------
-    >>> texts(["gpt=pairwise,orders=1:openai/m"], "--spec")
-    {'gpt': 'pairwise,orders=1:openai/m'}
-    """
+    """Read ``NAME=TEXT`` pairs, with an example; what may be a key is not repeated where it is none (`hide`)."""
     return _by_name(pairs, flag, str.partition, lambda text: text or None, "TEXT", such, hide=hide)
 
 
@@ -153,13 +141,7 @@ def _finite(text: str) -> float | None:
 
 
 def judge_families(texts: Iterable[str] | None, flag: str) -> Mapping[str, str]:
-    """Read ``NAME``, whose key is empty, and ``JUDGE=NAME``, each judge once.
-
-    Examples
-    --------
-    >>> judge_families(["gpt", "strict=claude"], "--judge-family")
-    {'': 'gpt', 'strict': 'claude'}
-    """
+    """Read ``NAME``, whose key is empty, and ``JUDGE=NAME``, each judge once."""
     families: dict[str, str] = {}
     for text in texts or ():
         judge, _, family = text.rpartition("=")
@@ -239,13 +221,7 @@ def completed(keywords: type[K], given: Mapping[str, Any], caller: str) -> K:
 
 
 def unexpected(caller: str, name: str, known: Iterable[str]) -> TypeError:
-    """Return the error of a keyword that a function does not take; it names the nearest one that it does take.
-
-    Examples
-    --------
-    >>> unexpected("select", "jugde", ["prompt", "judge"])
-    TypeError("select() got an unexpected keyword argument 'jugde'; did you mean 'judge'?")
-    """
+    """Return the error of a keyword that a function does not take; it names the nearest one that it does take."""
     from difflib import get_close_matches  # noqa: PLC0415 - few mistype
 
     nearest = "".join(f"; did you mean {known_name!r}?" for known_name in get_close_matches(name, list(known), n=1))
@@ -277,7 +253,7 @@ _LARGEST = 2**53
 """The largest whole number of a document: no reader of JSON rounds it."""
 
 
-def takes_numbers(taking: Shown) -> Shown:
+def takes_numbers(taking: Shown) -> Shown:  # noqa: C901 - three functions around another
     """Make a function, or the methods of a class, take numbers of any kind where a parameter is an int or a float.
 
     They become Python's own, see `plain_numbers`. A keyword that it does not take is refused with the nearest one.
@@ -307,8 +283,14 @@ def takes_numbers(taking: Shown) -> Shown:
         first = [values.get(name, value) for name, value in zip(positions, given, strict=False)]
         return [*first, *given[len(first) :]], {name: values.get(name, value) for name, value in named.items()}
 
+    def are_plain(given: tuple[Any, ...]) -> bool:
+        counts = [value for name, value in zip(positions, given, strict=False) if name in whole]
+        return not [value for value in counts if type(value) is not int or abs(value) > _LARGEST]
+
     @wraps(taking)
     def call(*given: Any, **named: Any) -> Any:
+        if not named and are_plain(given):
+            return taking(*given)
         values, by_name = plain(given, named)
         return taking(*values, **by_name)
 
@@ -340,11 +322,6 @@ def compared_decimals(spread: float, largest: float) -> int:
 
     Of the `largest` absolute number at most 15 digits count: what differs beyond them is rounding. A pool alone
     does not show the spread of its column: its own spread counts, and at least its largest number, up to 1.
-
-    Examples
-    --------
-    >>> compared_decimals(1.0, 1.0), compared_decimals(4e-12, 5e-12), compared_decimals(100.0, 1e9)
-    (9, 20, 6)
     """
     if not 0 < largest < inf:
         return TIE_DECIMALS
@@ -365,11 +342,6 @@ def plain_numbers(name: str, value: Any, *, whole: bool = False) -> Any:
     """Return a number as Python's own, also within a list, tuple or dict; all else is returned unchanged.
 
     A bool or a number that is not finite is a UsageError; so is a fraction, or more than 2**53, where it is `whole`.
-
-    Examples
-    --------
-    >>> plain_numbers("share", Decimal("0.5")), plain_numbers("seed", 3.0, whole=True), plain_numbers("by", "day")
-    (0.5, 3, 'day')
     """
     if isinstance(value, dict):
         return {key: plain_numbers(name, number, whole=whole) for key, number in value.items()}
@@ -432,15 +404,7 @@ def _without_flag(parameter: Parameter) -> Parameter:
 
 
 def _in_words(parameter: Parameter, names: Mapping[str, Any]) -> str:
-    """Say the type of a parameter as the documentation of a function does.
-
-    Examples
-    --------
-    >>> _in_words(Parameter("run", Parameter.KEYWORD_ONLY, default=None, annotation="str | Path | None"), {})
-    'str or pathlib.Path, optional'
-    >>> _in_words(Parameter("map", Parameter.KEYWORD_ONLY, annotation="Mapping[str, Sequence[float]]"), {})
-    'mapping of str to sequence of float'
-    """
+    """Say the type of a parameter as the documentation of a function does."""
     kinds = [part for part in _alternatives(_written(parameter.annotation)) if part != "None"]
     words = " or ".join(_kind_in_words(kind, names) for kind in kinds)
     return f"{words}, optional" if parameter.default is None else words

@@ -22,25 +22,13 @@ _SCHEMA = re.compile(r"bonwise\.([a-z_]+)/1")
 
 
 def word_of(schema: str) -> str | None:
-    """Return the word of a schema that this version knows, None for another one.
-
-    Examples
-    --------
-    >>> word_of("bonwise.confidence/1"), word_of("confidence")
-    ('confidence', None)
-    """
+    """Return the word of a schema that this version knows, None for another one."""
     match = _SCHEMA.fullmatch(schema)
     return match[1] if match is not None and match[1] in places() else None
 
 
 def document_class(word: str) -> type[Document]:
-    """Return the model of a schema; of several classes their base, whose `class_for` tells them apart.
-
-    Examples
-    --------
-    >>> document_class("confidence").schema_name()
-    'bonwise.confidence/1'
-    """
+    """Return the model of a schema; of several classes their base, whose `class_for` tells them apart."""
     if word not in places():
         raise UsageError(f"there is no schema {printable(word, longest=60)!r}", hint=f"one of {', '.join(words())}")
     place = places()[word]
@@ -49,13 +37,7 @@ def document_class(word: str) -> type[Document]:
 
 
 def json_schema(word: str) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of a document.
-
-    Examples
-    --------
-    >>> json_schema("confidence")["properties"]["schema"]["const"]
-    'bonwise.confidence/1'
-    """
+    """Return the JSON Schema (2020-12) of a document."""
     return {"$schema": _DIALECT, **document_class(word).json_schema()}
 
 

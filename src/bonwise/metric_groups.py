@@ -39,13 +39,7 @@ METRICS_FIRST: Sequence[Metric] = [
 
 
 def groups_of(names: Collection[str]) -> Sequence[MetricGroup]:
-    """Return metrics in groups; those that this version does not know come last.
-
-    Examples
-    --------
-    >>> [(group.title, [one.name for one in group.metrics]) for group in groups_of(["within_r", "recovery", "new"])]
-    [('Picks', ['recovery']), ('Within prompts', ['within_r']), ('Others', ['new'])]
-    """
+    """Return metrics in groups; those that this version does not know come last."""
     groups = [
         MetricGroup(group.title, [metric for metric in group.metrics if metric.name in names]) for group in GROUPS
     ]
@@ -56,11 +50,5 @@ def groups_of(names: Collection[str]) -> Sequence[MetricGroup]:
 
 
 def unit_of(name: str) -> Unit:
-    """Return the unit of a metric.
-
-    Examples
-    --------
-    >>> unit_of("recovery"), unit_of("within_r")
-    ('share', 'number')
-    """
+    """Return the unit of a metric."""
     return _BY_NAME[name].unit if name in _BY_NAME else "number"

@@ -17,15 +17,7 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def printable(value: object, *, longest: int | None = None) -> str:
-    r"""Return text without control characters, shortened where it is longer than `longest`.
-
-    Examples
-    --------
-    >>> printable("a\nb\x1b[31mc")
-    'a\\nb\\x1b[31mc'
-    >>> printable("abcdefgh", longest=6)
-    'abc...'
-    """
+    r"""Return text without control characters, shortened where it is longer than `longest`."""
     text = str(value)
     if longest is not None and len(text) > longest:
         text = text[: longest - 3] + "..."
@@ -35,35 +27,17 @@ def printable(value: object, *, longest: int | None = None) -> str:
 
 
 def all_printable(values: Iterable[object], *, longest: int | None = None) -> list[str]:
-    r"""Return texts as `printable` returns each.
-
-    Examples
-    --------
-    >>> all_printable(["a\nb", 3])
-    ['a\\nb', '3']
-    """
+    r"""Return texts as `printable` returns each."""
     return [printable(value, longest=longest) for value in values]
 
 
 def writable(text: str) -> str:
-    r"""Escape what no text file holds or no terminal shows: surrogates, controls other than tabs and line ends.
-
-    Examples
-    --------
-    >>> writable("a\r\n\tb \x1b[31m \x00 \ud800")
-    'a\n\tb \\x1b[31m \\x00 \\ud800'
-    """
+    r"""Escape what no text file holds or no terminal shows: surrogates, controls other than tabs and line ends."""
     return _UNWRITABLE.sub(lambda char: char[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
 
 
 def shell_word(text: str) -> str:
-    """Quote one word for a shell.
-
-    Examples
-    --------
-    >>> shell_word("my scores.csv")
-    "'my scores.csv'"
-    """
+    """Quote one word for a shell."""
     if text.isprintable():
         return shlex.quote(text)
     # The shell's own way of writing what cannot be printed.
@@ -71,13 +45,7 @@ def shell_word(text: str) -> str:
 
 
 def shell_path(path: str | Path) -> str:
-    """Quote a path; one that looks like a flag is made to look like a path.
-
-    Examples
-    --------
-    >>> shell_path("-x.csv")
-    './-x.csv'
-    """
+    """Quote a path; one that looks like a flag is made to look like a path."""
     return shell_word(f"./{path}" if str(path).startswith("-") else str(path))
 
 

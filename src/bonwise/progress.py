@@ -81,12 +81,6 @@ def counting(what: str, total: int) -> Iterator[Callable[..., None]]:
 
     Where standard error is a terminal and two seconds have gone by, one line says how far the computation is, that of
     its steps that counts its own included, and how long the rest takes; the line is gone when the computation ends.
-
-    Examples
-    --------
-    >>> with counting("split", 5) as step:
-    ...     for _ in range(5):
-    ...         step()
     """
     if total < 2 or sys.stderr is None or not sys.stderr.isatty():
         yield lambda _=1: None
@@ -105,13 +99,7 @@ def counting(what: str, total: int) -> Iterator[Callable[..., None]]:
 
 
 def time_left(done: float, total: float, seconds: float) -> str:
-    """Say how long the rest takes where so much was done in so many seconds.
-
-    Examples
-    --------
-    >>> time_left(1, 4, 20.0), time_left(30, 40, 900.0), time_left(0, 4, 9.0)
-    ('about 60 s left', 'about 5 min left', 'time left unknown')
-    """
+    """Say how long the rest takes where so much was done in so many seconds."""
     if not done:
         return "time left unknown"
     left = max(total - done, 0) * seconds / done

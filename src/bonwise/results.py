@@ -125,20 +125,12 @@ class Record(BaseModel):
 
     Values are checked when a record is made and when it is read. A key that was not given is not written. Keys can be
     read as attributes, and by name as in the JSON.
-
-    Examples
-    --------
-    >>> class Pair(Record):
-    ...     first: str
-    ...     reason: str | None = None
-    >>> pair = Pair(first="a")
-    >>> pair.to_dict(), pair["first"], pair.reason
-    ({'first': 'a'}, 'a', None)
-    >>> dict(Pair(first="a"))
-    {'first': 'a'}
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=())
+    # A record is built when it is first used: an audit uses few of those that are known.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=(), defer_build=True
+    )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys and values of the JSON, in the order of the schema."""
@@ -182,13 +174,7 @@ class Record(BaseModel):
 
 
 def prose(docstring: str) -> str:
-    r"""Return what stands before the first section, a line per paragraph, code in single backticks, None as null.
-
-    Examples
-    --------
-    >>> prose("One figure.\n\nWith its ``low`` end\nand more.\n\nNotes\n-----\nNone.")
-    'One figure.\n\nWith its `low` end and more.'
-    """
+    r"""Return what stands before the first section, a line per paragraph, code in single backticks, None as null."""
     text = inspect.cleandoc(docstring)
     start = _SECTION.search(text)
     paragraphs = (text if start is None else text[: start.start()]).split("\n\n")

@@ -19,17 +19,7 @@ __all__ = ["ShowsItself"]
 
 
 class ShowsItself(ABC):
-    """A document, or what has one.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import bonwise as bw
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     bw.plan(question="recovery>0", candidates=4, within_r=0.3).to_html(f"{folder}/plan.html")
-    ...     "Plan for recovery" in Path(folder, "plan.html").read_text("utf-8")
-    True
-    """
+    """A document, or what has one."""
 
     @abstractmethod
     def _document(self) -> Document:
@@ -105,13 +95,6 @@ class ShowsItself(ABC):
             A name that no figure of this result has.
         bonwise.errors.MissingExtraError
             matplotlib is not installed.
-
-        Examples
-        --------
-        >>> import bonwise as bw
-        >>> plan = bw.plan(question="recovery>0", candidates=4, within_r=0.3)
-        >>> plan.plot("power").get_ylabel()
-        'probability of finding the effect'
         """
         FIGURES.require(f"plot({name!r})")
         return self._figure(name).plot(ax)

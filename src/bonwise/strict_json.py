@@ -70,16 +70,6 @@ def refusal(error: ValidationError, document: Mapping[str, Any] | None = None, *
     """Say what is wrong with the first bad key, and how many more are; `whole` stands for no single key.
 
     `document`, what was validated, tells keys from the names that pydantic gives the members of a union.
-
-    Examples
-    --------
-    >>> from bonwise.table.facts import LabelsLeftOut
-    >>> document = {"prompts": "many", "rows": -1}
-    >>> try:
-    ...     LabelsLeftOut.model_validate(document)
-    ... except ValidationError as error:
-    ...     print(refusal(error, document))
-    prompts should be a whole number, not "many"; 1 more key is wrong
     """
     by_key: dict[tuple[str | int, ...], list[ErrorDetails]] = {}
     for problem in error.errors(include_url=False):
@@ -109,13 +99,7 @@ def _keys(problem: ErrorDetails, document: object) -> tuple[str | int, ...]:
 
 
 def named_keys(keys: tuple[str | int, ...]) -> str:
-    """Return keys as one would write them to get at the value.
-
-    Examples
-    --------
-    >>> named_keys(("judges", "gpt", "bins", 0))
-    'judges.gpt.bins[0]'
-    """
+    """Return keys as one would write them to get at the value."""
     name = "" if len(keys) <= _MOST_PARTS else "..."
     for key in keys[-_MOST_PARTS:]:
         name += f"[{key}]" if isinstance(key, int) else f"{'.' if name else ''}{printable(key, longest=_LONGEST)}"
@@ -206,14 +190,7 @@ def json_object(file: Path, hint: str) -> dict[str, Any]:
 
 
 def received_object(content: bytes) -> dict[str, Any]:
-    """Return the JSON object that somebody sent; a ValueError says what is wrong with the body.
-
-    Examples
-    --------
-    >>> received_object(b'{"n": 1e999}')
-    Traceback (most recent call last):
-    ValueError: the body contains 1e999, which is beyond the range of floats
-    """
+    """Return the JSON object that somebody sent; a ValueError says what is wrong with the body."""
     try:
         document = json.loads(
             content,

@@ -25,13 +25,7 @@ Kind = Literal["CHAIN", "EVALUATOR", "LLM"]
 
 
 def logger(room: str) -> Logger:
-    """Return the logger of a room of the package.
-
-    Examples
-    --------
-    >>> logger("calls").name
-    'bonwise.calls'
-    """
+    """Return the logger of a room of the package."""
     return getLogger(f"bonwise.{room}")
 
 
@@ -112,14 +106,7 @@ def _written(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def span(name: str, kind: Kind) -> Untraced:
-    """Return a span to enter; one that does nothing where nobody traces.
-
-    Examples
-    --------
-    >>> with span("select", "CHAIN") as current:
-    ...     current.recording
-    False
-    """
+    """Return a span to enter; one that does nothing where nobody traces."""
     api = sys.modules.get("opentelemetry.trace")
     return Span(api, printable(name), kind) if api is not None and traces(api) else UNTRACED
 

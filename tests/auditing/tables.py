@@ -43,6 +43,13 @@ def cohort(n, seed=20261121, unlabelled=0):
     return frame
 
 
+def heavy_labels(n, seed=20261121):
+    """Return a table of n prompts whose labels have the tails of Student's t with 2.2 degrees of freedom."""
+    rng = np.random.default_rng(seed)
+    labels = rng.standard_t(2.2, (n, 4))
+    return table(list(zip((0.6 * labels + rng.standard_normal((n, 4))).tolist(), labels.tolist(), strict=True)))
+
+
 def lossy(frame, seed=0, share=0.2, whole=0.1):
     """Blank the scores of some rows, and of all rows of some prompts."""
     rng = np.random.default_rng(seed)

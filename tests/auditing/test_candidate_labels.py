@@ -157,7 +157,7 @@ def test_the_order_of_the_design_does_not_matter():
     panel, design = drawn_cohort("pair")
     order = np.random.default_rng(SEED).permutation(300)
     shuffled = LabelDesign(
-        design.prompt_ids[order].append(pd.Index(["elsewhere"])),
+        pd.Index([*design.prompt_ids[order], "elsewhere"]),
         np.append(design.phase[order], 0),
         np.append(design.propensity[order], 0.5),
         np.append(design.stratum[order], 0),

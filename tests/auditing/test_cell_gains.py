@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auditing.cell_twin import CellTwin, table_of
-from bonwise.auditing.bounds import Unlabelled, cell_bounds, recovery_bounds, value_bounds
+from bonwise.auditing.bounds import Unlabelled, cell_bounds, recovery_bounds
 from bonwise.auditing.cell_gains import DealtCells, dealt_cells, gain_contributions, random_contributions
 from bonwise.auditing.cell_intervals import pair_influences, pair_totals
 from bonwise.auditing.cell_maxima import maxima
@@ -392,18 +392,8 @@ def test_bounds_of_pools_worked_by_hand(gain, possible, missing, bounds):
     assert found == pytest.approx(bounds, abs=1e-9)
 
 
-@given(st.lists(st.floats(0, 1), max_size=5), st.lists(st.floats(0, 1), min_size=1, max_size=5))
-def test_value_bounds_hold_every_completion(seen, unseen):
-    """A mean over all prompts lies within its bounds whatever the missing values are, and may reach them."""
-    low, high = value_bounds(np.array(seen), len(unseen), (0.0, 1.0))
-    n = len(seen) + len(unseen)
-    assert low - 1e-12 <= (sum(seen) + sum(unseen)) / n <= high + 1e-12
-    assert (low, high) == pytest.approx((sum(seen) / n, (sum(seen) + len(unseen)) / n))
-
-
 def test_bounds_scale_with_the_labels():
-    """On a scale of 1 to 5 a missing value may be 1 or 5, and recovery, a ratio, has the bounds of 0 to 1."""
-    assert value_bounds(np.array([2.0, 4.0]), 2, (1.0, 5.0)) == (2.0, 4.0)
+    """On a scale of 1 to 5 recovery, a ratio, has the bounds of 0 to 1."""
     missing = Unlabelled(np.array([4.0, 2.0]), np.array([2.0, 1.0]))
     small, large = (recovery_bounds(0.2 * w, 0.5 * w, missing, (0.0, w)) for w in (1.0, 4.0))
     assert large == pytest.approx(small)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import bonwise as bw
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.partial_metrics import partial_estimates
-from bonwise.auditing.simultaneous import JudgeDifferences
 from bonwise.auditing.weighted_metrics import weighted_estimates
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
@@ -300,10 +299,6 @@ def test_clusters_of_one_change_nothing():
     for plain, found in (
         (estimate(ESTIMANDS, sums[0], alone), estimate(ESTIMANDS, sums[0], rule)),
         (difference(ESTIMANDS, *sums, alone), difference(ESTIMANDS, *sums, rule)),
-        (
-            JudgeDifferences(ESTIMANDS, sums, alone).difference(0, 1),
-            JudgeDifferences(ESTIMANDS, sums, rule).difference(0, 1),
-        ),
     ):
         for name, one in plain.items():
             for key in ("estimate", "low", "high", "se"):

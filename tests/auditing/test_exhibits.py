@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from auditing.tables import cohort, parts, table, two_judges
+from auditing.tables import cohort, heavy_labels, parts, table, two_judges
 from bonwise.auditing.exhibits import METRICS, differences, exhibits, spread, strata
 from bonwise.auditing.front import audit
 from bonwise.auditing.result_exhibits import ColumnLeftOut, Note
@@ -294,6 +294,16 @@ def test_a_stratum_is_the_audit_of_its_prompts():
             for key in ("estimate", "low", "high"):
                 expected = getattr(alone[name], key)
                 assert row["metrics"][name][key] == pytest.approx(expected, abs=1e-9), (name, key)
+
+
+def test_correlations_of_subsets_have_no_interval_where_those_of_the_table_have_none():
+    """Heavy labels of all prompts are those of each subset, however few of them a subset shows."""
+    frame = heavy_labels(80)
+    frame["topic"] = by_prompt(frame, ["maths"] * 30 + ["law"] * 50)
+    rows, _ = of(frame)
+    for row in rows["topic"]:
+        assert row["metrics"]["within_r"]["reason"] == audit(frame)["within_r"].reason
+        assert row["metrics"]["recovery"]["low"] is not None
 
 
 def test_numbers_with_many_values_are_cut_in_three():

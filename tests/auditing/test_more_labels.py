@@ -19,10 +19,11 @@ from bonwise.stats.laws import (
     EffectiveShare,
     Exact,
     Fieller,
-    OneLess,
+    FisherZ,
     Percentile,
     RecoveryNearOne,
     Student,
+    Turned,
     student_quantile,
 )
 from bonwise.testing import simulate
@@ -123,6 +124,9 @@ def test_four_times_the_prompts_halve_the_scatter():
     student = projected(under(Student(0.4, 0.1, 9.0, (-1, 1)), estimate=0.4), 4, 0.9)
     half = student_quantile(0.9, 39.0) * 0.05
     assert (student.low, student.high) == pytest.approx((0.4 - half, 0.4 + half), abs=1e-12)
+    correlation = projected(under(FisherZ(0.6, 0.08, 9.0), estimate=0.6), 4, 0.9)
+    ends = [math.tanh(math.atanh(0.6) + side * student_quantile(0.9, 39.0) * 0.04 / 0.64) for side in (-1, 1)]
+    assert (correlation.low, correlation.high) == pytest.approx(ends, abs=1e-12)
 
 
 def test_degrees_of_freedom_stay_between_3_and_the_prompts_less_1():
@@ -149,7 +153,7 @@ def test_what_cannot_be_projected():
     """Without an estimate, or a law that is known, there is nothing; an unbounded interval is undefined."""
     assert projected(Estimate.undefined("undefined", 10), 2, 0.95) is None
     assert projected(Estimate(0.4, None, None, None, 1, None, reason="no interval"), 2, 0.95) is None
-    other = under(OneLess(Fieller(0.2, 0.5, 0.001, 0.0, 0.001, 19.0)), estimate=0.6)
+    other = under(Turned(Fieller(0.2, 0.5, 0.001, 0.0, 0.001, 19.0), 1.0), estimate=0.6)
     assert projected(other, 2, 0.95) is None
     now = under(Fieller(0.2, 0.5, 0.01, 0.0, 0.01, 99.0), estimate=0.4)
     assert projected(now, 0.1, 0.95).reason == NOT_DISTINGUISHABLE

@@ -369,7 +369,7 @@ def read(tmp_path, *lines, **reading):
 
 def scores(picks):
     """Return the scores of the only prompt's candidates."""
-    return picks.rows()["judge_score"].tolist()
+    return [row["judge_score"] for row in picks.rows()]
 
 
 def test_a_pick_is_a_judge_that_scores_what_it_kept(tmp_path):
@@ -389,7 +389,7 @@ def test_what_a_seed_decided_is_taken_in_expectation_unless_asked(tmp_path):
 def test_nothing_picked_has_no_score_and_a_reason(tmp_path):
     """Without a pick there is no score; that and a pool of one are reasons to drop a prompt."""
     picks = read(tmp_path, LINE | {"best": None, "decided_by": "owed"}, {"prompt_id": "q", "ids": ["a"], "best": "a"})
-    assert picks.rows()["judge_score"].isna().tolist() == [True, True, True, False]
+    assert [row["judge_score"] is None for row in picks.rows()] == [True, True, True, False]
     assert picks.reasons == {"p": "nothing picked: owed", "q": "one candidate"}
 
 

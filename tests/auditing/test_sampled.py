@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
-from auditing.tables import cohort, parts, table, two_judges
+from auditing.tables import cohort, heavy_labels, parts, table, two_judges
 from bonwise.auditing.front import audit
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
@@ -214,6 +214,19 @@ def test_the_labelled_prompts_alone_stand_beside_the_estimate():
     found, alone = audit(hide(frame, mine), design="uniform"), audit(frame[frame["prompt_id"].isin(mine)])
     for name in OF_INFLUENCE | {"within_r", "kendall_tau"}:
         assert found[name].labelled_only == alone[name].model_copy(update={"method": "labelled_only"}), name
+
+
+@pytest.mark.parametrize("design", ["uniform", "cells"])
+def test_correlations_of_heavy_labels_have_no_interval_under_a_design(design):
+    """Nor has what the labelled prompts say alone; gates on them stay open, and other figures have intervals."""
+    frame = heavy_labels(120)
+    part = frame.assign(oracle_label=frame["oracle_label"].where(np.random.default_rng(2).random(len(frame)) < 0.7))
+    found = audit(hide(frame, some_of(frame, 0.6)) if design == "uniform" else part, design=design)
+    for name in ("within_r", "global_r"):
+        figures = [found[name]] + ([found[name].labelled_only] if design == "uniform" else [])
+        assert {(one.low, "a few labels lie far from the others" in one.reason) for one in figures} == {(None, True)}
+    assert found.check({"within_r": 0.1}).gates[0].state == "inconclusive"
+    assert found["attenuation"].low is not None
 
 
 def test_random_labels_under_a_design_estimate_the_whole():

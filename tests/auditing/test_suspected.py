@@ -153,7 +153,7 @@ def test_candidates_alike_are_not_suspected(seed):
 def test_fewer_than_20_pools_settle_nothing(pools, level):
     """A judge that recovers nearly everything is useful once the pools are worth 20, and a gate can be met."""
     found = bw.audit(good_table(pools))
-    assert found["recovery"].low > 0.5
+    assert parts(found).judges["judge"].metrics["recovery"].law.at(0.95)[0] > 0.5
     assert found.verdict.level == level
     assert only_gate(found).state == ("met" if level == "useful" else "inconclusive")
     assert ("only 19 prompts are labelled completely" in found.verdict.sentences[0]) == (pools == 19)
@@ -565,12 +565,13 @@ def test_the_shared_dialogues_name_the_human_answers(shared):
         }
         for row in rows
     )
-    found = bw.audit(frame)
-    one, few = found.suspicions
-    assert sorted(one.candidates) == sorted(expected["outstanding"])
-    assert one.with_candidate.estimate == pytest.approx(expected["all"]["recovery"], abs=1e-6)
-    assert one.without_candidate.estimate == pytest.approx(expected["without_outstanding"]["recovery"], abs=1e-6)
+    audit = bw.audit(frame)
+    (few,) = audit.suspicions
     assert few.kind == "few pools"
+    assert audit["recovery"].estimate == pytest.approx(expected["all"]["recovery"], abs=1e-6)
+    sentence = next(text for text in audit.verdict.sentences if "have the best label" in text)
+    assert all(name in sentence for name in expected["outstanding"])
+    assert f"and {expected['without_outstanding']['recovery']:.0%} [" in sentence
 
 
 def test_other_gates_on_the_page_ask_again():

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import bonwise as bw
@@ -17,6 +17,7 @@ from bonwise.auditing.result import Thresholds
 from bonwise.auditing.verdict import candidate_validity, judge_validity, pick_validity
 from bonwise.errors import RowError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.correlation import heavy_tails
 from bonwise.stats.estimand import Estimate
 from bonwise.table.scales import Scale
 
@@ -116,10 +117,7 @@ def test_an_undefined_recovery_is_explained(reason, told):
 
 NOT_WITHIN = "These figures say nothing about picks within a prompt."
 SYSTEMS = "for comparing systems:"
-R, BIAS = (
-    "its correlation with the oracle labels over all cells is",
-    "after calibration the largest bias of a candidate's mean is",
-)
+R, BIAS = ("its correlation with the oracle labels is", "after calibration the largest bias of a candidate's mean is")
 
 
 @pytest.mark.parametrize(
@@ -337,8 +335,12 @@ def test_labels_times_100_give_the_same_verdict(bias):
 )
 @settings(max_examples=60)
 def test_no_scale_of_the_labels_changes_a_verdict(scale, shift, bias, seed):
-    """Labels stretched or shifted give the same levels and checks, for picks and for systems."""
+    """Labels stretched or shifted give the same levels and checks, for picks and for systems.
+
+    But for those whose tails look heavy once nothing says that they lie in [0, 1].
+    """
     frame = biased(bias, n=30, seed=seed)
+    assume(not heavy_tails(frame["judge_score"].to_numpy(), 2 * frame["oracle_label"].to_numpy() + 1))
     assert verdicts(frame.assign(oracle_label=scale * frame["oracle_label"] + shift)) == verdicts(frame)
 
 

@@ -437,7 +437,7 @@ def test_arena100_with_its_control(shared):
     document = bw.audit(shared / "data" / "arena100" / "scores.csv", control="unhelpful")
     said = words(page(document))
     assert "recovery share of the possible gain 21% [8%, 34%] 66% 99" in said
-    assert re.search(r"global_r correlation over all cells 0\.65 \[0\.55, 0\.75\] 0\.869 99", said)
+    assert re.search(r"global_r correlation over all cells 0\.65 \[0\.54, 0\.74\] 0\.869 99", said)
 
 
 def test_an_undefined_metric_has_a_dash():

@@ -21,10 +21,10 @@ from bonwise.auditing.partial_metrics import partial_estimates
 from bonwise.auditing.weighted_metrics import label_strata, weighted_difference, weighted_estimates
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimation import IntervalRule, difference, estimate
+from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate
 from bonwise.stats.partial.label_features import label_features
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.sums import prompt_sums
+from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.testing import simulate
 from cli.commands import typed
 from stats.nominal import assert_covered
@@ -528,6 +528,12 @@ def test_weighted_labels_in_part_are_not_sent_to_a_design(capsys, tmp_path):
     weighted = typed(capsys, *words, "--weight-col", "w").out.partition("Next:")[2]
     assert weighted
     assert "--design" not in weighted
+    good = frame.assign(judge_score=0.85 * frame["oracle_label"].fillna(0.5) + 0.15 * frame["judge_score"])
+    found = bw.audit(good, weight_col="w", thresholds={"recovery_useful": 0.01})
+    whole = " ".join(found.to_text(full=True).split())
+    assert "Label the other prompts: prompts with weights (--weight-col) have no --design." in whole
+    assert "labelled in part: prompts with weights (--weight-col) count when they are labelled whole." in whole
+    assert "--design cells" not in whole
 
 
 def test_gates_are_those_of_the_weights():
@@ -543,6 +549,55 @@ def test_gates_are_those_of_the_weights():
     assert found["value_random"].effective_n < 3
     assert found.check({"gain": 0.0}).checked[0].state == "inconclusive"
     assert found.verdict.level == "inconclusive"
+
+
+def test_weights_that_are_worth_few_prompts_are_said_to_be_so():
+    """Sixty labelled prompts are sixty, whatever their weights are worth; fewer than 20 of them are said first."""
+    frame = weighted_frame(60, 5, lost=0.0).query("judge == 'second'")
+    frame = frame.assign(judge_score=0.85 * frame["oracle_label"] + 0.15 * frame["judge_score"])
+    ids = frame["prompt_id"].unique()
+    uneven = frame.assign(w=np.where(frame["prompt_id"].isin(ids[:10]), 20.0, 1.0))
+    words = "the weights of 60 labelled prompts are worth 15 prompts of equal weight, and a verdict needs 20"
+    found = bw.audit(uneven, weight_col="w", thresholds={"recovery_useful": 0.05})
+    assert words in found.verdict.sentences[0]
+    assert "labelled completely" not in str(found)
+    few = uneven[uneven["prompt_id"].isin(ids[:15])]
+    assert "only 15 prompts are labelled completely" in bw.audit(few, weight_col="w").verdict.sentences[0]
+
+
+def test_a_prompt_that_carries_all_leaves_no_interval():
+    """Where weights are worth fewer than two prompts the estimate is one prompt; from two on Hall's end is kept.
+
+    Of 1,500 tables of 60 prompts each, an interval of 95 %: with lognormal weights (sigma .5) and one loss of ten in
+    twenty prompts Student's t covers .89 and Hall's end .95, with one weight of 60 among ones .91 and .95.
+    """
+    frame = weighted_frame(60, 5, lost=0.0).query("judge == 'second'")
+    first = frame["prompt_id"].unique()[0]
+    heavy, two = (
+        bw.audit(frame.assign(w=np.where(frame["prompt_id"] == first, size, 1.0)), weight_col="w")
+        for size in (1e3, 60)
+    )
+    for name, found in heavy.metrics.items():
+        assert found.low is None, name
+    assert "worth 1.1 prompts of equal weight, and an interval needs 2" in heavy["value_random"].reason
+    assert heavy.check({"recovery": 0.0}).checked[0].state == "inconclusive"
+    assert two["value_random"].low is not None
+    assert {round(heavy[name].effective_n) for name in ("within_r", "global_r", "gain", "top1_accuracy")} == {1}
+
+
+@given(st.lists(st.integers(1, 40), min_size=3, max_size=30), st.integers(0, 99))
+@settings(max_examples=20, deadline=None)
+def test_weights_cap_the_draws_of_a_rate(weights, seed):
+    """What prompts are worth at most is what their weights are worth, spelled out; of a spread times each weight."""
+    rng = np.random.default_rng(seed)
+    sums = prompt_sums(*rng.random((2, 3 * len(weights))), np.full(len(weights), 3))
+    w = np.array(weights, dtype=float)
+    sample = JudgeSums([sums * w], RULE)
+    top = named("top1_accuracy")[-1]
+    assert sample.most_draws(top) == pytest.approx(sum(weights) ** 2 / sum(one * one for one in weights))
+    within = named("within_r")[-1]
+    spread = [weight * float(label) for weight, label in zip(weights, np.sqrt(Sums(*sums).eOO), strict=True)]
+    assert within.weight(Sums(*(sums * w))) == pytest.approx(spread)
 
 
 def test_what_weights_are_said_to_do():
@@ -571,11 +626,12 @@ def test_a_column_named_weight_is_named_where_it_weighs_nothing():
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([1, 2, 1], "prompt 'p0000000' has no weight in 'w' that can be used"),
-        ([-1, -1, -1], "prompt 'p0000000' has no weight in 'w' that can be used: -1"),
-        ([np.inf, np.inf, np.inf], "prompt 'p0000000' has no weight"),
-        ([np.nan, np.nan, np.nan], "prompt 'p0000000' has no weight"),
-        (["many", "many", "many"], "prompt 'p0000000' has no weight in 'w' that can be used: many"),
+        ([1, 2, 1], "row 1, column 'w': prompt 'p0000000' weighs 2 here and 1 elsewhere"),
+        ([-1, -1, -1], "row 0, column 'w': the weight of prompt 'p0000000' is -1"),
+        ([1, np.inf, np.inf], "row 1, column 'w': the weight of prompt 'p0000000' is inf"),
+        ([np.nan, np.nan, np.nan], "the weight of prompt 'p0000000' is blank"),
+        ([" ", " ", " "], "the weight of prompt 'p0000000' is blank"),
+        (["many", "many", "many"], "the weight of prompt 'p0000000' is many"),
     ],
 )
 def test_weights_that_cannot_be_used_name_the_prompt(values, said):
@@ -590,13 +646,16 @@ def test_weights_that_cannot_be_used_name_the_prompt(values, said):
 def test_weights_and_what_they_do_not_go_with(tmp_path):
     """An unknown column, weights that are all 0, a stated draw, and logged picks are refused in one sentence."""
     frame = simulate("arena", n=30, seed=1).frame().assign(w=1.0)
-    with pytest.raises(InputError, match="no column named 'x' to weight prompts by"):
+    with pytest.raises(InputError, match="no column named 'x' to weigh prompts by"):
         bw.audit(frame, weight_col="x")
-    with pytest.raises(InputError, match="has no weight in 'w'"):
+    named = frame.rename(columns={"judge_score": "points"})
+    with pytest.raises(InputError, match="'points' is the column of judge_score already, so it cannot weigh prompts"):
+        bw.audit(named, weight_col="points", score_col="points")
+    with pytest.raises(InputError, match="every weight in 'w' is 0"):
         bw.audit(frame.assign(w=0), weight_col="w")
-    with pytest.raises(UsageError, match="weights of their own"):
+    with pytest.raises(UsageError, match="--design and --weight-col both weigh prompts"):
         bw.audit(frame, weight_col="w", design="uniform")
-    with pytest.raises(UsageError, match="weights of their own"):
+    with pytest.raises(UsageError, match="a column of propensities and --weight-col both weigh prompts"):
         bw.audit(frame.assign(propensity=0.5), weight_col="w")
 
 

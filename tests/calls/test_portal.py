@@ -197,6 +197,25 @@ def test_a_forked_child_asks_by_a_portal_of_its_own():
     assert first == second
 
 
+def test_prices_that_are_named_later_count(tmp_path, monkeypatch):
+    """A notebook names its file of prices after the first pick, or another one: the next pick has a cost."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    costs = {}
+    with ScriptedServer(ScriptOfMisuse()).in_thread() as server:
+        judge = bw.Pointwise("openai/ours", base_url=f"{server.url}/v1")
+        for price in (None, 1, 2, None):
+            monkeypatch.delenv("BONWISE_PRICES", raising=False)
+            if price is not None:
+                path = tmp_path / f"{price}.toml"
+                entry = f'provider = "openai"\nbase_url = "{server.url}/v1"\nmodels = ["*"]'
+                path.write_text(f"[[price]]\n{entry}\ninput = {price}\noutput = {price}\n")
+                monkeypatch.setenv("BONWISE_PRICES", str(path))
+            costs[price] = bw.select("Which?", ["one", "two"], judge=judge).cost
+    assert not costs[None]
+    assert costs[2] == pytest.approx(2 * costs[1])
+    assert costs[1] > 0
+
+
 def test_a_program_that_ends_waits_for_no_answer_that_nobody_keeps():
     """At the end of a program calls on the wire are left: their answers would be thrown away."""
     with ScriptedServer(ScriptOfMisuse(latency=300.0)).in_thread() as server:

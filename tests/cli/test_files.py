@@ -34,6 +34,7 @@ OUTPUTS = {
     "scores",
     "pairs",
     "folder",
+    "stats_out",
 }
 """Parameters of commands that name a file, or a folder, in which they write."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 import time
 from contextlib import suppress
@@ -25,6 +26,7 @@ from bonwise.cli.select import select
 from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading, option_flags, shared_flags
 from bonwise.doctoring.front import convert
 from bonwise.flags import options_of
+from bonwise.judges import ask_forms
 from bonwise.selection.learning import learn
 from bonwise.selection.settings import Engines
 from bonwise.table import reading_options
@@ -319,6 +321,83 @@ def test_a_stronger_judge_counts(capsys, tmp_path, monkeypatch):
     strong = ("--strong", f"pairwise:{MODEL}", "--route", "margin")
     done = typed(capsys, "select", file, "--judge", f"pointwise:{MODEL}", *strong, "--dry-run")
     assert "at most 25 calls by formula" in done.out
+
+
+# A dry run counts questions by the lengths of their texts, and says what writing out each of them would say.
+
+WORDS = ["yes", "no", "naïve", "答え", "😀", "---", "long " * 30]
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """Return a file of 40 pools of all sizes: texts that repeat, blank ones, long ones, and other scripts."""
+    chance = random.Random(7)  # noqa: S311 - repeatable pools, no secret
+    lines = []
+    for at in range(40):
+        prompt = f"Q{chance.randrange(6)} {' '.join(chance.choices(WORDS, k=2))}"
+        texts = [" ".join(chance.choices(WORDS, k=chance.randrange(3))) for _ in range(chance.randrange(1, 6))]
+        candidates = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
+        lines.append(json.dumps({"prompt_id": str(at), "prompt": prompt, "candidates": candidates}))
+    file = tmp_path / "mixed.jsonl"
+    file.write_text("\n".join([*lines, *(line.replace('"prompt_id": "', '"prompt_id": "r') for line in lines[:9])]))
+    return file
+
+
+BY_FORM = {
+    "pointwise": ("judge", "--judge", f"pointwise:{MODEL}"),
+    "cut": ("judge", "--judge", f"pointwise,longest=60:{MODEL}"),
+    "cut pairs": ("judge", "--judge", f"pairwise,longest=60:{MODEL}"),
+    "two judges": ("judge", "--judge", f"pairwise:{MODEL}", "--judge", "pointwise:anthropic/claude-opus-5"),
+    "draws": ("judge", "--judge", f"resampled,draws=3,of=interval:{MODEL}"),
+    "greedy": ("select", "--judge", f"pointwise:{MODEL}"),
+    "round robin": ("select", "--judge", f"pairwise:{MODEL}"),
+    "routed": (
+        *("select", "--judge", f"interval:{MODEL}", "--strong", "pairwise:anthropic/claude-opus-5"),
+        *("--route", "disagreement", "--share", "0.3", "--second", f"pointwise:{MODEL}"),
+    ),
+}
+WRITTEN_OUT = {
+    "some pairs": ("select", "--judge", f"pairwise:{MODEL}", "--strategy", "round_robin:pairs=matched"),
+    "adaptive": ("select", "--judge", f"pointwise:{MODEL}", "--strategy", "adaptive:margin=0.1"),
+    "one order": ("judge", "--judge", f"pairwise,orders=1:{MODEL}"),
+    "the same twice": ("judge", "--judge", f"pointwise:{MODEL}", "--judge", f"quantized,of=pointwise:{MODEL}"),
+    "by value": ("select", "--judge", f"pointwise:{MODEL}", "--strategy", "value_of_information:mean_calls=6"),
+    "free scores": ("select", "--judge", "local:length", "--strategy", f"tie_break:of=pairwise:{MODEL}"),
+}
+
+
+@pytest.mark.parametrize("name", [*BY_FORM, *WRITTEN_OUT])
+def test_questions_counted_by_form_are_those_written_out(capsys, mixed, monkeypatch, name):
+    """Calls, repeated questions, tokens and money are the same numbers, for each kind of judge and strategy."""
+    command, *flags = (BY_FORM | WRITTEN_OUT)[name]
+    out = ["--out", "never.csv"] if command == "judge" else []
+    counted = []
+    monkeypatch.setattr(ask_forms.AskForm, "counted", observed(ask_forms.AskForm.counted, counted))
+    by_form = typed(capsys, command, mixed, *flags, *out, "--dry-run", "--seed", "3")
+    assert by_form.code == 0, by_form.err
+    assert bool(counted) == (name in BY_FORM)
+    monkeypatch.setattr(large_pools, "_forms", lambda *_: None)
+    assert typed(capsys, command, mixed, *flags, *out, "--dry-run", "--seed", "3") == by_form
+    assert " 0 calls" not in by_form.out
+    assert "(0 of" not in by_form.out
+
+
+def observed(method, calls):
+    """Return a method that notes each call of it."""
+
+    def noting(self):
+        calls.append(self)
+        return method(self)
+
+    return noting
+
+
+def test_questions_are_compared_in_parts(capsys, mixed, monkeypatch):
+    """Where there are many, those that came last are compared with the others in parts; the numbers are the same."""
+    command = ("judge", mixed, "--judge", f"pairwise:{MODEL}", "--out", "never.csv", "--dry-run")
+    whole = typed(capsys, *command)
+    monkeypatch.setattr(ask_forms, "_AT_ONCE", 4)
+    assert typed(capsys, *command) == whole
 
 
 # Every flag is typed by some test, and what it changes is looked at.

@@ -112,6 +112,7 @@ GUIDES = (
     "docs/routing.md",
     "docs/routing_online.md",
     "docs/runs.md",
+    "docs/scale.md",
     "docs/selection.md",
     "docs/sequential.md",
     "docs/serve.md",

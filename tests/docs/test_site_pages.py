@@ -197,6 +197,7 @@ MEANS = {
 """Parameters whose meaning depends on what takes them."""
 
 OTHERWISE = {
+    ("DrawModel", "judge"): "the judge that was drawn",
     ("Resampled", "confidence"): "there is one interval",
     ("Resampled", "of"): "it takes no judge of its own kind",
     ("RouteStudy.router", "judge"): "a judge that was studied",

@@ -187,11 +187,15 @@ def intervals(pools):
     v, t = value, student.ppf(0.975, n - 1)
     draws = v * (1 - v) / errors["value_judge"] ** 2 * (norm.ppf(0.975) / t) ** 2
     low, high = fieller(pools, 0.975)
+    r = metrics(pools)["within_r"]
+    z, half = math.atanh(r), t * errors["within_r"] / (1 - r * r)
     return {
         "value_judge, se": errors["value_judge"],
         "value_judge, low": beta.ppf(0.025, v * draws, (1 - v) * draws + 1),
         "value_judge, high": beta.ppf(0.975, v * draws + 1, (1 - v) * draws),
         "within_r, se": errors["within_r"],
+        "within_r, low": math.tanh(z - half),
+        "within_r, high": math.tanh(z + half),
         "recovery, low": low,
         "recovery, larger root": high,
         "recovery, high": min(high, 1.0),

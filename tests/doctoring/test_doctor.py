@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import bonwise as bw
 from bonwise.doctoring.front import doctor
 from bonwise.report.show import markdown, text
 from bonwise.testing import simulate
@@ -220,8 +221,13 @@ def test_partial_labels_are_flagged(capsys, drawn):
     drawn.loc[drawn["prompt_id"] < "p0000020", "oracle_label"] = None
     drawn.to_csv("s.csv", index=False)
     document = diagnosed(capsys, "s.csv")
-    assert suspected(document, "20 of 100 prompts lack labels")
+    assert suspected(document, "20 of 100 prompts lack labels; an audit will describe the others")
     assert document["labels"]["unlabelled_prompts"] == 20
+    drawn.assign(propensity=0.8).to_csv("s.csv", index=False)
+    assert suspected(
+        diagnosed(capsys, "s.csv"), "an audit will estimate figures for all of them, by the propensities"
+    )
+    assert "estimates for all 100 prompts" in " ".join(str(bw.audit("s.csv")).split())
 
 
 def test_names_that_differ_in_case_are_flagged(capsys, folder):

@@ -186,6 +186,19 @@ def test_heavy_tails_are_said(arena):
     assert not any("--first-look" in one for one in later.sentences)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e-150, 1e-100, 1e78, 1e99])
+@pytest.mark.parametrize("asked", [{"question": "precision", "half_width": 0.1}, {"question": "significance"}])
+def test_labels_of_any_size_are_watched_alike(arena, asked, size):
+    """Powers of labels may leave the range of doubles: looks, words and verdicts stay."""
+    scores, labels = arena
+    sized = labels.assign(oracle_label=labels["oracle_label"] * size)
+    found, usual = (monitor(scores, label_file=one, **asked) for one in (sized, labels))
+    assert (found.verdict, found.sentences, str(found)) == (usual.verdict, usual.sentences, str(usual))
+    for look, other in zip(found.looks, usual.looks, strict=True):
+        assert (look.low, look.high) == pytest.approx((other.low, other.high), rel=1e-9)
+
+
 def test_ids_in_order_are_pointed_at(arena):
     """Labels that come in the order of the ids may come in the order of something else."""
     scores, labels = arena

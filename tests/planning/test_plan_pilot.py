@@ -17,7 +17,8 @@ from bonwise.planning.front import plan
 from bonwise.planning.normal_picks import complete_contrast, two_label_contrast
 from bonwise.planning.pilot import gain_pilot, rival_pilot
 from bonwise.planning.request import PilotSource
-from bonwise.stats.pilot_effect import log_residual, shift, standardised, wilson, within_z
+from bonwise.stats.clusters import design_effect
+from bonwise.stats.pilot_effect import log_fewest, log_residual, shift, standardised, wilson, within_z
 
 
 def table(labels, scores, judge="j"):
@@ -77,8 +78,8 @@ def test_two_labels_have_the_moments_of_all_they_may_fall_on():
         means.append(np.mean(d))
         squares.append(np.mean(np.square(d)))
     m1, m2 = pilot._moments("two_label")
-    assert m1 == pytest.approx(np.array(means), abs=1e-12)
-    assert m2 == pytest.approx(np.array(squares), abs=1e-12)
+    assert m1 * pilot.unit == pytest.approx(np.array(means), abs=1e-12)
+    assert m2 * pilot.unit**2 == pytest.approx(np.array(squares), abs=1e-12)
     assert pilot.share("two_label") == np.mean(labelled)
 
 
@@ -104,7 +105,8 @@ def test_two_judges_have_the_moments_of_all_picks_they_may_make():
         assert pilot.apart[x] == pytest.approx(np.mean([i != j for i, j in picks]))
         assert pilot.wins[x] == pytest.approx(np.mean(d > 0))
         assert pilot.losses[x] == pytest.approx(np.mean(d < 0))
-        assert (m1[x], m2[x]) == pytest.approx((d.mean(), np.mean(d**2)))
+        unit = pilot.first.unit
+        assert (m1[x] * unit, m2[x] * unit**2) == pytest.approx((d.mean(), np.mean(d**2)))
 
 
 def test_two_judges_are_planned_from_a_table_with_both():
@@ -130,6 +132,50 @@ def test_a_pilot_that_shows_nothing_has_no_upper_end():
     sure = plan(question="margin", pilot="80/100")
     low, high = sorted(plan(question="margin", effect=end - 0.5).labels for end in wilson(80, 100, 0.95))
     assert sure.interval == [low, high]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e-150, 1e-100, 1e99])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"question": "recovery>0", "design": "complete"},
+        {"question": "recovery>0", "design": "two_label"},
+        {"question": "recovery", "half_width": 0.2},
+        {"question": "within_r>=0.2"},
+        {"question": "a-vs-b", "judge": ["good", "fair"]},
+    ],
+)
+def test_labels_and_scores_of_any_size_have_the_same_plan(asked, size):
+    """Powers of labels may leave the range of doubles, plans may not; a gain is in their unit."""
+    labels, scores = normal(60, 4, 0.6, 8)
+    frame = pd.concat([table(labels, scores, "good"), table(labels, scores + 2 * scores[::-1], "fair")])
+    frame = frame if asked["question"] == "a-vs-b" else frame[frame["judge"] == "good"]
+    usual = plan(pilot=frame, **asked)
+    for unit, column in ((size, "oracle_label"), (1.0, "judge_score")):
+        sized = plan(pilot=frame.assign(**{column: frame[column] * size}), **asked)
+        assert (sized.labels, sized.interval, sized.verdict) == (usual.labels, usual.interval, usual.verdict)
+        in_unit = {name: unit if name in ("gain", "difference") else 1.0 for name in usual.effect}
+        expected = {name: value * in_unit[name] for name, value in usual.effect.items()}
+        assert sized.effect == pytest.approx(expected, rel=1e-7)
+        own = unit if "unit of the labels" in usual.mde_of else 1.0
+        assert sized.mde == pytest.approx(usual.mde * own, rel=1e-7)
+
+
+@pytest.mark.parametrize("design", ["two_label", "complete"])
+@pytest.mark.parametrize("law", [np.copy, np.sinh])
+def test_a_pilot_finds_no_smaller_gain_than_its_own_with_fewer_prompts(law, design):
+    """Where floors decide, no gain is found with fewer prompts; the interval on the number may be one number."""
+    labels, scores = normal(200, 4, 0.98, 5)
+    frame = table(law(2 * labels), scores)
+    whole = plan(question="recovery>0", pilot=frame, design=design)
+    for prompts in (whole.prompts - 1, whole.prompts * 2 // 3):
+        few = plan(question="recovery>0", pilot=frame, design=design, prompts=prompts)
+        assert few.verdict == "underpowered"
+        assert few.mde is None or few.mde > few.effect["gain"]
+    low, high = whole.interval
+    words = f"Both ends of the pilot's interval at 95% are {low} labels." if low == high else f"from {low} to {high}"
+    assert any(words in sentence for sentence in whole.sentences)
 
 
 def test_a_pilot_with_a_worse_judge_is_infeasible():
@@ -231,6 +277,33 @@ def test_a_pilot_of_few_prompts_and_one_without_an_effect_to_speak_of_are_told()
     labels[1::2] = labels[::2] + 1e-9 * (even[::2] - 0.5)  # what one pick gains the next one loses, but for a hair
     found = plan(question="recovery>0", pilot=table(labels, even))
     assert (found.verdict, found.labels) == ("infeasible", None)
+
+
+def test_what_prompts_of_a_pilot_are_worth_by_hand():
+    """Weights 3, 1, 0, 0: 20 x 2.5 prompts; without the first or the second one 60, without another 37.5."""
+    found = log_fewest(np.array([3.0, 1.0, 0.0, 0.0]), 20)
+    left = np.log([60.0, 60.0, 37.5, 37.5])
+    assert found.estimate == pytest.approx(np.log(50))
+    assert found.se == pytest.approx(np.sqrt(3 * np.var(left)))
+    assert log_fewest(np.full(9, 0.3), 20)[:2] == pytest.approx((np.log(20), 0.0), abs=1e-7)
+
+
+@given(st.lists(st.floats(0.1, 9), min_size=6, max_size=12), st.integers(2, 4))
+def test_plain_loops_say_what_prompts_are_worth(weights, groups):
+    """One cluster left out at a time; the number counts its design effect."""
+    codes = [at % groups for at in range(len(weights))]
+
+    def needed(some):
+        return math.log(20 * max(len(some) * sum(w * w for w in some) / sum(some) ** 2, 1.0))
+
+    left = [needed([w for w, c in zip(weights, codes, strict=True) if c != out]) for out in range(groups)]
+    mean = sum(left) / groups
+    found = log_fewest(np.array(weights), 20, np.array(codes))
+    assert found.se == pytest.approx(
+        math.sqrt((groups - 1) / groups * sum((one - mean) ** 2 for one in left)), abs=1e-7
+    )
+    effect = math.log(design_effect(np.array(weights), np.array(codes)))
+    assert found.estimate == pytest.approx(needed(weights) + effect)
 
 
 @pytest.mark.parametrize("prompts", [50, 250])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bonwise.report.show import text
@@ -121,6 +123,43 @@ def test_tables_that_teach_nothing(capsys, tmp_path, columns, said):
     done = typed(capsys, "learn", written(tmp_path / "s.csv", rows))
     assert done.code == 2
     assert said in done.err
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e-150, 1e-100, 1e-12, 1e70, 1e99])
+def test_scores_in_a_unit_of_no_prices_are_refused(capsys, pilot, size):
+    """Prices are in the unit of the scores: variances of beliefs must be doubles, and what is written is no 0."""
+    frame = pd.read_csv("scores.csv")
+    drawn = [column for column in frame if column.startswith("draw_")]
+    frame.assign(**{column: frame[column] * size for column in drawn}).to_csv("sized.csv", index=False)
+    done = typed(capsys, "learn", "sized.csv")
+    assert (done.code, done.out) == (2, "")
+    assert f"too {'little' if size < 1 else 'much'} for prices of calls in their unit" in done.err
+    frame.assign(**{column: frame[column] * 1e-3 for column in drawn}).to_csv("sized.csv", index=False)
+    few, usual = (learn(name).prices[0] for name in ("sized.csv", "scores.csv"))
+    assert few.lower_price == pytest.approx(usual.lower_price * 1e-3)
+
+
+def test_a_model_of_another_judge_is_said(capsys, pilot):
+    """One sentence where what was learnt goes by another judge's draws; none where the file does not say whose."""
+    frame = pd.read_csv("scores.csv").assign(judge="resampled,draws=4,of=local:lexical")
+    frame.to_csv("named.csv", index=False)
+    candidates = [{"prompt_id": f"p{at}", "prompt": "a b", "candidates": ["a", "a b", "b"]} for at in range(3)]
+    Path("pools.jsonl").write_text("\n".join(map(json.dumps, candidates)), "utf-8")
+    words = "the model of the strategy was learnt from draws of local:lexical, not of local:length"
+    for table, judge, said in (
+        ("named.csv", "local:length", True),
+        ("named.csv", "local:lexical", False),
+        ("scores.csv", "local:length", False),
+    ):
+        assert typed(capsys, "learn", table, "--save", "voi.json", "--force").code == 0
+        strategy = ("--strategy", "value_of_information:price=0.9,model=voi.json")
+        assert (words in typed(capsys, "select", "pools.jsonl", "--judge", judge, *strategy).err) == said
+    assert load_model("voi.json").judge == "judge"
+    document = json.loads(Path("voi.json").read_text("utf-8"))
+    del document["judge"]  # as files of earlier versions
+    Path("voi.json").write_text(json.dumps(document), "utf-8")
+    assert load_model("voi.json").judge == ""
 
 
 def test_several_judges_with_draws(capsys, tmp_path):

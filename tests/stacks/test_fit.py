@@ -161,6 +161,9 @@ def test_labelled_cells_are_enough():
     assert (found.fitted_prompts, found.fitted_labels, found.prompts) == (200, 400, 0)
     assert found.metrics["recovery"].estimate is None
     assert "--design cells" in found.metrics["recovery"].reason
+    stated = bw.fit_stack(table.assign(oracle_label=labels, propensity=0.5 + 0.1 * table["candidate"].isin(["c0"])))
+    assert stated.metrics["recovery"].reason.endswith("and audit them")
+    assert bw.audit(stated.scores()).judges["stack"].metrics["recovery"].method == "cells"
     audit = bw.audit(found.scores(), design="cells")
     assert audit.judges["stack"].metrics["recovery"].method == "cells"
     whole = bw.audit(bw.apply_stack(judged(prompts=300, seed=9), found).table)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.stats import sums as counting
-from bonwise.stats.catalog import ESTIMANDS, between_r, global_r, judge_between_share, oracle_between_share, within_r
+from bonwise.stats.catalog import ESTIMANDS, global_r, judge_between_share, oracle_between_share, within_r
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.partial.label_features import outcomes
 from bonwise.stats.sums import Sums, pair_counts, prompt_sums, single_pairs, sorted_pairs
@@ -33,6 +33,16 @@ def cohort(n):
     """Return scores and labels of n simulated prompts."""
     drawn = simulate("arena", n=n, seed=20261121)
     return drawn.scores, drawn.labels
+
+
+def between_r(t):
+    """Return the correlation of prompt means, weighted by pool size, from the sums of all prompts."""
+    products, scores, labels = (
+        whole - left * right / t.cells - within
+        for whole, left, right, within in ((t.SO, t.S, t.O, t.eSO), (t.SS, t.S, t.S, t.eSS), (t.OO, t.O, t.O, t.eOO))
+    )
+    vary = scores > 1e-12 * t.SS and labels > 1e-12 * t.OO
+    return products / math.sqrt(scores * labels) if vary else math.nan
 
 
 @given(pools(least=2, most=10))

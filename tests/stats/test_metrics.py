@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
-from scipy.special import betaincinv
+from scipy.special import betaincinv, stdtrit
 
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimand import NOTHING_LOST
@@ -270,6 +270,21 @@ def test_standard_errors_equal_the_plain_jackknife(prompts):
             assert e.se == pytest.approx(se, rel=1e-9, abs=1e-9), name
         else:
             assert e.low is None, name
+
+
+@given(pools(least=3, most=12))
+def test_intervals_of_correlations_equal_the_plain_ones(prompts):
+    """Student's t about z, by the error and the kurtosis of the metrics recomputed without prompt x, for every x."""
+    found, without = estimates(prompts), twins.left_out(prompts)
+    for name in ("global_r", "within_r"):
+        e, left = found[name], [rest[name] for rest in without]
+        if e.low is None or 1 - abs(e.estimate) < 1e-6:
+            continue
+        off = [value - sum(left) / len(left) for value in left]
+        df = 3 * sum(d**2 for d in off) ** 2 / sum(d**4 for d in off) - 1
+        half = stdtrit(min(max(3, df), e.n - 1), 0.975) * twins.jackknife_se(left) / (1 - e.estimate**2)
+        ends = [math.tanh(math.atanh(e.estimate) + side * half) for side in (-1, 1)]
+        assert (e.low, e.high) == pytest.approx(ends, rel=1e-6, abs=1e-6), name
 
 
 OPPOSED = [

@@ -471,7 +471,7 @@ def test_further_losses_of_every_look_are_those_of_its_prompts(rows):
     for n in range(1, len(rows) + 1):
         parts = list(zip(gained[:n], possible[:n], worst[:n], strict=True))
         lost, wide = max(parts, key=lambda one: one[1] - one[0]), max(parts, key=lambda one: one[1] + one[2])
-        seen = lost[1] - lost[0] >= (0.5 - 1e-9) * (wide[1] + wide[2])
+        seen = lost[1] - lost[0] >= (0.25 - 1e-9) * (wide[1] + wide[2])
         (gain, room), times = ((lost[0], lost[1]), 1) if seen else ((-wide[2], wide[1]), 4)
         if possible[:n].sum() > 0:
             ratio = gained[:n].sum() / possible[:n].sum()

@@ -10,7 +10,7 @@ import pytest
 import typer
 from scipy import stats
 
-from auditing.tables import cohort, lossy, table, two_judges
+from auditing.tables import cohort, heavy_labels, lossy, table, two_judges
 from bonwise.auditing.front import audit
 from bonwise.cli.shared_flags import command_of
 from bonwise.errors import InputError, UsageError
@@ -435,6 +435,32 @@ def test_means_over_judges(document):
     assert "percent of the mean" in said
     assert "mean of the percents" in said
     assert document.not_over_judges is None
+
+
+def test_correlations_of_heavy_labels_have_no_interval_as_in_the_audit():
+    """Neither raw nor calibrated ones, their changes and percents, nor means over judges of which one is heavy."""
+    frame = heavy_labels(60)
+    other = frame.assign(judge="other", judge_score=-frame["judge_score"].rank())
+    found, why = study_calibration(pd.concat([frame, other])), audit(frame)["within_r"].reason
+    assert "a few labels lie far from the others" in why
+    one = found["judge"].methods["two_stage"]
+    for figures in (found["judge"].raw.metrics, one.metrics, one.changes, found.over_judges["two_stage"].changes):
+        for name in ("global_r", "within_r"):
+            assert (figures[name].low, figures[name].reason) == (None, why), name
+    assert one.relative["within_r"].low is None
+    assert one.changes["effective_agreement"].low is not None
+
+
+def test_no_percent_is_told_of_a_figure_below_0():
+    """From -.6 to +.6 would be a change of -200 %: the change is told, of a judge and of the mean, no percent."""
+    frame = cohort(80)
+    turned = pd.concat([frame.assign(judge=name, judge_score=-frame["judge_score"]) for name in ("first", "second")])
+    found = study_calibration(turned)
+    one, both = found["first"].methods["two_stage"], found.over_judges["two_stage"]
+    assert one.changes["global_r"].low > 0
+    for percent in (one.relative, both.percent_of_mean, both.mean_of_percents):
+        assert percent["global_r"].reason == "the raw figure is below 0, so a percent of it would have the wrong sign"
+    assert "global_r unknown (the raw figure is below 0" in " ".join(text(found).split())
 
 
 def test_no_means_over_judges_of_other_prompts_or_of_one():

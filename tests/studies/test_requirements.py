@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auditing.tables import cohort, lossy, table
+from auditing.tables import cohort, heavy_labels, lossy, table
 from bonwise.auditing.front import audit
 from bonwise.errors import InputError, UsageError
 from bonwise.report.blocks import Part
@@ -54,6 +54,16 @@ def test_a_large_arena_needs_what_was_found_before(shared):
         assert one["within_r"]["estimate"] == pytest.approx(within_r, abs=0.03)
         assert one["effective_agreement"]["estimate"] == pytest.approx(agreement, abs=0.03)
     assert found["judge"]["difference"]["high"] < 0
+
+
+def test_a_judge_on_heavy_labels_has_a_correlation_without_interval():
+    """As in the audit; the sentences then state the estimate alone."""
+    frame = heavy_labels(60)
+    found = study_requirements(frame)
+    own = found.judges["judge"]["judge"]["within_r"]
+    assert (own["low"], own["reason"]) == (None, audit(frame)["within_r"].reason)
+    assert own["estimate"] is not None
+    assert text(found)
 
 
 def test_the_judges_own_figures_are_the_audits(drawn):

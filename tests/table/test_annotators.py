@@ -22,6 +22,7 @@ from bonwise.table.panel import lay_out
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.scales import Scale
 from bonwise.table.score_table import ScoreTable
+from bonwise.table.store import Rows
 
 # Labels of several annotators: found, read, made one per candidate, and refused where they are no such thing.
 
@@ -272,12 +273,11 @@ class TestColumns:
 
     def test_what_is_not_taken(self):
         """Scores are a judge's, letters may be candidates, one column is one, and a label goes before several."""
-        found = pd.DataFrame(
-            {"c": ["a", "b"], "label_a": [1, 2], "label_b": [1, 2], "score_1": [1, 2], "score_2": [1, 2]}
-        )
+        numbers = {name: [1, 2] for name in ("label_a", "label_b", "score_1", "score_2")}
+        found = Rows.of(pd.DataFrame({"c": ["a", "b"], **numbers}))
         assert label_column_groups(found, "c", {}, ()) == []
         assert label_column_groups(found, None, {}, ()) == ["label_a, label_b"]
-        assert label_column_groups(found[["label_a"]], None, {}, ()) == []
+        assert label_column_groups(found.only(["label_a"]), None, {}, ()) == []
         frame = columns([[1, 2]] * 4, ["label_1", "label_2"]).assign(label=[1, 0, 1, 0])
         assert labels_of(ScoreTable.from_frame(frame)) == [1, 0, 1, 0]
         words = columns([["long text", 2]] * 4, ["label_1", "label_2"])

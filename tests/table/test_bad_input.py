@@ -96,6 +96,12 @@ SPOILT = {
     "infinity of JSON": ("s.jsonl", lines({**RECORD, "judge_score": float("inf")}), RowError, ["row 1", "infinite"]),
     "beyond floats": ("s.jsonl", lines({**RECORD, "judge_score": 10**400}), RowError, ["row 1", "infinite"]),
     "too large": ("s.csv", GOOD.replace("0.25", "1e300"), RowError, ["row 3", "too large"]),
+    "too small": (
+        "s.csv",
+        GOOD.replace("0.5", "5e-160").replace("0.25", "0").replace("0.75", "0"),
+        RowError,
+        ["row 2", "too small to square", "larger unit"],
+    ),
     "too many digits": (
         "s.jsonl",
         '{"judge_score": ' + "9" * 5000 + "}\n",

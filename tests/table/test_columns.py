@@ -23,6 +23,7 @@ from bonwise.table.opening import open_table
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import COLUMN_FLAGS, ROLES
 from bonwise.table.score_table import ScoreTable
+from bonwise.table.store import Categories, CodedColumn, Names, Rows, coded, objects
 from bonwise.table.words import Words
 
 ALIASES = {
@@ -38,7 +39,7 @@ BASE = {"prompt_id": ["p", "p"], "candidate": ["a", "b"], "judge_score": [0.5, 1
 
 def taken(columns, overrides=None, required=()):
     """Resolve the columns of a small frame."""
-    return resolve_columns(pd.DataFrame(columns), overrides or {}, source="t", required=required)
+    return resolve_columns(Rows.of(pd.DataFrame(columns)), overrides or {}, source="t", required=required)
 
 
 @pytest.mark.parametrize(("role", "alias"), [(r, a) for r, names in ALIASES.items() for a in names])
@@ -221,9 +222,9 @@ def test_labels_from_elsewhere_leave_further_names_alone():
 
 def test_every_problem_of_the_columns_is_said_at_once():
     """Two claimants, a missing column and one that is named and absent are one message with every flag."""
-    frame = pd.DataFrame({"policy": ["a"], "variant": ["b"], "score": ["good"]})
+    columns = {"policy": ["a"], "variant": ["b"], "score": ["good"]}
     with pytest.raises(ColumnError) as caught:
-        resolve_columns(frame, {"prompt_id": "x"}, source="t", required=("prompt_id", "candidate", "judge_score"))
+        taken(columns, {"prompt_id": "x"}, required=("prompt_id", "candidate", "judge_score"))
     said = str(caught.value)
     for piece in (
         *(
@@ -479,3 +480,104 @@ def test_a_name_that_ends_in_a_nul_keeps_it():
     """Texts are found under the whole name, a NUL at its end too."""
     rows = [{"prompt_id": "p", "candidate": f"c{name}\0", "judge_score": 1.0, "text": "t"} for name in "ab"]
     assert set(Words(ScoreTable.from_frame(pd.DataFrame(rows))).of(["p"])["p"].texts) == {"ca\0", "cb\0"}
+
+
+# Columns without pandas.
+
+CELLS = st.lists(st.none() | st.sampled_from([float("nan"), "a", "b", "", "a\0", "a\0b", 1, 1.0, True, 0.5, (1,)]))
+LISTS = st.lists(
+    st.none() | st.lists(st.sampled_from(["x", 1])) | st.dictionaries(st.sampled_from("kl"), st.booleans())
+)
+
+
+def plainly_coded(cells, key=lambda cell: cell):
+    """Number cells in the order in which they appear, by a loop."""
+    codes, distinct = [], []
+    for cell in cells:
+        if cell is None or (isinstance(cell, float) and np.isnan(cell)):
+            codes.append(-1)
+            continue
+        if key(cell) not in map(key, distinct):
+            distinct.append(cell)
+        codes.append([*map(key, distinct)].index(key(cell)))
+    return codes, distinct
+
+
+@given(CELLS)
+def test_each_distinct_cell_is_held_once(cells):
+    """A loop gives the same codes and cells, for a list, a Series of objects, and cells that cannot be looked up."""
+    codes, distinct = plainly_coded(cells)
+    for found in (coded(cells), CodedColumn.of_cells(cells).dictionary):
+        if found is not None:
+            assert (found[0].tolist(), found[1].tolist()) == (codes, distinct)
+    series = CodedColumn.of(pd.Series(objects(cells), dtype=object))
+    assert (series.codes.tolist(), series.cells.tolist()) == (codes, distinct)
+
+
+@given(LISTS)
+def test_lists_and_mappings_are_held_too(cells):
+    """What cannot be looked up is told apart by its words and stays what it is."""
+    codes, distinct = coded(cells)
+    assert (codes.tolist(), distinct.tolist()) == plainly_coded(cells, str)
+
+
+@given(CELLS, st.data())
+def test_rows_that_are_taken_hold_no_other_cells(cells, data):
+    """Some rows, in any order, have the codes of a column that was made of them; numbers too."""
+    places = st.lists(st.sampled_from(range(len(cells)))) if cells else st.just([])
+    rows = np.array(data.draw(places), dtype=int)
+    for whole in (cells, [0.5 if cell is None else float(len(str(cell))) for cell in cells]):
+        column = CodedColumn(np.arange(len(whole)), dictionary=coded(whole))
+        if whole is not cells and whole:
+            column = CodedColumn.of_cells(whole)
+            assert column.kind == "f"
+        found, made = column.take(rows), coded([whole[row] for row in rows])
+        assert found.codes.tolist() == made[0].tolist()
+        assert found.cells.tolist() == made[1].tolist()
+        assert found.index.tolist() == rows.tolist()
+        assert [found.cell(at) for at in range(len(rows))] == [
+            made[1][code] if code >= 0 else None for code in made[0]
+        ]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.array([1, None, 3], dtype="Int64"),
+        pd.array([True, None, False], dtype="boolean"),
+        pd.array([0.5, None, -0.0], dtype="Float64"),
+        pd.Categorical(["b", None, "a"]),
+        pd.array(["b", None, "a"], dtype="string"),
+        np.array([1, 2, 2], dtype=np.uint8),
+        np.array([0.5, np.nan, -0.0], dtype=np.float32),
+    ],
+)
+def test_a_column_of_any_type_of_pandas_keeps_its_cells(values):
+    """Numbers, truth values, categories and text, some of them missing, are the same cells as in the Series."""
+    series = pd.Series(values, index=[7, 8, 9])
+    column = CodedColumn.of(series)
+    assert column.index.tolist() == [7, 8, 9]
+    assert column.is_missing().tolist() == series.isna().tolist()
+    assert [column.cell(at) for at in np.flatnonzero(~column.is_missing())] == series.dropna().tolist()
+
+
+@given(st.lists(st.sampled_from("abc"), unique=True), st.lists(st.sampled_from("abcd")))
+def test_names_are_looked_up_like_an_index(names, wanted):
+    """Positions, membership and what is lacking are those of an index of pandas."""
+    found, index = Names(objects(names)), pd.Index(names, dtype=object)
+    assert found.get_indexer(wanted).tolist() == index.get_indexer(pd.Index(wanted, dtype=object)).tolist()
+    assert found.isin(wanted).tolist() == index.isin(wanted).tolist()
+    assert [name in found for name in "abcd"] == [name in names for name in "abcd"]
+    assert found.equals(Names(objects(names)))
+
+
+def test_rows_become_a_frame_and_come_back():
+    """A DataFrame has text, numbers, categories and row numbers as they were."""
+    names = Categories(np.array([1, 0]), Names(objects(["a", "b"])))
+    rows = Rows.of_records([{"t": "x", "n": 1, "w": [1]}, {"t": None, "n": None, "w": "y"}], [4, 6])
+    frame = rows.assign({"c": names}).to_frame()
+    assert frame.index.tolist() == [4, 6]
+    assert frame["c"].cat.codes.tolist() == [1, 0]
+    assert frame["t"].dtype == pd.Series(["text"]).dtype
+    assert Rows.of(frame[["t", "n", "w"]]).to_frame().equals(frame[["t", "n", "w"]])
+    assert rows.without("n").take(np.array([1]))["w"].cell(0) == "y"

@@ -20,6 +20,7 @@ from bonwise.table.panel import lay_out
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.scales import Scale, mismatch, parse_scale, to_unit
 from bonwise.table.score_table import ScoreTable
+from bonwise.table.store import CodedColumn, Rows
 from bonwise.testing import simulate
 from cli.commands import strict, typed
 
@@ -186,16 +187,16 @@ def test_words_are_1_and_0(good, bad):
     cells = [good, bad.upper(), f" {good.title()} ", "", None, "n/a"]
     assert parsed(cells)[:3] == [1, 0, 1]
     assert np.isnan(parsed(cells)[3:]).all()
-    assert label_words(pd.Series(cells)) == {good: 1, bad: 0}
+    assert label_words(CodedColumn.of_cells(cells)) == {good: 1, bad: 0}
     assert parsed([good, None]) == pytest.approx([1, np.nan], nan_ok=True)
 
 
 def test_numbers_hold_no_words():
     """A column of numbers, as numbers or as text, is as it was; truth values of Python are words too."""
     assert parsed([0.5, 1]) == parsed(["0.5", "1"]) == [0.5, 1]
-    assert label_words(pd.Series(["0.5", ""])) == label_words(pd.Series([0.5, np.nan])) == {}
+    assert label_words(CodedColumn.of_cells(["0.5", ""])) == label_words(CodedColumn.of_cells([0.5, np.nan])) == {}
     assert parsed([True, False]) == parsed([True, False, None], dtype=object)[:2] == [1, 0]
-    assert label_words(pd.Series([True])) == {"true": 1, "false": 0}
+    assert label_words(CodedColumn.of_cells([True])) == {"true": 1, "false": 0}
 
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.permutations(PAIRS, 2)))
@@ -219,7 +220,7 @@ def test_other_words_are_no_labels():
         parsed(["pass", "unclear"])
     columns = {"prompt_id": ["p"], "candidate": ["a"], "judge_score": [1]}
     for cells, fits in ((["pass"], True), (["unclear"], False)):
-        found = resolve_columns(pd.DataFrame({**columns, "label": cells}), {}, source="t", required=())
+        found = resolve_columns(Rows.of(pd.DataFrame({**columns, "label": cells})), {}, source="t", required=())
         assert ("oracle_label" in found) == fits
 
 
@@ -283,7 +284,7 @@ def test_two_columns_that_could_be_the_labels_are_refused():
     """A column of words beside one of ratings: both fit, and the message names the flag that settles it."""
     columns = {"prompt_id": ["p"], "candidate": ["a"], "judge_score": [1], "label": ["pass"], "human_rating": [4]}
     with pytest.raises(ColumnError, match="'label' and 'human_rating' both fit oracle_label") as caught:
-        resolve_columns(pd.DataFrame(columns), {}, source="t", required=())
+        resolve_columns(Rows.of(pd.DataFrame(columns)), {}, source="t", required=())
     assert "--label-col" in caught.value.hint
 
 

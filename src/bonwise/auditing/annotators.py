@@ -72,12 +72,6 @@ def krippendorff_alpha(
     Arrays hold one entry a label and no NaN: `units` says what it is of, `prompts` its prompt (one for all labels of
     a unit), `clusters` the cluster of that prompt. Two nominal labels are the same or not, ordinal ones differ by the
     labels between them, interval ones by their distance. ``n`` counts the prompts that have a unit with two labels.
-
-    Examples
-    --------
-    >>> units = np.array([0, 0, 1, 1, 2, 2])
-    >>> round(krippendorff_alpha(np.array([1.0, 1, 2, 2, 1, 2]), units, units, "nominal").estimate, 4)
-    0.4444
     """
     several = np.bincount(units, minlength=1)[units] > 1
     n = len(np.unique(prompts[several]))
@@ -224,7 +218,6 @@ class CellLabelsGiven:
     """The labels of several annotators at some cells."""
 
     cells: _Ints
-    """Sorted by cell."""
     annotators: _Ints
     """Sorted by cell."""
     values: Floats
@@ -237,15 +230,12 @@ class AnnotatorPools:
     """Prompts of which an annotator labelled every candidate, and others too; a prompt once per such annotator."""
 
     prompts: _Ints
-    """Sorted by prompt."""
     annotators: _Ints
-    """Sorted by prompt."""
     sizes: _Ints
     """Sorted by prompt."""
     cells: _Ints
     """Of the panel, grouped by pool."""
     own: Floats
-    """The annotator's label of each of these cells, and the one label that those of all others become."""
     others: Floats
     """The annotator's label of each of these cells, and the one label that those of all others become."""
 

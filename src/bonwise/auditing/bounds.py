@@ -10,7 +10,7 @@ import numpy.typing as npt
 from bonwise.auditing.cell_table import CellTable, PoolBlock
 from bonwise.stats.sums import Floats
 
-__all__ = ["Unlabelled", "cell_bounds", "extreme_corners", "recovery_bounds", "value_bounds"]
+__all__ = ["Unlabelled", "cell_bounds", "extreme_corners", "recovery_bounds"]
 
 _Ints = npt.NDArray[np.int64]
 
@@ -20,12 +20,6 @@ class Unlabelled(NamedTuple):
 
     sizes: Floats  # K, shape (prompts,)
     tied: Floats  # |A|, shape (prompts,)
-
-
-def value_bounds(known: Floats, missing: int, label_range: tuple[float, float]) -> tuple[float, float]:
-    """Bound the mean of a value over all prompts, `missing` of them unknown."""
-    total, count = float(known.sum()), len(known) + missing
-    return (total + missing * label_range[0]) / count, (total + missing * label_range[1]) / count
 
 
 def recovery_bounds(

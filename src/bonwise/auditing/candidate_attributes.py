@@ -9,14 +9,14 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bonwise.auditing.settings import Settings
 from bonwise.errors import UsageError
 from bonwise.printable import listed, quoted
 from bonwise.stats.sums import Floats
-from bonwise.table import cell_scores, numbers, score_table, words
+from bonwise.table import cell_scores, score_table, words
 from bonwise.table.panel import Panel
+from bonwise.table.store import CodedColumn
 
 __all__ = ["Attribute", "attributes_of", "candidate_lengths", "check_judge_family", "tells_of_candidates"]
 
@@ -81,7 +81,7 @@ def attributes_of(table: score_table.ScoreTable, panel: Panel, settings: Setting
 def candidate_lengths(table: score_table.ScoreTable, panel: Panel, pools: str | Path | None = None) -> Floats | None:
     """Return the length of each cell, by its column or in characters; NaN where unknown, None if all are."""
     if "length" in table.columns:
-        return cell_scores.mean_of_judge(table, panel, table.frame["length"].to_numpy(dtype=np.float64), panel.judge)
+        return cell_scores.mean_of_judge(table, panel, table.rows["length"], panel.judge)
     if pools is None and not words.holds_texts(table):
         return None
     # An empty answer has no logarithm: it counts as one of one character.
@@ -100,10 +100,10 @@ def _length(lengths: Floats, source: str, sizes: _Ints) -> Attribute:
 
 
 def _family(table: score_table.ScoreTable, panel: Panel, stated: Mapping[str, str]) -> Attribute:
-    mine = (table.frame["judge"] == panel.judge).to_numpy()
-    column = _names(table.frame["family"])
+    mine = table.rows["judge"].are(panel.judge)
+    column = _names(table.rows.column("family"))
     own, reason = _own_family(table, panel.judge, mine, stated)
-    codes, found = numbers.distinct(column)
+    codes, found = column.codes, column.cells
     code_of = cell_scores.mean_of_judge(table, panel, np.where(codes >= 0, codes, np.nan), panel.judge)
     mixed = np.isnan(code_of) | (code_of % 1 > 0)
     family = np.where(mixed, -1, np.nan_to_num(code_of)).astype(np.int64)
@@ -116,9 +116,9 @@ def _family(table: score_table.ScoreTable, panel: Panel, stated: Mapping[str, st
     return Attribute("family", table.columns["family"], "own family against others", values, groups, codes, reason)
 
 
-def _names(column: pd.Series) -> pd.Series:
+def _names(column: CodedColumn) -> CodedColumn:
     """Return the names of a column without spaces around them, missing where they are blank."""
-    return column.astype(object).map(_name, na_action="ignore")
+    return column.with_cells([_name(cell) for cell in column.cells])
 
 
 def _name(cell: object) -> str | None:
@@ -135,7 +135,7 @@ def _own_family(
         return stated.get(judge, stated.get("", "")), ""
     if "judge_family" not in table.columns:
         return "", "the judge's own family is not stated: give it with --judge-family NAME"
-    _, found = numbers.distinct(_names(table.frame["judge_family"])[mine])
+    found = _names(table.rows.column("judge_family")).take(mine).cells
     if len(found) == 1:
         return str(found[0]), ""
     column = quoted(table.columns["judge_family"])
@@ -152,16 +152,17 @@ def _largest(names: list[str], family: _Ints) -> tuple[tuple[str, ...], _Ints]:
 
 
 def _position(table: score_table.ScoreTable, panel: Panel) -> Attribute:
-    mine = (table.frame["judge"] == panel.judge).to_numpy()
-    places = np.where(mine, table.frame["position"].to_numpy(dtype=np.float64), np.nan)
-    prompts = table.frame["prompt_id"].cat.codes.to_numpy()
+    places = np.where(table.rows["judge"].are(panel.judge), table.rows["position"], np.nan)
+    prompts = table.rows["prompt_id"].codes
     first = np.full(len(table.prompts), np.inf)
     known = ~np.isnan(places)
     np.minimum.at(first, prompts[known], places[known])
     values = cell_scores.mean_of_rows(table, panel, np.where(known, places == first[prompts], np.nan))
     codes = np.where(values == 1, 0, np.where(values == 0, 1, -1))
-    by_name = pd.Series(values).groupby(panel.names)
-    fixed = panel.shape == "rectangular" and bool((by_name.min() == by_name.max()).all())
+    least, most = np.full((2, len(panel.candidates)), np.nan)
+    np.fmin.at(least, panel.names, values)
+    np.fmax.at(most, panel.names, values)
+    fixed = panel.shape == "rectangular" and bool((least == most)[np.unique(panel.names)].all())
     caveat = (
         "Each candidate name always has the same place, so that place and name cannot be told apart." if fixed else ""
     )

@@ -191,17 +191,6 @@ def cell_figures(
 
     Intervals are by prompt or cluster, also where `rule` asks for a bootstrap. The method is "cells", and "complete"
     of what scores alone say. `seed` deals folds, and draws patterns of labels for pools of more than 6 candidates.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> labels = rng.random((200, 4)).round(1)
-    >>> scores = (labels + rng.normal(0, .3, (200, 4))).round(1)
-    >>> hidden = np.where(rng.random((200, 4)) < .7, labels, np.nan)
-    >>> table = cell_table.CellTable(np.full(200, 4), scores.ravel(), hidden.ravel())
-    >>> found = cell_figures(table, estimation.IntervalRule())
-    >>> found.metrics["gain"].method, found.counts["recovery"].pools == int((~np.isnan(hidden)).all(1).sum())
-    ('cells', True)
     """
     rule = replace(rule, kind="default", clusters=table.clusters)
     zero = np.zeros(len(table.scores))
@@ -212,7 +201,7 @@ def cell_figures(
     work = _CellWork(table, rule, seed)
     found = {**of_scores, **work.estimates()}
     seen = support.SeenPools.of(compared(table.labels), table.at_top, table.sizes)
-    found |= support.with_support(found, work.worth(seen), seen.further, rule.label_range)
+    found |= support.with_support(found, work.worth(seen), seen.further, rule)
     counts = cell_counts(work.groups)
     return cell_intervals.LabelledCellFigures(
         metrics={metric.name: found[metric.name] for metric in catalog.METRICS},

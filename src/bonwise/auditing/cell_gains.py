@@ -112,12 +112,6 @@ def stratified(values: CellDifferences, sizes: Ints, tops: Ints) -> Floats:
 
     ``mu_h + (N_h / sum w) w (D - mu_h) sqrt(k / (k - 1))`` with mu_h the weighted mean of the k usable values of N_h;
     the second term is of usable prompts. A stratum with fewer than 3 joins the nearest in size, then in tops.
-
-    Examples
-    --------
-    >>> values = CellDifferences(np.array([1., 2., 3., 9.]), np.ones(4), np.array([True, True, True, False]))
-    >>> round(float(stratified(values, np.full(4, 4), np.ones(4, int)).mean()), 12)
-    2.0
     """
     D, weights, usable = values
     found = np.zeros(len(D))

@@ -282,15 +282,13 @@ class ContributedIntervals:
         value, confidence = float(contributions.mean()), self.rule.confidence
         se, df = self.scatter(contributions)
         shown = min(max(value, limits[0]), limits[1])
-        reason = self._too_few(n, of_products=not alike and not bounded)
-        if reason:
-            return Estimate(shown, None, None, None, n, None, reason=f"no interval: {reason}")
         finite = bool(np.isfinite(limits).all())
         at_end = bounded and finite and not limits[0] < value < limits[1]
-        if se <= _SAME * max(size, abs(value)) or at_end:
-            if not alike:
-                reason = "no interval: leaving out any prompt changes nothing"
-                return Estimate(shown, None, None, None, n, None, reason=reason)
+        still = se <= _SAME * max(size, abs(value)) or at_end
+        reason = "leaving out any prompt changes nothing" if still and not alike else ""
+        if reason := self._too_few(n, of_products=not alike and not bounded) or reason:
+            return Estimate(shown, None, None, None, n, None, reason=f"no interval: {reason}")
+        if still:
             return estimation.under(
                 laws.Exact(shown, n, limits), confidence, estimate=shown, se=se if at_end else 0.0, n=n
             )
@@ -298,6 +296,8 @@ class ContributedIntervals:
         law: laws.Law = laws.Student(shown, se, df, limits, skew=skew)
         if bounded and finite:
             law = laws.EffectiveShare(shown, se, df, limits, most=most)
+        elif not alike and limits == (-1.0, 1.0) and abs(shown) < 1:
+            law = laws.FisherZ(shown, se, df)
         return estimation.under(law, confidence, estimate=shown, se=se, n=n)
 
     def ratio(self, above: Floats, below: Floats, n: int, *, recovery: bool) -> Estimate:
@@ -325,7 +325,7 @@ class ContributedIntervals:
         reason = self._too_few(n, of_products=True)
         if reason:
             return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
-        return estimation.under(laws.OneLess(law), self.rule.confidence, estimate=value, se=law.se, n=n)
+        return estimation.under(laws.Turned(law, 1.0), self.rule.confidence, estimate=value, se=law.se, n=n)
 
     def by_unit(self, contributions: Floats) -> Floats:
         """Return contributions of units, with the same mean: ``mean + (G / n) sum_{x in g} (psi_x - mean)``."""
@@ -393,18 +393,6 @@ def compare_cells(
     """Estimate metric differences, first judge minus second, paired by prompt and with the same labels.
 
     Two recoveries share their denominator, the mean of the two estimates of it by prompt; values differ as gains do.
-
-    Examples
-    --------
-    >>> from bonwise.auditing.cell_figures import cell_figures
-    >>> from bonwise.auditing.cell_table import CellTable
-    >>> rng = np.random.default_rng(1)
-    >>> labels = np.where(rng.random(800) < .8, rng.random(800), np.nan)
-    >>> judges = [CellTable(np.full(200, 4), rng.random(800), labels) for _ in range(2)]
-    >>> one, other = (cell_figures(judge, estimation.IntervalRule()) for judge in judges)
-    >>> found = compare_cells(one, other, estimation.IntervalRule())["gain"]
-    >>> round(found.estimate - one.metrics["gain"].estimate + other.metrics["gain"].estimate, 12) + 0.0
-    0.0
     """
     clustered = int(first.units.max()) + 1 < len(first.units)
     rule = replace(rule, kind="default", clusters=first.units if clustered else None)

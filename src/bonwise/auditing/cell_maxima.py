@@ -181,13 +181,7 @@ def complete_weights(groups: tuple[SizeGroup, ...]) -> Floats:
 
 
 def whole_pool_outcomes(O: Floats, A: Bools) -> Floats:
-    """Return the outcomes of complete pools, (3, pools); O is (pools, K), as is A: who has the highest score.
-
-    Examples
-    --------
-    >>> whole_pool_outcomes(np.array([[1., 1., 0., 0.]]), np.array([[True, False, True, False]])).ravel().tolist()
-    [0.5, 0.5, 0.25]
-    """
+    """Return the outcomes of complete pools, (3, pools); O is (pools, K), as is A: who has the highest score."""
     best = O.max(axis=1)
     B = best[:, None] == O
     shared, a = (A & B).sum(axis=1), A.sum(axis=1)

@@ -31,14 +31,7 @@ _FLAT = 1e-12  # a variance below this share of the mean square over all folds i
 
 
 def prompt_folds(table: CellTable, seed: int) -> Ints:
-    """Deal the prompts into folds 0 to 4, cluster by cluster; those with a complete pool are spread evenly.
-
-    Examples
-    --------
-    >>> table = CellTable(np.full(10, 2), np.zeros(20), np.zeros(20))
-    >>> np.bincount(prompt_folds(table, 0)).tolist()
-    [2, 2, 2, 2, 2]
-    """
+    """Deal the prompts into folds 0 to 4, cluster by cluster; those with a complete pool are spread evenly."""
     units = table.units
     count = int(units.max()) + 1 if len(units) else 0
     complete = np.zeros(count, dtype=bool)
@@ -52,16 +45,7 @@ def prompt_folds(table: CellTable, seed: int) -> Ints:
 
 
 class FoldedRidge:
-    """Linear predictions of outcomes, each row's from other folds; penalty (1 + .001 m) x mean weight of m rows.
-
-    Examples
-    --------
-    >>> ridge = FoldedRidge(1, 1)
-    >>> x = np.arange(2000.0)[:, None]
-    >>> ridge.add(x, 3 + x, np.ones(2000), np.arange(2000) % FOLDS)
-    >>> bool(abs(ridge.predict(np.array([[1000.0]]), np.array([0]))[0, 0] - 1003) < 1)
-    True
-    """
+    """Linear predictions of outcomes, each row's from other folds; penalty (1 + .001 m) x mean weight of m rows."""
 
     def __init__(self, columns: int, outcomes: int) -> None:
         width = 1 + columns + outcomes
@@ -131,14 +115,7 @@ _STEPS = 50
 
 
 def label_rates(table: CellTable) -> Floats | None:
-    """Return the fitted chance of a label of each cell, shape (cells,); None where it is one for all.
-
-    Examples
-    --------
-    >>> table = CellTable(np.full(50, 2), np.tile([.9, .1], 50), np.tile([1., 0., 0., np.nan], 25), fitted=True)
-    >>> np.round(label_rates(table)[:2], 2).tolist()
-    [1.0, 0.5]
-    """
+    """Return the fitted chance of a label of each cell, shape (cells,); None where it is one for all."""
     if not table.fitted:
         return table.propensities
     columns = [np.ones(len(table.scores)), *_score_columns(table), *name_columns(table).T]

@@ -84,14 +84,7 @@ class PoolBlock:
 
 @dataclass(frozen=True, eq=False)
 class CellTable:
-    """One judge's scores, and the labels of some cells.
-
-    Examples
-    --------
-    >>> table = CellTable(np.array([2, 2]), np.array([.9, .1, .5, .5]), np.array([1., np.nan, 0., 1.]))
-    >>> [int(block.labelled.sum()) for block in table.blocks]
-    [3]
-    """
+    """One judge's scores, and the labels of some cells."""
 
     sizes: Ints
     """Candidates of each prompt, 2 or more; cells lie end to end, prompt after prompt."""
@@ -104,9 +97,7 @@ class CellTable:
     names: Ints | None = None
     """Code of each cell's candidate name, where candidates are named."""
     propensities: Floats | None = None
-    """Probability with which a cell came to be labelled, independently of others; None where all cells had the same.
-
-    """
+    """Probability with which a cell came to be labelled, independently of others; None where all had the same."""
     fitted: bool = False
     """Whether propensities are to be fitted from scores and names."""
     clusters: Ints | None = None
@@ -221,15 +212,7 @@ class LabelDiagnostics:
 
 
 def label_diagnostics(table: CellTable, candidates: Sequence[str] | None = None) -> LabelDiagnostics:
-    """Compare the labelled share of groups of cells; `candidates` names the codes of `table.names`.
-
-    Examples
-    --------
-    >>> scores, labels = np.tile([.9, .1], 4), np.tile([1., np.nan], 4)
-    >>> found = label_diagnostics(CellTable(np.full(4, 2), scores, labels))
-    >>> found.tops.share, found.tops.difference, found.contradicts[0]
-    (1.0, 1.0, 'top-scored candidates')
-    """
+    """Compare the labelled share of groups of cells; `candidates` names the codes of `table.names`."""
     every = np.ones(len(table.scores), dtype=bool)
     by_name = []
     if table.names is not None:

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bonwise.auditing.judge_record import JudgeAudit, panel_level_bias
+from bonwise.auditing.paired_columns import FiguresOfPair, PairedColumns
 from bonwise.auditing.result import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, DifferenceFromBest
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.simultaneous import JudgeDifferences, UnitInfluences, aligned, joint_confidence
+from bonwise.auditing.simultaneous import UnitInfluences, aligned, joint_confidence
+from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.results import given
 from bonwise.stats import catalog, correlation, estimation, level_bias, support, top_of_scores
 from bonwise.stats.estimand import Estimate, under_method
@@ -74,19 +76,13 @@ def choices(
 
 
 def turned(found: Estimate) -> Estimate:
-    """Return a difference of a and b as that of b and a.
-
-    Examples
-    --------
-    >>> found = turned(Estimate(0.1, -0.1, 0.3, 0.1, 50, "jackknife"))
-    >>> found.estimate, found.low, found.high
-    (-0.1, -0.3, 0.1)
-    """
+    """Return a difference of a and b as that of b and a."""
     if found.estimate is None:
         return found
     low, high = (None, None) if found.low is None or found.high is None else (-found.high, -found.low)
     law = None if found.law is None else Turned(found.law)
-    return replace(found, estimate=0.0 - found.estimate, low=low, high=high, law=law)
+    rests = None if found.support is None else found.support.turned()
+    return replace(found, estimate=0.0 - found.estimate, low=low, high=high, law=law, support=rests)
 
 
 def _choice(
@@ -138,7 +134,7 @@ def _choice(
 def _apart(difference: Estimate, confidence: float) -> Ends:
     """Return the interval of a difference; None where it tells the two apart and rests on too little for that."""
     ends = difference.bounds(confidence)
-    return None if ends and not ends[0] <= 0 <= ends[1] and support.ground_of_difference(difference) else ends
+    return None if ends and not ends[0] <= 0 <= ends[1] and support.open_ground(difference, 0.0) else ends
 
 
 def _after(found: Estimate, at: ChoiceConfidences) -> Ends:
@@ -180,13 +176,15 @@ class PairedDifferences(NamedTuple):
     """Metric differences of two judges, first minus second."""
 
     prompts: int
-    """Prompts that both judges scored completely and that are labelled; of single labelled candidates those with any.
-
-    """
+    """Prompts that both judges scored completely and that are labelled; of single labels those with any."""
     differences: Mapping[str, Estimate]
-    """By metric; empty without a common prompt. All are paired but level_bias, whose interval holds whatever the
-    pairing is.
-    """
+    """By metric; empty without a common prompt. All are paired but level_bias, of which each judge's own is taken."""
+
+    @property
+    def records(self) -> Mapping[str, EstimateRecord | dict[str, Any]]:
+        """What a document holds of them."""
+        known = self.differences
+        return known.records if isinstance(known, FiguresOfPair) else estimate_records(known)
 
 
 JudgePairs = Mapping[tuple[str, str], PairedDifferences]
@@ -196,11 +194,16 @@ JudgePairs = Mapping[tuple[str, str], PairedDifferences]
 def compare_judges(judges: Sequence[JudgeAudit], settings: Settings) -> JudgePairs:
     """Compare every pair of judges on the prompts both scored completely."""
     labelled = [_LabelledJudge(judge, settings) for judge in judges]
-    _share_what_is_alike(labelled, settings)
-    return {
-        (first.audit.judge, second.audit.judge): _compare(first, second, settings)
-        for first, second in combinations(labelled, 2)
-    }
+    pairs: dict[tuple[str, str], PairedDifferences] = {}
+    for group in _compared_at_once(labelled, settings):
+        columns = PairedColumns([judge.audit for judge in group], [judge.panel for judge in group], settings)
+        names = combinations([judge.audit.judge for judge in group], 2)
+        figures = zip(columns.prompts.tolist(), columns.records(), strict=True)
+        for at, (pair, (prompts, records)) in enumerate(zip(names, figures, strict=True)):
+            differences = FiguresOfPair(columns, at, records) if prompts else {}
+            pairs[pair] = PairedDifferences(prompts, differences)
+    every = [((first.audit.judge, second.audit.judge), first, second) for first, second in combinations(labelled, 2)]
+    return {pair: pairs.get(pair) or _compare(first, second, settings) for pair, first, second in every}
 
 
 def choice_of_judges(judges: Sequence[JudgeAudit], pairs: JudgePairs, settings: Settings) -> dict[str, ChoiceRecord]:
@@ -222,8 +225,6 @@ class _LabelledJudge:
     def __init__(self, audit: JudgeAudit, settings: Settings, panel: Panel | None = None) -> None:
         self.audit, self._settings = audit, settings
         self.panel = audit.labelling.panel.keep(audit.labelling.labelled) if panel is None else panel
-        self.alike: JudgeDifferences | None = None
-        self.place = 0
         self._biases: list[tuple[Floats | None, Estimate]] = []
         if panel is None and audit.labelling.method == "complete":
             # The audit has fitted it to the same prompts already.
@@ -251,24 +252,20 @@ class _LabelledJudge:
         return self if panel is self.panel else _LabelledJudge(self.audit, self._settings, panel)
 
 
-def _share_what_is_alike(judges: Sequence[_LabelledJudge], settings: Settings) -> None:
-    """Put judges with the same labelled prompts together."""
+def _compared_at_once(judges: Sequence[_LabelledJudge], settings: Settings) -> list[list[_LabelledJudge]]:
+    """Return the groups of judges whose differences are made in columns."""
     groups: list[list[_LabelledJudge]] = []
     for judge in judges:
-        if judge.audit.labelling.method == "cells":
+        labelling, panel = judge.audit.labelling, judge.panel
+        if labelling.method == "cells" or labelling.sample is not None or not len(panel.sizes):
             continue
-        prompts = judge.panel.prompt_ids
-        found = next((group for group in groups if group[0].panel.prompt_ids.equals(prompts)), None)
-        if found is None:
+        alike = panel.clusters is None and panel.weights is None
+        of_prompts = (group for group in groups if alike or group[0].panel.prompt_ids.equals(panel.prompt_ids))
+        if (group := next(of_prompts, None)) is None:
             groups.append([judge])
         else:
-            found.append(judge)
-    for group in groups:
-        if len(group) > 1 and len(group[0].panel.sizes):
-            rule = settings.rule(group[0].panel.labels, group[0].panel.clusters)
-            together = JudgeDifferences(catalog.ESTIMANDS, [one.sums for one in group], rule)
-            for place, judge in enumerate(group):
-                judge.alike, judge.place = together, place
+            group.append(judge)
+    return [group for group in groups if len(group) > 1 and settings.interval == "default"]
 
 
 def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) -> PairedDifferences:
@@ -289,16 +286,18 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
         differences = {name: correlation.without_interval(estimate, few) for name, estimate in differences.items()}
         method = "weighted"
     else:
-        differences = _difference(left, right, settings)
+        rule = settings.rule(left.panel.labels, left.panel.clusters)
+        differences = estimation.difference(catalog.ESTIMANDS, left.sums, right.sums, rule)
         complete = all(audit.labelling.method == "complete" for audit in audits)
         method = "complete" if complete else "labelled_only"
     differences["level_bias"] = level_bias.level_bias_difference(
         left.bias(weights), right.bias(weights), settings.confidence
     )
-    paired = Sums(*left.sums).J - Sums(*right.sums).J, Sums(*left.sums)
+    paired = Sums(*left.sums).J - Sums(*right.sums).J, Sums(*left.sums), left.panel.lowest_labels()
     differences = support.of_difference(differences, (first.audit.metrics, second.audit.metrics), paired)
     for side in (left, right):
-        differences = correlation.without_correlations(differences, side.panel.scores, side.panel.labels)
+        heavy = correlation.heavy_tails(side.panel.scores, side.panel.labels)
+        differences = correlation.without_correlations(differences, heavy)
     return PairedDifferences(len(left.panel.sizes), under_method(differences, method))
 
 
@@ -309,14 +308,6 @@ def _compare_cells(first: JudgeAudit, second: JudgeAudit, settings: Settings) ->
     labellings = first.labelling, second.labelling
     found, prompts = cell_differences(*labellings, settings)
     return PairedDifferences(prompts, support.of_difference(found, (first.metrics, second.metrics)))
-
-
-def _difference(left: _LabelledJudge, right: _LabelledJudge, settings: Settings) -> dict[str, Estimate]:
-    if left.alike is not None and left.alike is right.alike:
-        return left.alike.difference(left.place, right.place)
-    return estimation.difference(
-        catalog.ESTIMANDS, left.sums, right.sums, settings.rule(left.panel.labels, left.panel.clusters)
-    )
 
 
 def _common_sample(first: JudgeAudit, second: JudgeAudit) -> LabelSample | None:
@@ -339,27 +330,12 @@ OF_THE_TOP = ("top1_tie_rate", *(e.name for e in catalog.OF_PICKS if e.on_scores
 
 
 def pick_alike(first: Floats, second: Floats, sizes: np.typing.NDArray[np.int64]) -> bool:
-    """Tell whether the same candidates share the highest score in every prompt; equal worth is not enough.
-
-    Examples
-    --------
-    >>> pick_alike(np.array([0.9, 0.1, 0.5]), np.array([4.0, 3.0, 2.0]), np.array([3]))
-    True
-    >>> pick_alike(np.array([0.9, 0.1, 0.5]), np.array([4.0, 4.0, 2.0]), np.array([3]))
-    False
-    """
+    """Tell whether the same candidates share the highest score in every prompt; equal worth is not enough."""
     return bool(np.array_equal(top_of_scores.at_top(first, sizes), top_of_scores.at_top(second, sizes)))
 
 
 def differing_by_nothing(found: Mapping[str, Estimate], names: Sequence[str] = OF_THE_TOP) -> dict[str, Estimate]:
-    """Return differences of picks that are alike: 0 for what has a figure and depends on picks, with the reason.
-
-    Examples
-    --------
-    >>> wide = Estimate(0.0, -1.8, 1.8, 0.0, 6, "exact")
-    >>> differing_by_nothing({"recovery": wide})["recovery"].reason
-    'both make the same picks'
-    """
+    """Return differences of picks that are alike: 0 for what has a figure and depends on picks, with the reason."""
     return {
         name: Estimate(0.0, None, None, None, one.n, None, one.method, SAME_PICKS)
         if name in names and one.estimate is not None

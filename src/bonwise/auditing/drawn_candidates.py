@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bonwise.auditing import bounds, candidate_models, label_interval, whole_and_pair
 from bonwise.errors import InputError, UsageError
@@ -94,7 +93,7 @@ def _with_support(
     estimate: estimand.Estimate, draw: candidate_models.CandidateDraw, labels: Floats, means: _Means
 ) -> estimand.Estimate:
     """Return the estimate with what it rests on: of pairs n_B as they show it, of picks the labelled prompts."""
-    name, count, further = "value_judge", means.ess, None
+    name, count, further = "value_judge", means.ess, list[support.FurtherPick]()
     if draw.others is not None:
         best, mean = candidate_models.known_of_pairs(draw, labels)
         name, count = "gain", support.effective_count(means.weights * (best - mean)[draw.labelled])
@@ -103,7 +102,7 @@ def _with_support(
             known[cells] = labels[cells]
         further = support.SeenPools.of(known, draw.top, draw.sizes).further
     worth = {name: support.Worth(count, estimate.n)}
-    return support.with_support({name: estimate}, worth, further, means.rule.label_range).get(name, estimate)
+    return support.with_support({name: estimate}, worth, further, means.rule).get(name, estimate)
 
 
 def _sample(
@@ -225,7 +224,7 @@ class _Means:
     def _recovery(self, gain: Floats, rows: Sequence[Floats]) -> tuple[float, float] | None:
         found = [(0.0, 0.0)] if len(rows) == 1 else []
         for row in rows:
-            if self.found.means @ row <= 0 or not label_interval.labels_carry(self.ess):
+            if self.found.means @ row <= 0 or support.too_light(self.ess, "labels drawn alike"):
                 return None
             law, se = label_interval.fieller(self.found, gain, row, (-np.inf, 1.0))
             ends = law.at(self.rule.confidence)
@@ -368,7 +367,7 @@ def _cells(panel: Panel, design: LabelDesign, names: Sequence[str], drawn: _Mask
     owner = np.repeat(np.arange(len(panel.sizes)), panel.sizes)
     keys = owner * many + panel.names
     order = np.argsort(keys, kind="stable")
-    code = panel.candidates.get_indexer(pd.Index(names, dtype=object))
+    code = panel.candidates.get_indexer(names)
     wanted = np.arange(len(names)) * many + code
     place = order[np.searchsorted(keys[order], wanted).clip(max=len(keys) - 1)]
     absent = drawn & ((code < 0) | (keys[place] != wanted))

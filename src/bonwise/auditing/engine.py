@@ -12,13 +12,14 @@ from bonwise.auditing.logged_picks import holds_picks, logged_judge, picks_made,
 from bonwise.auditing.result import Audit, AuditSettings, JudgesCompared, Thresholds
 from bonwise.auditing.settings import GateRule, IntervalKind, Settings
 from bonwise.errors import InputError, UsageError
-from bonwise.estimates import estimate_records
+from bonwise.extras import TABLES
 from bonwise.printable import listed, quoted
 from bonwise.progress import counting
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.table import checks, facts, label_design, opening, reading_options, score_table
 from bonwise.table.panel import Panel, lay_out
+from bonwise.table.reading import in_batches
 
 __all__ = ["audited"]
 
@@ -43,6 +44,9 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
     outcome_model: Any,
     pools: str | Path | None,
     judge_family: str | Mapping[str, str] | None,
+    in_passes: bool,
+    stats_out: str | Path | None,
+    like: str | Path | None,
 ) -> Audit:
     """Audit one or several judges, or the picks that were made with one, against oracle labels."""
     settings = Settings(
@@ -63,6 +67,13 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
         pools=pools,
         judge_family={"": judge_family} if isinstance(judge_family, str) else dict(judge_family or {}),
     )
+    if in_passes or stats_out is not None or like is not None or in_batches(source):
+        TABLES.require("passing over a table")
+        from bonwise.auditing.passed_audit import passed_over  # noqa: PLC0415 - few audits need it
+
+        unlike = {"design": design, "as_picked": as_picked}
+        parts, pairs, refused = passed_over(source, options, settings, stats_out=stats_out, like=like, unlike=unlike)
+        return _result(parts, not_audited=refused, pairs=pairs)
     if isinstance(source, str | Path) and holds_picks(Path(source)):
         picks = read_picks(source, as_picked=as_picked)
         if options.oracle is not None or options.judge_scale or judge_family or weight_col is not None:
@@ -80,7 +91,8 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
     label_design.refuse_other_draw(design, source if options.labels is None else options.labels, table)
     stated = labelling.stated_draw(design, table)
     if stated is not None and weight_col is not None:
-        raise UsageError(f"{table.source}: drawn prompts have weights of their own", hint="leave --weight-col out")
+        draw = "a column of propensities" if stated.kind == "propensity" else "--design"
+        raise UsageError(f"{table.source}: {draw} and --weight-col both weigh prompts", hint="leave one of them out")
     return _audit(table, settings, stated)
 
 
@@ -111,10 +123,14 @@ def _audit(table: score_table.ScoreTable, settings: Settings, stated: labelling.
 
 
 def _result(
-    parts: AuditParts, *, not_audited: Mapping[str, str] | None = None, covariates: Mapping[str, str] | None = None
+    parts: AuditParts,
+    *,
+    not_audited: Mapping[str, str] | None = None,
+    covariates: Mapping[str, str] | None = None,
+    pairs: comparison.JudgePairs | None = None,
 ) -> Audit:
     judges = tuple(parts.judges.values())
-    pairs = comparison.compare_judges(judges, parts.settings)
+    pairs = comparison.compare_judges(judges, parts.settings) if pairs is None else pairs
     return Audit.of(
         {name: judge.record for name, judge in parts.judges.items()},
         _settings(parts),
@@ -162,14 +178,15 @@ def _settings(parts: AuditParts) -> AuditSettings:
             judge_family=dict(asked.judge_family) or None,
             label_words=dict(table.label_words) or None,
             readings=dict(table.readings) or None,
+            not_in_passes=None if parts.not_in_passes is None else list(parts.not_in_passes),
         ),
     )
 
 
 def _compared(pairs: comparison.JudgePairs) -> tuple[JudgesCompared, ...]:
     return tuple(
-        JudgesCompared(
-            first=first, second=second, prompts=pair.prompts, differences=estimate_records(pair.differences)
+        JudgesCompared.model_validate(
+            {"first": first, "second": second, "prompts": pair.prompts, "differences": pair.records}
         )
         for (first, second), pair in pairs.items()
     )

@@ -86,16 +86,7 @@ class LabelTerms(NamedTuple):
 
 
 def label_terms(labels: Floats) -> LabelTerms:
-    """Return an indicator of each of up to 10 labels but the lowest; of more, pieces with knots at quintiles.
-
-    Examples
-    --------
-    >>> label_terms(np.array([0.0, 1.0, 2.0, 1.0])).values.tolist()
-    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
-    >>> found = label_terms(np.arange(11.0))
-    >>> found.kind, found.values.shape, found.values[-1].tolist()
-    ('pieces', (11, 5), [1.0, 0.8, 0.6, 0.4, 0.2])
-    """
+    """Return an indicator of each of up to 10 labels but the lowest; of more, pieces with knots at quintiles."""
     labels = compared(labels)
     levels = np.unique(labels)
     if len(levels) <= MOST_LEVELS:
@@ -271,13 +262,7 @@ def _shrunk(contributions: Floats) -> float:
 
 
 def mean_in_ties(scores: Floats, attribute: Floats, sizes: _Ints) -> Floats:
-    """Return the attribute averaged over the candidates of a prompt that the judge ties.
-
-    Examples
-    --------
-    >>> mean_in_ties(np.array([0.5, 0.5, 0.9, 0.5]), np.array([1.0, 3.0, 7.0, 9.0]), np.array([3, 1])).tolist()
-    [2.0, 2.0, 7.0, 9.0]
-    """
+    """Return the attribute averaged over the candidates of a prompt that the judge ties."""
     scores = compared(scores)
     owner = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((scores, owner))

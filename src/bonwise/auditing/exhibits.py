@@ -9,16 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bonwise.auditing import candidate_attributes, judge_record, result_exhibits, settings, worst_prompts
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import listed
 from bonwise.results import given
-from bonwise.stats import catalog, estimand, estimation, support, top_of_scores
+from bonwise.stats import catalog, correlation, estimand, estimation, support, top_of_scores
 from bonwise.stats.sums import Floats, compared, tie_decimals
 from bonwise.table import numbers, roles, score_table
 from bonwise.table.panel import Panel
+from bonwise.table.store import CodedColumn
 from bonwise.table.words import Words
 
 __all__ = ["METRICS", "differences", "exhibits", "spread", "strata"]
@@ -66,23 +66,23 @@ def strata(
         reason = "no prompt is labelled completely"
         return shown, [result_exhibits.ColumnLeftOut(column=str(column), reason=reason) for column in table.strata]
     sums, rule = (panel.sums(), settings.Settings(confidence=confidence).rule(panel.labels, panel.clusters))
+    heavy = correlation.heavy_tails(panel.scores, panel.labels)
     cells = prompt_cells(table, panel)
     known = further or {}
     for column in (*known, *table.strata):
         try:
             room = len(shown) < _MOST_COLUMNS
             rows = (
-                list(_rows(pd.Series(known[column])))
+                list(_rows(CodedColumn.of_cells([*known[column]])))
                 if column in known
                 else _rows_of(table, column, cells, room=room)
             )
         except LeftOut as why:
             left_out.append(result_exhibits.ColumnLeftOut(column=str(column), reason=str(why)))
             continue
-        figures = [
-            _figures(row, estimation.estimate(_ESTIMANDS, sums[:, row.mask], rule.keep(row.mask)), method, logged)
-            for row in rows
-        ]
+        estimates = (estimation.estimate(_ESTIMANDS, sums[:, row.mask], rule.keep(row.mask)) for row in rows)
+        withheld = (correlation.without_correlations(of_row, heavy) for of_row in estimates)
+        figures = [_figures(row, of_row, method, logged) for row, of_row in zip(rows, withheld, strict=True)]
         shown.append(result_exhibits.Stratum(column=str(column), rows=figures))
     return shown, left_out
 
@@ -97,11 +97,10 @@ class _Cells:
 
 def prompt_cells(table: score_table.ScoreTable, panel: Panel) -> _Cells:
     """Return the rows behind a panel."""
-    frame = table.frame
-    at = panel.prompt_ids.get_indexer(table.prompts)[frame["prompt_id"].cat.codes.to_numpy()]
+    at = panel.prompt_ids.get_indexer(table.prompts)[table.rows["prompt_id"].codes]
     used = np.zeros(len(panel.candidates), dtype=bool)
     used[panel.names] = True
-    mine = (frame["judge"] == panel.judge).to_numpy() & (at >= 0) & used[frame["candidate"].cat.codes.to_numpy()]
+    mine = table.rows["judge"].are(panel.judge) & (at >= 0) & used[table.rows["candidate"].codes]
     rows = np.flatnonzero(mine)
     rows = rows[np.argsort(at[rows], kind="stable")]
     return _Cells(rows, np.flatnonzero(np.diff(at[rows], prepend=-1)))
@@ -110,31 +109,31 @@ def prompt_cells(table: score_table.ScoreTable, panel: Panel) -> _Cells:
 def _rows_of(table: score_table.ScoreTable, column: str, cells: _Cells, *, room: bool) -> list[_ColumnValue]:
     if not room:
         raise LeftOut(f"{_MOST_COLUMNS} columns are shown already")
-    return list(_rows(values_of_prompts(table.frame[column].iloc[cells.rows], cells)))
+    return list(_rows(values_of_prompts(table, column, cells)))
 
 
-def values_of_prompts(column: pd.Series, cells: _Cells) -> pd.Series:
+def values_of_prompts(table: score_table.ScoreTable, name: str, cells: _Cells) -> CodedColumn:
     """Return a column's value of each prompt, missing where it is blank."""
-    if not pd.api.types.is_numeric_dtype(column):
-        column = column.astype(object).map(str, na_action="ignore")
-    codes, found = numbers.distinct(column)
-    blank = np.array([isinstance(one, str) and not one.strip() for one in found] + [True])
-    codes = np.where(blank[codes], -1, codes)
+    column = table.rows.column(name).take(cells.rows)
+    if column.kind == "O":
+        texts = [str(cell) for cell in column.cells]
+        column = column.with_cells([text if text.strip() else None for text in texts])
+    codes = column.codes
     owner = np.repeat(np.arange(len(cells.starts)), np.diff(cells.starts, append=len(cells.rows)))
     if (codes != codes[cells.starts][owner]).any():
-        known = "; the part on equal label has it" if column.name in roles.CANDIDATE_ROLES else ""
+        known = "; the part on equal label has it" if name in roles.CANDIDATE_ROLES else ""
         raise LeftOut(f"it differs within prompts{known}")
-    return pd.Series(found).reindex(codes[cells.starts]).reset_index(drop=True)
+    return column.take(cells.starts)
 
 
-def _rows(values: pd.Series) -> Iterator[_ColumnValue]:
+def _rows(values: CodedColumn) -> Iterator[_ColumnValue]:
     """Group prompts by what a column says of them."""
-    blank = values.isna().to_numpy()
-    _, found = numbers.distinct(values[~blank])
+    blank, found = values.is_missing(), values.cells
     if len(found) > _MOST_VALUES:
         rows = list(_ranges(values, blank))
     else:
-        rows = [_ColumnValue(written(one), "value", (values == one).to_numpy()) for one in sorted(found, key=_order)]
+        by_value = sorted(enumerate(found), key=lambda held: _order(held[1]))
+        rows = [_ColumnValue(written(value), "value", values.codes == code) for code, value in by_value]
     if len(rows) + bool(blank.any()) < 2:
         raise LeftOut("it is blank" if not len(found) else "it has the same value for every prompt")
     rare = [row for row in rows if row.mask.sum() < _FEWEST_PROMPTS]
@@ -148,18 +147,18 @@ def _rows(values: pd.Series) -> Iterator[_ColumnValue]:
         yield _ColumnValue("(blank)", "blank", blank)
 
 
-def _ranges(values: pd.Series, blank: npt.NDArray[np.bool_]) -> Iterator[_ColumnValue]:
+def _ranges(values: CodedColumn, blank: npt.NDArray[np.bool_]) -> Iterator[_ColumnValue]:
     """Cut numbers into three groups of about as many prompts each."""
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
-    if not np.isfinite(numbers[~blank]).all():
+    worth = numbers.plain_numbers(values)
+    if not np.isfinite(worth[~blank]).all():
         raise LeftOut(f"it has more than {_MOST_VALUES} values, which are not numbers")
-    known = numbers[~blank]
+    known = worth[~blank]
     cuts = np.quantile(known, np.arange(1, _GROUPS) / _GROUPS)
-    group = np.where(blank, -1, np.searchsorted(cuts, numbers, side="left"))
+    group = np.where(blank, -1, np.searchsorted(cuts, worth, side="left"))
     for at in range(_GROUPS):
         mine = group == at
         if mine.any():
-            ends = (written(end, digits=4) for end in (numbers[mine].min(), numbers[mine].max()))
+            ends = (written(end, digits=4) for end in (worth[mine].min(), worth[mine].max()))
             yield _ColumnValue(" to ".join(ends), "range", mine)
 
 
@@ -199,14 +198,7 @@ _SORTED_FROM = 2_000  # candidates: from here on, sorting costs less than lookin
 
 
 def differences(values: Floats, sizes: _Ints) -> result_exhibits.DifferencesOf | None:
-    """Count differences within prompts in both directions, ties apart; None without a prompt.
-
-    Examples
-    --------
-    >>> found = differences(np.array([.5, .5, .9]), np.array([3]))
-    >>> found.ties, found.pairs, sum(found.counts), found.largest
-    (1, 3, 4, 0.4)
-    """
+    """Count differences within prompts in both directions, ties apart; None without a prompt."""
     if not len(sizes):
         return None
     values = compared(values)
@@ -289,13 +281,7 @@ _DECIMALS = 6
 def spread(
     scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], *, seed: int
 ) -> result_exhibits.Spread | None:
-    """Return points of two scatters, at most 2,000 each, drawn at random from more; None without a prompt.
-
-    Examples
-    --------
-    >>> spread(np.array([.2, .6]), np.array([0., 1.]), np.array([2]), seed=0).within.judge
-    [-0.2, 0.2]
-    """
+    """Return points of two scatters, at most 2,000 each, drawn at random from more; None without a prompt."""
     if not len(sizes):
         return None
     chance = np.random.default_rng(seed)
@@ -390,7 +376,7 @@ def _to_decide(judge: judge_record.JudgeAudit, metric: str, gate: float) -> resu
     if not (inside or support.open_ground(found, gate) == "count") or found.method == "labelled_only":
         return None
     labelled = judge.labelled_for(metric)
-    more = support.more_prompts(found, labelled.prompts, gate, ends)
+    more = support.more_prompts(found, labelled.prompts, gate, (found.support and found.support.own) or ends)
     if more is None:
         return result_exhibits.LabelsToDecide(prompts=None, labels=None)
     return result_exhibits.LabelsToDecide(prompts=ceil(more), labels=ceil(more * labelled.labels_each))

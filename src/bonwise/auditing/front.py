@@ -77,6 +77,17 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
             read=judge_families,
         ),
     ] = None,
+    in_passes: Annotated[
+        bool,
+        Flag("Pass over the file instead of holding it in memory; a large file, a folder or a pattern always is."),
+    ] = False,
+    stats_out: Annotated[
+        str | Path | None,
+        Flag("Write what the passes added up here, to be merged: bonwise audit *.stats.", kind=Path),
+    ] = None,
+    like: Annotated[
+        str | Path | None, Flag("Of --stats-out: the stats file of another part, to merge with.", kind=Path)
+    ] = None,
     outcome_model: Annotated[Any, NO_FLAG] = None,
     **reading: Unpack[ReadingKeywords],
 ) -> Audit:
@@ -125,6 +136,13 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     judge_family : str or mapping of str to str, optional
         The model family that the judge is of, to tell whether it prefers candidates of its own; a mapping gives that
         of each judge by name.
+    in_passes : bool
+        Pass over the table instead of holding it in memory. Always so for a folder of Parquet or CSV, a pattern such
+        as ``parts/*.parquet``, an address such as ``s3://...``, stats files, and a file of more than 5 million rows;
+        see `docs/scale.md`.
+    stats_out, like : str or pathlib.Path, optional
+        Write what the passes added up as a stats file, with the scales that another one fixed: a list of stats files
+        is one table.
     outcome_model : object, optional
         Regressor in the manner of scikit-learn that takes the place of the ridge where labels are a sample; it is
         copied, and always cross-fitted.
@@ -168,4 +186,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         outcome_model=outcome_model,
         pools=pools,
         judge_family=judge_family,
+        in_passes=in_passes,
+        stats_out=stats_out,
+        like=like,
     )

@@ -108,9 +108,9 @@ def check_gate(
         both = (
             f"the one-sided 95% bounds{asked.test} are {asked.bound(ends[0], ends)} and {asked.bound(ends[1], ends)}"
         )
-        ground = "" if decided.open_by == "interval" else f", but {words_of_support(found, value, 'a gate')}"
-        deals = ", and labels dealt at random do not agree" if deals_disagree(found, value, ends) else ""
-        why = f"{both}{ground}{deals}; {_what_decides(more, labelled)}."
+        ground = "" if decided.open_by == "interval" else words_of_support(found, value, "a gate")
+        deals = ", and labels dealt at random do not agree" if deals_disagree(found, value, decided.own) else ""
+        why = f"{both}{ground and f', but {ground}'}{deals}; {_what_decides(more, labelled)}."
     counts = None if more is None else (ceil(more * labelled.labels_each), ceil(more))
     return _gate(asked, "inconclusive", f"{asked}: inconclusive, {why}", ends, counts)
 

@@ -13,6 +13,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import (
     Suspected,
     few_pools,
+    light_pools,
     missing_labels,
     of_easy_candidate,
     outstanding_of,
@@ -30,21 +31,12 @@ from bonwise.stats.sums import Sums
 from bonwise.table import cell_scores, score_table
 from bonwise.table.panel import Panel, easy_of_panel, lay_out
 
-__all__ = ["FurtherPanels", "audit_judge", "of_candidates"]
+__all__ = ["FurtherPanels", "VerdictReader", "audit_judge", "figures_without", "of_candidates"]
 
 
 @dataclass(frozen=True, eq=False)
 class FurtherPanels:
-    """Panels that are laid out when a judge needs one, once for all judges.
-
-    Examples
-    --------
-    >>> from bonwise.testing import simulate
-    >>> table = score_table.ScoreTable.from_frame(simulate("arena", n=5, seed=1).frame())
-    >>> panels = FurtherPanels(table, Settings())
-    >>> panels.with_control("judge"), panels.without("judge", "c0").sizes.tolist()
-    (None, [3, 3, 3, 3, 3])
-    """
+    """Panels that are laid out when a judge needs one, once for all judges."""
 
     table: score_table.ScoreTable
     settings: Settings
@@ -109,10 +101,10 @@ def audit_judge(
     metrics, lost = _of_scores(figures.metrics, labelling, picked, stated, table, settings)
     missing, scope = _of_missing(labelling, metrics, settings)
     scope = _joined(lost.sentence, "" if picked is None else picked.scope, scope)
-    without = partial(_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
+    without = partial(figures_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
     logged = picked is not None
     suspected = _suspected(labelling, metrics, settings, without, table=table, cells=figures.cells, logged=logged)
-    reader = _VerdictReader(settings, against, table.label_width, logged)
+    reader = VerdictReader(settings, against, table.label_width, logged)
     decisive = reader.decisive(metrics, missing)
     useful = figures_useful(reader.level(decisive)[0], decisive, settings.thresholds, settings.target)
     scope = _joined(*_asides(panel, metrics, stated, table, settings, logged=logged), scope)
@@ -231,7 +223,7 @@ def _of_missing(
 
 
 @dataclass(frozen=True, eq=False)
-class _VerdictReader:
+class VerdictReader:
     """Reads metrics as a verdict."""
 
     settings: Settings
@@ -310,8 +302,7 @@ def _suspected(
     """Collect what keeps the verdict from being useful, the easy candidates first."""
     metric = DECIDES[settings.target]
     panel, labelled = labelling.panel, int(labelling.labelled.sum())
-    if panel.weights is not None:
-        labelled = int(support.effective_count(panel.weights[labelling.labelled]))
+    worth = labelled if panel.weights is None else int(support.effective_count(panel.weights[labelling.labelled]))
     found = [
         of_easy_candidate(
             easy, metric, with_it=metrics[metric], without_it=without(easy.name).get(metric), logged=logged
@@ -322,16 +313,17 @@ def _suspected(
     if labelling.method == "labelled_only":
         stated = "" if labelling.drawn is None else labelling.drawn.words
         candidates = int(panel.sizes.sum())
-        lacking = missing_labels(candidates - int(panel.labelled_cells.sum()), candidates, stated)
+        missing = candidates - int(panel.labelled_cells.sum())
+        lacking = missing_labels(missing, candidates, stated, weighted=panel.weights is not None)
         found.append(lacking if table.unlabelled is None else replace(lacking, advice=_NOT_JUDGED))
     if cells is not None:
         found += cells.suspected(metric)
-    elif labelled < support.FEWEST:
-        found.append(few_pools(labelled))
+    elif worth < support.FEWEST:
+        found.append(few_pools(labelled) if labelled < support.FEWEST else light_pools(labelled, worth))
     return tuple(found)
 
 
-def _without(
+def figures_without(
     judge: str,
     *candidates: str,
     others: FurtherPanels | None,
@@ -388,7 +380,7 @@ def _labelled(panel: Panel, stated: StatedDraw | None) -> Labelling:
     if not labelling.labelled.any() and labelling.method != "cells":
         raise InputError(
             f"no prompt of {panel.judge!r} has labels for all its candidates",
-            hint=_USE_CELLS
+            hint=(_USE_CELLS if panel.weights is None else "label all candidates of a prompt")
             if panel.labelled_cells.any()
             else "add an oracle_label column, --labels FILE, or --oracle judge:NAME",
         )
@@ -422,10 +414,10 @@ def _metrics(labelling: Labelling, table: score_table.ScoreTable, settings: Sett
         **estimation.estimate(catalog.ESTIMANDS, sums, rule),
         "level_bias": judge_record.panel_level_bias(panel, settings, panel.weights),
     }
-    metrics = correlation.without_correlations(metrics, panel.scores, panel.labels)
+    metrics = correlation.without_correlations(metrics, correlation.heavy_tails(panel.scores, panel.labels))
     metrics.update(judge_record.with_no_gain_tests(metrics, panel, Sums(*sums), rule))
     t = Sums(*sums)
-    metrics |= support.of_whole_prompts(metrics, t, panel.lowest_labels(), rule.label_range, panel.clusters)
+    metrics |= support.of_whole_prompts(metrics, t, panel.lowest_labels(), rule)
     metrics = under_method(metrics, labelling.method)
     if labelling.method == "labelled_only":
         metrics.update(judge_record.judge_only(labelling.panel, settings))

@@ -101,17 +101,17 @@ def judge_only(panel: Panel, settings: Settings) -> dict[str, estimand.Estimate]
     """Estimate what needs no labels from all prompts."""
     own = [e for e in catalog.ESTIMANDS if not e.on_labels]
     sums = replace(panel, labels=np.zeros(len(panel.scores))).sums()
-    metrics = estimation.estimate(own, sums, settings.rule(np.zeros(0), panel.clusters))
-    return {**metrics, **support.with_support(metrics, {}, None, (-np.inf, np.inf), panel.weights)}
+    rule = settings.rule(np.zeros(0), panel.clusters)
+    metrics = estimation.estimate(own, sums, rule)
+    return {**metrics, **support.with_support(metrics, {}, (), rule, panel.weights)}
 
 
 def with_no_gain_tests(
     found: Mapping[str, estimand.Estimate], panel: Panel, t: Sums, rule: estimation.IntervalRule
 ) -> dict[str, estimand.Estimate]:
     """Return gain and recovery with tests that there is none, where they have intervals; all prompts are labelled."""
-    out: dict[str, estimand.Estimate] = {}
     if found["gain"].law is None:
-        return out
+        return {}
     low, high = rule.label_range
     labels = (
         panel.labels
@@ -119,14 +119,8 @@ def with_no_gain_tests(
         else panel.labels * np.repeat(panel.weighted(np.ones(len(panel.sizes))), panel.sizes)
     )
     laws = no_gain.no_gain_laws(t.J - t.R, t.M - t.R, rule.clusters, (low - high, high - low))
-    for name in ("gain", "recovery"):
-        one = found[name]
-        if one.law is None:
-            continue
-        # Where all prompts are alike their scatter is 0, and the bound for that case holds.
-        law = one.law if one.interval == "exact" else laws[name]
-        out[name] = replace(one, no_gain=no_gain.DealtLabels(panel.ranked, labels, panel.sizes, rule.clusters, law))
-    return out
+    test = partial(no_gain.DealtLabels, panel.ranked, labels, panel.sizes, rule.clusters)
+    return estimation.with_no_gain_tests(found, laws, test)
 
 
 def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = None) -> estimand.Estimate:
@@ -158,11 +152,11 @@ _VERY_FEW = 10
 _LARGE = 1 / 3
 
 
-def prompt_clusters(panel: Panel) -> result_labels.PromptClusters | None:
-    """Return the clusters of a panel with what they leave uncertain; None without a column of clusters."""
-    if panel.clusters is None:
+def prompt_clusters(of_prompts: np.typing.NDArray[Any] | None) -> result_labels.PromptClusters | None:
+    """Return the clusters that prompts are in with what they leave uncertain; None where they are in none."""
+    if of_prompts is None:
         return None
-    codes, count = clusters.cluster_codes(panel.clusters)
+    codes, count = clusters.cluster_codes(of_prompts)
     largest = int(np.bincount(codes).max())
     return result_labels.PromptClusters(
         clusters=count, largest=largest, notes=list(_notes(count, largest, len(codes)))
@@ -282,6 +276,8 @@ class AuditParts:
     table: score_table.ScoreTable
     picks: Picks | None = None
     """The logged picks that were audited, in place of a judge's scores."""
+    not_in_passes: Sequence[str] | None = None
+    """Of an audit in passes, of which the table is a sample: what was not computed, and why."""
 
     def check(self, gates: Mapping[str, float], not_audited: Mapping[str, str]) -> list[Gate]:
         """Compare metrics of every judge with values; a judge that could not be audited leaves its gates open."""
@@ -315,7 +311,7 @@ def _data(
             **(_ranges(panel) if picked is None else {}),
             scores_tied=None if picked is not None else sums.tied_by_rounding(panel.scores, sizes) or None,
             labels_tied=sums.tied_by_rounding(panel.labels, sizes) or None,
-            clusters=prompt_clusters(panel),
+            clusters=prompt_clusters(panel.clusters),
             unscored=unscored,
             effective_prompts=None if panel.weights is None else support.effective_count(panel.weights),
         ),

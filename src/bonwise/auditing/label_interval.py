@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from bonwise.stats import estimand, jackknife, laws
+from bonwise.stats import correlation, estimand, jackknife, laws, support
 from bonwise.stats.clusters import cluster_sums, most_df
 from bonwise.stats.partial.label_sample import ScaledSample
 from bonwise.stats.sums import Floats
 
-__all__ = ["Influence", "degrees_of_freedom", "fieller", "influence", "labels_carry", "student", "where_labels_carry"]
+__all__ = ["Influence", "degrees_of_freedom", "fieller", "influence", "student", "where_labels_carry"]
 
 _FEWEST_TO_CENTRE = 3
 _FLOOR_UP_TO = 50  # labels up to which the degrees of freedom have a floor
-_FEWEST_EFFECTIVE = 2  # labels drawn alike that say anything of their own scatter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,14 +49,6 @@ def influence(
     ``f_h^2 = 1 + (1 - n_h / N_h) / (n_h - 1)`` stands for the mean that was subtracted: C is the complete-data
     covariance where all are labelled. A stratum with fewer than 3 labels is centred at the overall mean of e and
     keeps f = 1. What a cluster adds is G / n times the sum of what its prompts add.
-
-    Examples
-    --------
-    >>> from bonwise.stats.partial.label_sample import LabelSample
-    >>> draw = ScaledSample.of(LabelSample.uniform(np.array([True, True, True, False])))
-    >>> found = influence(np.zeros((4, 1)), np.array([[1.0], [2.0], [3.0]]), draw)
-    >>> found.means.tolist(), round(float(found.covariance[0, 0]), 9)  # the variance of a mean of three
-    ([2.0], 0.333333333)
     """
     prompts = len(draw.q)
     e, weight = Y - m[draw.rows], draw.weight
@@ -102,11 +93,6 @@ def degrees_of_freedom(pulls: Floats, variance: float) -> float:
 
     ``df = max(3, 3 (sum d^2)^2 / sum d^4 - 1)``, d = `pulls`, times ``max(1, (se^2 / sum d^2)^2)`` because models and
     unlabelled prompts carry part of the variance; at most m - 1, and at least m / 4 for m of 50 or less.
-
-    Examples
-    --------
-    >>> degrees_of_freedom(np.array([1., -1., 1., -1., 1., -1., 1., -1.]), 8.0)
-    7.0
     """
     labels = len(pulls)
     square = pulls * pulls
@@ -143,18 +129,6 @@ def fieller(
     return laws.Fieller(a, b, caa, cab, cbb, df, limits), float(np.sqrt(variance))
 
 
-def labels_carry(ess: float) -> bool:
-    """Tell whether weights are worth two labels or more, so that an interval can rest on their scatter."""
-    return ess > _FEWEST_EFFECTIVE - 1e-9
-
-
 def where_labels_carry(found: estimand.Estimate, ess: float) -> estimand.Estimate:
-    """Return an estimate, without its interval where its weights are worth fewer than two labels.
-
-    One heavy label then is the estimate, and the scatter of the light ones says nothing of it. `ess` is the effective
-    number of labelled prompts.
-    """
-    if found.low is None or labels_carry(ess):
-        return found
-    reason = f"no interval: the weights are worth {ess:.1f} labels drawn alike, and an interval needs 2"
-    return replace(found, low=None, high=None, se=None, interval=None, law=None, reason=reason)
+    """Return an estimate, without its interval where its weights are worth fewer than two labels, `ess`."""
+    return correlation.without_interval(found, support.too_light(ess, "labels drawn alike"))

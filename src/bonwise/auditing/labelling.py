@@ -114,7 +114,7 @@ def stated_draw(design: str | Path | label_design.LabelDesign | None, table: Sco
     `design` is ``"uniform"``, ``"cells"``, ``"cells-by-score"``, or the record of the draw; beside a propensity
     column it is a `bonwise.errors.UsageError`. Raises `bonwise.errors.InputError` for a file that is no such record.
     """
-    weighted = "propensity" in table.frame.columns
+    weighted = "propensity" in table.rows.columns
     if design is not None and table.unlabelled:
         raise UsageError(
             f"{table.source}: a design says that labels were drawn, and --unlabelled-is what no label means",
@@ -228,6 +228,7 @@ _USED_BY = {
     "cells-by-score": USED_BY_CELLS,
     "propensity": "a propensity of its own for each candidate uses them.",
     "design": "the design drew whole prompts.",
+    "weights": f"prompts with weights (--weight-col) count when they are labelled whole. {MEANT_BY_NONE}",
 }
 """What would use labels of prompts that are labelled in part, by what is stated."""
 
@@ -279,21 +280,23 @@ class Labelling:
         if self.drawn is not None and self.drawn.sample is not None:
             whole = f"all {prompts:,} prompts" if self.method == "aipw" else "the prompts that these were drawn from"
             return f"Figures against labels are estimates for {whole}: {self.drawn.words}."
-        why = (
-            self.drawn.words
-            if self.drawn is not None
-            else "why the others lack labels is unknown, so they may not hold for all prompts"
-        )
-        whole = f"the {labelled} of {prompts} prompts that are labelled completely"
-        return f"Figures against labels describe {whole}; {why}."
+        return of_the_labelled(labelled, prompts, "" if self.drawn is None else self.drawn.words)
 
     @property
     def unused(self) -> facts.UnusedLabels | None:
         """Labels that are in no figure because their prompts count as unlabelled; None where every label counts."""
         if self.method in ("complete", "cells"):
             return None
-        why = _USED_BY[None if self.stated is None else self.stated.kind]
+        weighted = None if self.panel.weights is None else "weights"
+        why = _USED_BY[weighted if self.stated is None else self.stated.kind]
         return facts.unused_labels(LabelsInPart.of_panel(self.panel).told(why))
+
+
+def of_the_labelled(labelled: int, prompts: int, why: str = "") -> str:
+    """Say that figures against labels describe the labelled prompts alone, and why."""
+    why = why or "why the others lack labels is unknown, so they may not hold for all prompts"
+    whole = f"the {labelled} of {prompts} prompts that are labelled completely"
+    return f"Figures against labels describe {whole}; {why}."
 
 
 def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:

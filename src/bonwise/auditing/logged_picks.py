@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 import numpy as np
-import pandas as pd
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from bonwise.auditing import judge_audit, judge_record, labelling, unlabelled, verdict
@@ -24,10 +23,11 @@ from bonwise.results import Count, Number, Record, given
 from bonwise.strict_json import refusal
 from bonwise.table import checks, facts, identifiers, label_design, numbers, opening, roles, text_files
 from bonwise.table.panel import Panel, PromptLeftOut, Shape, lay_out
-from bonwise.table.picks import NOTHING, OWED, Pick, Picks
+from bonwise.table.picks import NOTHING, OWED, Pick, PickRows, Picks
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.score_table import ScoreTable
+from bonwise.table.store import CodedColumn
 
 __all__ = [
     "PickLine",
@@ -73,7 +73,7 @@ def logged_judge(
         )
     scored = None
     rows, labels = picks.scored_rows(), reading.labels
-    if labels is not None and rows is not None and rows["judge_score"].notna().any():
+    if labels is not None and rows is not None and any(row["judge_score"] is not None for row in rows):
         (of_scores,) = logged_panels(_labelled_rows(rows, picks.source, labels, reading), named, settings.shape)
         scored = of_scores.keep(np.asarray(of_scores.prompt_ids.isin(panel.prompt_ids)))
     judge = judge_audit.audit_judge(
@@ -106,13 +106,13 @@ def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) ->
         raise UsageError(
             f"{source}: logged picks have no column for {strange[0]}", hint="name the label file's alone"
         )
-    rows = pd.concat([picks.rows(name) for name, picks in named], ignore_index=True)
+    rows = [row for name, picks in named for row in picks.rows(name)]
     return _labelled_rows(rows, source, reading.labels, reading)
 
 
-def _labelled_rows(rows: pd.DataFrame, source: str, labels: RowSource, reading: ReadingOptions) -> ScoreTable:
+def _labelled_rows(rows: PickRows, source: str, labels: RowSource, reading: ReadingOptions) -> ScoreTable:
     # Picks have no columns of scores, so a column that is named can only be the label file's.
-    table = replace(ScoreTable.from_frame(rows, source=source), columns={}, unpicked=reading.unpicked)
+    table = replace(ScoreTable.opened(rows, ReadingOptions(), source), columns={}, unpicked=reading.unpicked)
     return opening.with_unlabelled(opening.join_labels(table, labels, reading), reading)
 
 
@@ -297,7 +297,7 @@ def _policy(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _prompts(rows: list[int], lines: Sequence[PickLine], source: str) -> list[str]:
-    column = pd.Series([line.prompt_id for line in lines], index=rows, dtype=object)
+    column = CodedColumn.of_cells([line.prompt_id for line in lines], np.array(rows))
     prompts = list(identifiers.as_categories(column, role="prompt_id", source=source))
     first: dict[str, int] = {}
     for row, prompt in zip(rows, prompts, strict=True):

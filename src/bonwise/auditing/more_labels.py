@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.stats import estimand, estimation, jackknife, pilot_effect, sample_size, sums
-from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, Percentile, RecoveryNearOne, Student
+from bonwise.stats import estimand, estimation, jackknife, pilot_effect, sample_size, sums, support
+from bonwise.stats.laws import EffectiveShare, Exact, Fieller, FisherZ, Law, Percentile, RecoveryNearOne, Student
 
 __all__ = ["POWER", "Settling", "distance", "gate_shift", "projected"]
 
@@ -96,8 +96,8 @@ def projected(found: estimand.Estimate, ratio: float, confidence: float) -> esti
     if law.at(confidence) is None:
         return estimand.Estimate.undefined(estimand.NOT_DISTINGUISHABLE, n).with_method(found.method)
     made = estimation.under(law, confidence, estimate=found.estimate, se=float(se), n=n)
-    support = None if found.support is None else found.support.times(ratio)
-    return replace(made, method=found.method, support=support)
+    rests = None if found.support is None else found.support.times(ratio)
+    return support.reaching(replace(made, method=found.method, support=rests))
 
 
 def _scaled(law: Law, estimate: float, ratio: float, n: int) -> Law | None:
@@ -105,7 +105,7 @@ def _scaled(law: Law, estimate: float, ratio: float, n: int) -> Law | None:
     if isinstance(law, Fieller):
         caa, cab, cbb = (one / ratio for one in (law.caa, law.cab, law.cbb))
         return replace(law, caa=caa, cab=cab, cbb=cbb, df=_df(law.df, ratio, n))
-    if isinstance(law, Student | EffectiveShare):
+    if isinstance(law, Student | FisherZ | EffectiveShare):
         return replace(law, se=float(law.se / np.sqrt(ratio)), df=_df(law.df, ratio, n))
     if isinstance(law, RecoveryNearOne):
         inside, lost = _scaled(law.ratio, estimate, ratio, n), _scaled(law.lost, estimate, ratio, n)

@@ -118,7 +118,7 @@ def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
     if parts.picks is not None:
         yield parts.picks.source
     if parts.table.label_rows is not None:
-        yield str(parts.table.label_rows.name)
+        yield parts.table.label_rows.source
     if pools is not None:
         yield pools
 

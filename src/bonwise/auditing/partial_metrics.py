@@ -96,18 +96,6 @@ def partial_estimates(
     `model` is a regressor in the manner of scikit-learn, cross-fitted on copies, with all covariates; it is used with
     10 labelled prompts or more. `seed` deals the folds, which do not depend on the order of the prompts. Raises
     `bonwise.errors.UsageError` where no prompt is labelled, or `model` predicts what is not a number.
-
-    Examples
-    --------
-    >>> from bonwise.stats.partial.label_features import label_features
-    >>> from bonwise.stats.sums import prompt_sums
-    >>> scores, sizes = np.array([.9, .1, .2, .8, .6, .4, .5, .7]), np.full(4, 2)
-    >>> labels = np.array([1., 0., 0., 1., 1., 0.])
-    >>> sample = label_sample.LabelSample.uniform(np.array([True, True, True, False]))
-    >>> sums = prompt_sums(scores[:6], labels, sizes[:3])
-    >>> found = partial_estimates(sums, label_features(scores, sizes), sample, estimation.IntervalRule())
-    >>> found.metrics["gain"].estimate, found.fit.choice.name
-    (0.5, 'labels only')
     """
     problem = _LabelledOutcomes(
         label_features.outcomes(sums),
@@ -277,7 +265,7 @@ def cell_metrics(labelling: Labelling, settings: Settings) -> JudgeMetrics:
         settings.rule(labelling.panel.labels, labelling.panel.clusters),
     )
     found = cell_figures(table, rule, seed=settings.seed)
-    of_labels = correlation.without_correlations(found.metrics, table.scores, table.labels)
+    of_labels = correlation.without_correlations(found.metrics, correlation.heavy_tails(table.scores, table.labels))
     metrics = {**of_labels, **_with_no_gain_tests(found, table, rule), **judge_only(panel, settings)}
     ends = cell_bounds(table, label_range(panel.labels))
     bounds = {name: ends[name] for name in _BOUNDED if metrics[name].estimate is None and name in ends}
@@ -328,7 +316,8 @@ def cell_differences(first: Labelling, second: Labelling, settings: Settings) ->
     )
     differences = cell_intervals.compare_cells(first_figures, second_figures, rule)
     for side in (left, right):
-        differences = correlation.without_correlations(differences, side.panel.scores, side.panel.labels)
+        heavy = correlation.heavy_tails(side.panel.scores, side.panel.labels)
+        differences = correlation.without_correlations(differences, heavy)
     order = [metric.name for metric in catalog.METRICS if metric.name in differences]
     return {name: differences[name] for name in order}, prompts
 
@@ -377,13 +366,13 @@ def sampled_metrics(
         use = {**use, **_with_model(partial, list(further))}
     others = [e for e in catalog.ESTIMANDS if e.on_labels and e.name not in metrics]
     metrics |= weighted_metrics.weighted_estimates(others, sums, sample, rule.keep(sample.labelled))
-    metrics = correlation.without_correlations(metrics, known.scores, known.labels)
+    metrics = correlation.without_correlations(metrics, correlation.heavy_tails(known.scores, known.labels))
     metrics = {
         name: correlation.without_interval(estimate, labelling.few_carry) for name, estimate in metrics.items()
     }
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
     metrics = {**metrics, **judge_only(panel, settings), "level_bias": bias}
-    behind = Sums(*sums), known.lowest_labels(), rule.label_range, known.clusters
+    behind = Sums(*sums), known.lowest_labels(), rule.keep(sample.labelled)
     metrics |= support.of_whole_prompts(metrics, *behind, weights)
     alone = {name: estimate.labelled_only for name, estimate in metrics.items() if estimate.labelled_only is not None}
     for name, estimate in support.of_whole_prompts(alone, *behind).items():

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.errors import FileError
 from bonwise.stats import sums, top_of_scores
 from bonwise.table.panel import Panel
 from bonwise.table.text_files import file_errors
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["ROW_HEADER", "all_prompts_file", "per_prompt", "refuse_other_file"]
 
@@ -31,6 +34,8 @@ def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
     score), ``margin`` (top score minus the second), ``candidates``. Label columns are missing where a prompt is not
     labelled completely, and the margin of logged picks.
     """
+    import pandas as pd  # noqa: PLC0415 - loaded only for a DataFrame
+
     rows = pd.concat([_rows(judge.labelling.panel, logged=judge.logged) for judge in judges], ignore_index=True)
     return rows.sort_values(
         ["gain_lost", "judge", "prompt_id"], ascending=[False, True, True], na_position="last", ignore_index=True
@@ -38,6 +43,8 @@ def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
 
 
 def _rows(panel: Panel, *, logged: bool) -> pd.DataFrame:
+    import pandas as pd  # noqa: PLC0415 - loaded only for a DataFrame
+
     starts = np.cumsum(panel.sizes) - panel.sizes
     tops = top_of_scores.top_of_scores(panel.scores, panel.sizes, panel.ranked)
     labels = sums.compared(panel.labels)
@@ -74,13 +81,7 @@ def _names(panel: Panel, chosen: np.ndarray) -> list[str]:
 
 
 def all_prompts_file(path: str | Path) -> Path:
-    """Name the file beside a page that holds a row for every prompt, where the page cannot show them all.
-
-    Examples
-    --------
-    >>> all_prompts_file("runs/audit.html").as_posix()
-    'runs/audit-prompts.csv'
-    """
+    """Name the file beside a page that holds a row for every prompt, where the page cannot show them all."""
     return Path(path).with_name(f"{Path(path).stem}-prompts.csv")
 
 

@@ -194,13 +194,7 @@ class Thresholds(Record):
 
     @classmethod
     def usual(cls) -> Thresholds:
-        """Return those of an audit that names none (Landesberg 2026, section 5.6 and table 6).
-
-        Examples
-        --------
-        >>> Thresholds.usual().override({"within_r_useful": 0.5}).within_r_useful
-        0.5
-        """
+        """Return those of an audit that names none (Landesberg 2026, section 5.6 and table 6)."""
         return cls(global_r=0.40, level_bias=0.05, within_r_weak=0.25, within_r_useful=0.40, recovery_useful=0.50)
 
     def deciding(self, target: Target) -> tuple[str, float]:
@@ -276,6 +270,8 @@ class AuditSettings(ValuesRead):
     """The columns that were named to form subsets of the prompts."""
     gate: GateRule | None = None
     """How gates are decided, where it is not by the usual bounds."""
+    not_in_passes: list[str] | None = None
+    """Of a table audited in passes, which is not held in memory: what was not computed, and why."""
 
     @property
     def deciding(self) -> tuple[str, float]:
@@ -531,6 +527,8 @@ class Audit(Document):
         return next(iter(self.judges.values()))
 
     def _parts(self, what: str) -> AuditParts:
+        if self.settings.not_in_passes is not None and what != "check()":
+            raise UsageError(f"{what} needs the whole table in memory, and this audit was made in passes")
         parts: AuditParts = self.source_of(what)
         return parts
 
@@ -608,7 +606,7 @@ class Audit(Document):
         bonwise.errors.FileError
             The page cannot be written, or the file beside it is there already and holds something else.
         """
-        if self._source is None and not (pools or gates or also):
+        if (self._source is None or self.settings.not_in_passes is not None) and not (pools or gates or also):
             super().to_html(path)
             return
         from bonwise.auditing.page import write_page  # noqa: PLC0415 - drawing loads matplotlib
@@ -618,7 +616,7 @@ class Audit(Document):
     @property
     def drawings(self) -> list[Drawing[FigureData]]:
         """The drawings of the page; each has ``plot(ax=)`` and ``to_frame()``."""
-        if self._source is None:
+        if self._source is None or self.settings.not_in_passes is not None:
             return super().drawings
         from bonwise.auditing.page import page_drawings  # noqa: PLC0415 - loaded only to be shown
 

@@ -211,7 +211,9 @@ class AuditData(Record):
     partly_labelled_prompts: Count
     """Prompts with labels for all candidates, and for some."""
     dropped: list[DroppedPrompt]
-    """The prompts that are in no figure."""
+    """The prompts that are in no figure; none is named of a table audited in passes."""
+    dropped_by_reason: dict[str, Count] | None = None
+    """Of a table audited in passes: how many were dropped, by reason."""
     pools: Count | None = None
     """Of logged picks."""
     pools_without_pick: Count | None = None
@@ -233,7 +235,7 @@ class AuditData(Record):
     unscored: UnscoredCandidates | None = None
     """Where some candidates have no score."""
     effective_prompts: NonNegative | None = None
-    """Where prompts have weights: ``(sum w)^2 / sum w^2``, the alike prompts that they are worth."""
+    """Where prompts have weights: ``(sum w)^2 / sum w^2``, the prompts of equal weight that they are worth."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

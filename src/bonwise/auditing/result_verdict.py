@@ -44,9 +44,7 @@ class Gate(Record):
     high: Number | None
     """The one-sided bounds."""
     more_labels: Count | None
-    """About how many more labels of candidates would decide, where that can be said; 0 for a metric without labels.
-
-    """
+    """About how many more labels of candidates would decide, where that is known; 0 for one without labels."""
     more_prompts: Count | None
     """About how many more prompts these would be of."""
     sentence: str
@@ -186,16 +184,7 @@ class Verdict(Record):
         return self.sentences[: len(self.sentences) - self._on_checks]
 
     def of_checks(self) -> Mapping[Check, str]:
-        """Return what each check rests on; empty where the sentences are none that an audit writes.
-
-        Examples
-        --------
-        >>> checks = dict.fromkeys(("correlation", "level", "directional", "decision"), "undefined")
-        >>> said = ["What picked is weak.", "No scores.", "Recovery is 10%."]
-        >>> picks = Verdict(target="best-of-n", level="weak", checks=checks, sentences=said, deciding=2)
-        >>> picks.of_checks()["level"], picks.of_checks()["decision"], picks.opening
-        ('No scores.', 'Recovery is 10%.', ['What picked is weak.'])
-        """
+        """Return what each check rests on; empty where the sentences are none that an audit writes."""
         last = self.sentences[len(self.opening) :]
         if len(last) == _TOGETHER:
             first, decision = last

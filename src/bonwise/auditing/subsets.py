@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bonwise.auditing import exhibits, result_verdict, simultaneous
 from bonwise.auditing.labelling import Labelling
@@ -23,6 +22,7 @@ from bonwise.stats import catalog, estimand, estimation, laws
 from bonwise.stats.clusters import cluster_sums
 from bonwise.stats.sums import Floats, Sums
 from bonwise.table.score_table import ScoreTable
+from bonwise.table.store import CodedColumn, coded
 
 __all__ = ["refuse_stratum", "shrunk", "simultaneous_confidence", "subsets_of", "weakness"]
 
@@ -100,7 +100,7 @@ def subsets_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> r
     parts: list[_PromptSubset] = []
     for column in settings.stratum or table.strata:
         try:
-            values = _by_value(exhibits.values_of_prompts(table.frame[column].iloc[cells.rows], cells))
+            values = _by_value(exhibits.values_of_prompts(table, column, cells))
         except exhibits.LeftOut as why:
             # Unless it was named, a column that differs within prompts, or says the same of all, is none of subsets.
             left_out.update({column: str(why)} if settings.stratum else {})
@@ -170,12 +170,9 @@ def weakness(found: result_verdict.Subsets | None) -> str:
     return f"Useful over all prompts, {word} {_told(found, worst)}{also}."
 
 
-def _by_value(values: pd.Series) -> dict[str, _Ints]:
+def _by_value(values: CodedColumn) -> dict[str, _Ints]:
     """Return the prompts of each value."""
-    known = [
-        "(blank)" if blank else exhibits.written(value) for value, blank in zip(values, values.isna(), strict=True)
-    ]
-    codes, names = pd.factorize(np.array(known, dtype=object))
+    codes, names = coded(values.where([exhibits.written(value) for value in values.cells], "(blank)", object))
     if len(names) < 2:
         raise exhibits.LeftOut("it has the same value for every prompt")
     return dict(

@@ -22,6 +22,7 @@ __all__ = [
     "Suspected",
     "few_pools",
     "first_of_ends",
+    "light_pools",
     "missing_labels",
     "of_easy_candidate",
     "of_outstanding",
@@ -151,11 +152,11 @@ def outstanding_of(
 ) -> tuple[Outstanding, ...]:
     """Return the outstanding groups that nothing settles; an easy candidate stands for all at the lower end."""
     kept = set(keep_easy)
-    easy = any(easy_candidate.name not in kept for easy_candidate in easy_of_panel(panel))
+    groups = [group for group in outstanding_groups(panel) if not kept.issuperset(group.names)]
+    is_low = any(group.end == "lowest" for group in groups)
+    easy = is_low and any(easy_candidate.name not in kept for easy_candidate in easy_of_panel(panel))
     return tuple(
-        Outstanding(group, partial(without, *group.names))
-        for group in outstanding_groups(panel)
-        if not kept.issuperset(group.names) and not (easy and group.end == "lowest")
+        Outstanding(group, partial(without, *group.names)) for group in groups if not (easy and group.end == "lowest")
     )
 
 
@@ -172,14 +173,7 @@ def first_of_ends(outstanding: Sequence[Outstanding]) -> list[Outstanding]:
 def of_easy_candidate(
     easy: EasyCandidate, metric: str, *, with_it: Estimate | None, without_it: Estimate | None, logged: bool = False
 ) -> Suspected:
-    """Suspect a candidate that is worst almost everywhere; of `logged` picks no candidate can be left out.
-
-    Examples
-    --------
-    >>> found = of_easy_candidate(EasyCandidate("bad", 0.97, True), "recovery", with_it=None, without_it=None)
-    >>> found.finding
-    "Candidate 'bad' has the lowest label in 97.0% of prompts."
-    """
+    """Suspect a candidate that is worst almost everywhere; of `logged` picks no candidate can be left out."""
     what, word = "label" if easy.by_labels else "score", shell_word(easy.name)
     left_out = (
         "Pick again without it to see what the picks are worth among the others."
@@ -198,14 +192,7 @@ def of_easy_candidate(
 
 
 def words_of_support(found: Estimate, value: float, what: str) -> str:
-    """Say in a clause on which ground a figure settles no value; empty where it may. `what` needs more.
-
-    Examples
-    --------
-    >>> found = Estimate(0.8, 0.6, 1.0, 0.1, 100, "fieller", support=support.Support(8.3, 100))
-    >>> words_of_support(found, 0.5, "a gate")
-    'it rests on about 8 of 100 prompts, and a gate needs 20'
-    """
+    """Say in a clause on which ground a figure settles no value; empty where it may. `what` needs more."""
     ground = support.open_ground(found, value)
     if not ground or found.support is None:
         return ""
@@ -214,22 +201,15 @@ def words_of_support(found: Estimate, value: float, what: str) -> str:
     if ground == "count":
         rests, of = int(found.support.count), numbers.counted(found.support.prompts, "prompt")
         return f"it rests on about {rests} of {of}, and {what} needs {found.support.needed}"
-    losses = 1 if found.support.loss is None else found.support.loss.losses
-    if losses == 1:
-        return "one more pick that loses as much as the worst one here would take it below"
-    return f"no pick here lost as much as its pool allows, and {losses} that do would take it below"
+    own, further = found.support.own, found.support.across(found.estimate or 0.0, value)
+    if further is None or own is None or own[0] <= value <= own[1]:  # the interval alone says it
+        return ""
+    side = "below" if further is found.support.loss else "above"
+    return f"{further.what} would take it {side}{'' if value else ' 0'}"
 
 
 def few_pools(labelled: int, *, whole: bool = True) -> Suspected:
-    """Suspect figures of few pools; with `whole` they need the labels of all candidates of a pool.
-
-    Examples
-    --------
-    >>> few_pools(1).sentence
-    'Only 1 prompt is labelled completely, and a verdict needs 20. Label more prompts.'
-    >>> few_pools(7, whole=False).fact
-    'only 7 prompts have the labels that it needs, and a verdict needs 20'
-    """
+    """Suspect figures of few pools; with `whole` they need the labels of all candidates of a pool."""
     if whole:
         has = f"{'is' if labelled == 1 else 'are'} labelled completely"
     else:
@@ -238,19 +218,26 @@ def few_pools(labelled: int, *, whole: bool = True) -> Suspected:
     return Suspected("few pools", fact, "Label more prompts.")
 
 
-def missing_labels(missing: int, cells: int, stated: str = "") -> Suspected:
+def light_pools(labelled: int, worth: int) -> Suspected:
+    """Suspect figures of pools whose weights are worth few of equal weight."""
+    weights = f"the weights of {numbers.counted(labelled, 'labelled prompt')}"
+    fact = f"{weights} are worth {numbers.counted(worth, 'prompt')} of equal weight, and a verdict needs {FEWEST}"
+    return Suspected("few pools", fact, "Label more prompts.")
+
+
+def missing_labels(missing: int, cells: int, stated: str = "", *, weighted: bool = False) -> Suspected:
     """Suspect labels missing for unknown reasons; `stated` says why a stated draw does not help, empty for none.
 
-    Examples
-    --------
-    >>> missing_labels(280, 400).finding
-    '280 of 400 labels are missing, and how the labelled prompts were chosen is not stated.'
+    Beside weights of prompts no draw can be stated.
     """
     lack = f"{missing:,} of {cells:,} labels {'is' if missing == 1 else 'are'} missing"
     if stated:
         return Suspected("missing labels", f"{lack}: {stated}", "Label the prompts that were drawn.")
-    advice = (
-        "--design uniform states that they are a random sample of all prompts. --design FILE names the record that "
-        "bonwise labels draw wrote."
-    )
+    if weighted:
+        advice = "Label the other prompts: prompts with weights (--weight-col) have no --design."
+    else:
+        advice = (
+            "--design uniform states that they are a random sample of all prompts. --design FILE names the record "
+            "that bonwise labels draw wrote."
+        )
     return Suspected("missing labels", f"{lack}, and how the labelled prompts were chosen is not stated", advice)

@@ -105,13 +105,7 @@ _BOUNDED = ("value_random", "value_judge", "value_oracle", "recovery", "gain")
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """How many of the pools of a log have a pick.
-
-    Examples
-    --------
-    >>> Picked(100, 5, 5).complete, Picked(100, 6, 6).complete, Picked(100, 6).complete
-    (True, False, True)
-    """
+    """How many of the pools of a log have a pick."""
 
     pools: int
     """Pools of two or more candidates."""

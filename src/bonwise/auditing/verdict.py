@@ -72,7 +72,7 @@ class VerdictSentences:
             what, name = "after calibration the largest bias of a candidate's mean", "level_bias"
             gate, unit = self._level_gate, f" {self._points}"
         else:
-            what, name = f"its correlation with {self.against} over all cells", "global_r"
+            what, name = f"its correlation with {self.against}", "global_r"
             gate, unit = self.thresholds.global_r, ""
         found = self.metrics[name]
         thin = words_of_support(found, gate, "a verdict") if level == "inconclusive" else ""
@@ -223,13 +223,7 @@ class VerdictSentences:
 
 
 def recovery_bounds(bounds: Mapping[str, tuple[float, float]]) -> str:
-    """Say between which ends recovery lies.
-
-    Examples
-    --------
-    >>> recovery_bounds({"recovery": (-1.75, 0.945)})
-    'Whatever the missing labels are, recovery lies in [-175%, 94%].'
-    """
+    """Say between which ends recovery lies."""
     return f"Whatever the missing labels are, recovery lies in {interval(Ends(None, *bounds['recovery']), 'share')}."
 
 
@@ -238,15 +232,7 @@ def _capital(clause: str) -> str:
 
 
 def _undefined(found: Estimate) -> str:
-    """Say that a metric is undefined and why, after its name and the word "is".
-
-    Examples
-    --------
-    >>> _undefined(Estimate.undefined("undefined: needs labels that vary", 3))
-    'undefined because it needs labels that vary'
-    >>> _undefined(Estimate.undefined("denominator not distinguishable from 0", 3))
-    'undefined: denominator not distinguishable from 0'
-    """
+    """Say that a metric is undefined and why, after its name and the word "is"."""
     why = (found.reason or "").removeprefix("undefined: ")
     if not why:
         return "undefined"
@@ -285,15 +271,7 @@ def _beside_random(found: Estimate) -> str:
 
 
 def _could_be(low: float, high: float, weak: float, useful: float) -> str:
-    """Say which grades an interval leaves open.
-
-    Examples
-    --------
-    >>> _could_be(0.15, 0.41, 0.25, 0.4)
-    'It could be weak or useful: the interval spans 0.25 (weak below) and 0.4 (useful above).'
-    >>> _could_be(0.3, 0.5, 0.25, 0.4)
-    'It could be useful: the interval spans 0.4 (useful above).'
-    """
+    """Say which grades an interval leaves open."""
     gates = {"weak": (weak, "below"), "useful": (useful, "above")}
     spanned = {grade: side for grade, side in gates.items() if low <= side[0] <= high}
     where = " and ".join(f"{setting(gate)} ({grade} {side})" for grade, (gate, side) in spanned.items())

@@ -13,7 +13,7 @@ from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said, Table
 from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
-from bonwise.report.numbers import count, counted, listed_counts, percent
+from bonwise.report.numbers import count, count_range, counted, listed_counts, percent
 from bonwise.report.table_facts import label_words, labels_left_out, table_facts
 from bonwise.studies.view import BesideAudit
 from bonwise.table.facts import PicksMade
@@ -52,6 +52,8 @@ def of_the_table(document: Audit) -> Iterator[Said]:
     yield from labels_left_out(settings.labels_left_out, settings.unlabelled)
     for name, role in (document.covariates or {}).items():
         yield Said("note", f"{printable(name)} {printable(role, longest=1000)}")
+    if settings.not_in_passes is not None:
+        yield Said("note", f"audited in passes; not computed: {'; '.join(settings.not_in_passes)}")
 
 
 def _notes(settings: AuditSettings) -> Iterator[str]:
@@ -256,21 +258,18 @@ def _counts(judges: Mapping[str, JudgeFound]) -> Iterator[Said]:
     elif len(found) <= _LINES:
         yield from (Said("finding", f"{_whose(names)}: {told}") for told, names in found.items())
     else:
-        prompts = [judge.data.prompts for judge in judges.values()]
-        rows = [judge.data.rows for judge in judges.values()]
-        of = f"{count(min(prompts))} to {count(max(prompts))} prompts, {count(min(rows))} to {count(max(rows))} rows"
-        yield Said("finding", f"{count(len(judges))} judges on {of} each")
+        prompts = count_range([judge.data.prompts for judge in judges.values()], "prompt")
+        rows = count_range([judge.data.rows for judge in judges.values()], "row")
+        yield Said("finding", f"{count(len(judges))} judges on {prompts}, {rows} each")
 
 
 def _dropped(judges: Mapping[str, JudgeFound]) -> Iterator[Said]:
     """Yield how many prompts were dropped of the judges, and why."""
+    yield from view_labels.dropped_in_passes(next(iter(judges.values())).data)
     dropped = {name: judge.data.dropped for name, judge in judges.items() if judge.data.dropped}
     if not dropped:
         return
-    many = [len(some) for some in dropped.values()]
-    each = (
-        counted(many[0], "prompt") if min(many) == max(many) else f"{count(min(many))} to {count(max(many))} prompts"
-    )
+    each = count_range([len(some) for some in dropped.values()], "prompt")
     reasons = Counter(printable(one.reason, longest=60) for some in dropped.values() for one in some).most_common()
     told = listed_counts(reasons[:_REASONS])
     more = ", ..." if len(reasons) > _REASONS else ""

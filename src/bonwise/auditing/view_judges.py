@@ -499,6 +499,8 @@ def rests_on(judge: JudgeFound, reference: str | None) -> Iterator[Said]:
         name, worth = numbers.named(_ORDERED_BY, reference), numbers.count(int(found.effective_n))
         of = numbers.counted(judge.data.labelled_prompts, "labelled prompt")
         yield Said("note", f"Effective number: {name} rests on about {worth} of {of}; a gate needs {support.FEWEST}.")
+        if found.moved:
+            yield Said("note", f"Interval of {name}: {found.moved}.")
 
 
 def _reasons(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGroup]) -> Mapping[str, list[str]]:
@@ -513,6 +515,8 @@ def _reasons(judge: JudgeFound, settings: AuditSettings, groups: Sequence[Metric
 def _notes(found: EstimateRecord) -> Iterator[str]:
     if found.reason:
         yield found.reason
+    if found.moved:
+        yield found.moved
     if found.interval == "exact":
         yield "all prompts alike: bound"
 

@@ -16,6 +16,7 @@ __all__ = [
     "agreement_of_annotators",
     "counts_of",
     "data",
+    "dropped_in_passes",
     "dropped_of",
     "missing_labels",
     "no_worst_case",
@@ -313,7 +314,7 @@ def data(judge: result.JudgeFound, anchor: str, name: str = "", reference: str |
         blocks.append(Said("caveat", _unscored(judge.data.unscored)))
     blocks += _two_scales(judge.data, reference)
     blocks += _tied(judge.data)
-    blocks += _dropped(judge.data.dropped)
+    blocks += [*_dropped(judge.data.dropped), *dropped_in_passes(judge.data)]
     blocks += _clusters(judge.data)
     if judge.sampling is not None:
         blocks += _sampling(judge.sampling)
@@ -384,17 +385,7 @@ def _two_scales(found: result_labels.AuditData, reference: str | None) -> Iterat
 
 
 def counts_of(found: result_labels.AuditData) -> str:
-    """Return the counts in words.
-
-    Examples
-    --------
-    >>> counts_of(
-    ...     result_labels.AuditData(
-    ...         prompts=99, candidates=4, rows=396, labelled_prompts=20, partly_labelled_prompts=1, dropped=[]
-    ...     )
-    ... )
-    '99 prompts x 4 candidates, 396 rows; 20 prompts labelled, 1 in part'
-    """
+    """Return the counts in words."""
     if found.candidates is None:
         width = f"{numbers.count(found.candidates_min)} to {numbers.count(found.candidates_max)} candidates"
     else:
@@ -465,6 +456,14 @@ def _dropped(dropped: Sequence[DroppedPrompt]) -> Iterator[Block]:
         for reason, prompts in _by_reason(dropped)
     ]
     yield Part("", [Table.of(columns, rows, "Dropped prompts")], "detail")
+
+
+def dropped_in_passes(data: result_labels.AuditData) -> Iterator[Said]:
+    """Say how many prompts were dropped where none is named."""
+    reasons = (data.dropped_by_reason or {}).items()
+    if reasons:
+        prompts = numbers.counted(sum(times for _, times in reasons), "prompt")
+        yield Said("caveat", f"dropped {prompts}: {numbers.listed_counts(reasons)}")
 
 
 def dropped_of(dropped: Sequence[DroppedPrompt]) -> str:

@@ -53,13 +53,6 @@ def label_strata(sample: LabelSample) -> LabelStrata:
     A stratum with one labelled prompt says nothing of its own scatter: it joins the next one in the order of their
     numbers (rules number strata by size), the last the one before. That touches variances only, and errs on the large
     side. Raises `bonwise.errors.UsageError` where no prompt is labelled.
-
-    Examples
-    --------
-    >>> mask = np.array([True, True, True, False, True, True])
-    >>> found = label_strata(LabelSample.realised(mask, np.array([5, 7, 7, 7, 8, 8])))
-    >>> found.of_prompts.tolist(), found.counts.tolist(), found.prompts.tolist()
-    ([0, 0, 0, 0, 1, 1], [3.0, 2.0], [4.0, 2.0])
     """
     owner, counts = sample.grouped()
     of_prompts = _joined(counts)[owner]
@@ -112,18 +105,6 @@ def weighted_estimates(
     table, for which the mean of its stratum's labelled ones stands: ``(N - 1) / N sum_h N_h (theta_(-h) - mean)^2``.
     With one stratum the second is 0 and the first the plain jackknife; Student's t takes n - 1 degrees of freedom
     there and Satterthwaite's otherwise.
-
-    Examples
-    --------
-    >>> from bonwise.stats.catalog import ESTIMANDS
-    >>> from bonwise.stats.sums import prompt_sums
-    >>> scores, labels = np.array([.9, .1, .8, .3, .2, .7]), np.array([1., 0., 1., 1., 0., 1.])
-    >>> sums = prompt_sums(scores, labels, np.array([2, 2, 2]))
-    >>> mask = np.array([True, True, False, False, True])
-    >>> sample = LabelSample(mask, np.array([1., 1., .5, .5, .5]), None)
-    >>> chosen = [e for e in ESTIMANDS if e.name == "value_random"]
-    >>> weighted_estimates(chosen, sums, sample, IntervalRule())["value_random"].estimate  # (.5 + 1 + 2 * .5) / 4
-    0.625
     """
     matched = _weighted([sums], sample, rule)
     found = _estimate(estimands, matched)

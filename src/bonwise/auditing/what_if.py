@@ -94,13 +94,7 @@ _MANY = 1e6
 
 
 def label_counts(now: int) -> list[int]:
-    """Return the labelled prompts that the slider steps through: from a quarter of those there are to 32 times.
-
-    Examples
-    --------
-    >>> label_counts(99)[:8], label_counts(99)[-1], len(label_counts(99)), len(label_counts(2))
-    ([25, 31, 39, 50, 62, 79, 99, 120], 3200, 22, 21)
-    """
+    """Return the labelled prompts that the slider steps through: from a quarter of those there are to 32 times."""
     below = {_rounded(now * 2 ** (-step / 3)) for step in range(1, _BELOW + 1)}
     found = {one for one in below if _FEWEST <= one < now} | {now}
     step = 0
@@ -225,13 +219,7 @@ def _sentences(
 
 
 def would_be(level: result_verdict.Level, who: str) -> str:
-    """Return what a verdict would say, as a clause.
-
-    Examples
-    --------
-    >>> would_be("weak", "this judge"), would_be("inconclusive", "this judge")
-    ('this judge would be weak', 'it would not be settled whether this judge is useful')
-    """
+    """Return what a verdict would say, as a clause."""
     if level == "inconclusive":
         return f"it would not be settled whether {who} is useful"
     return f"{who} would be {level}"

@@ -94,13 +94,9 @@ class WholeAndPairParts:
     """What every prompt adds to the two means that recovery is the ratio of."""
 
     gain: Floats = field(repr=False)
-    """psi1, psi2: their means estimate those of Y1 and Y2, and their covariance over prompts that of the estimates.
-
-    """
+    """psi1, psi2: their means estimate those of Y1 and Y2, their covariance over prompts that of estimates."""
     best: Floats = field(repr=False)
-    """psi1, psi2: their means estimate those of Y1 and Y2, and their covariance over prompts that of the estimates.
-
-    """
+    """psi1, psi2: their means estimate those of Y1 and Y2, their covariance over prompts that of estimates."""
     predicted: float
     """Share of the variance of Y2 among whole open pools, within strata, that pairs predict out of sample; 0 where
     nothing is fitted.
@@ -120,16 +116,6 @@ def whole_and_pair(draw: WholeAndPairDraw, labels: Floats, *, seed: int = 0) -> 
     Y2 is sampled in two phases: with z = beta'(D, abs(D)), whose mean over the pairs of a pool is known for whole
     pools, it is the mean of z over whole pools and pairs plus that of Y2 - z over whole pools. beta is a ridge of Y2
     on z within strata; whole pools of a fold use that of the others, pairs the mean: the correction has a mean of 0.
-
-    Examples
-    --------
-    >>> top = np.array([1, 0, 1, 0, 1, 0, 1, 0], dtype=bool)
-    >>> none = np.full(4, -1)
-    >>> whole = np.array([True, True, True, False])
-    >>> draw = WholeAndPairDraw(np.full(4, 2), top, whole, none, none, np.zeros(4, dtype=int))
-    >>> found = whole_and_pair(draw, np.array([1.0, 0.0, 0.5, 0.0, 0.0, 0.0, np.nan, np.nan]))
-    >>> float(found.gain.mean()), float(found.best.mean())
-    (0.25, 0.25)
     """
     known = _Known.of(draw, labels)
     slopes, predicted = _slopes(draw, known, seed)
@@ -147,11 +133,6 @@ def pair_features(top: Floats, rest: Floats) -> tuple[float, float]:
     """Return the means of D and of abs(D) over all pairs of a top candidate and another one.
 
     These two say all that the best, the mean and the range of a pair can: the best less the mean is ``abs(D) / 2``.
-
-    Examples
-    --------
-    >>> pair_features(np.array([1.0]), np.array([0.0, 2.0]))
-    (0.0, 1.0)
     """
     apart = top[:, None] - rest[None, :]
     return float(apart.mean()), float(np.abs(apart).mean())
@@ -309,7 +290,7 @@ def whole_and_pair_estimates(
         name: support.Worth(support.worth_of_mean(parts.best, pools, rule.clusters), pools, pools * room)
         for name, pools in (("gain", n), ("recovery", whole))
     }
-    estimates |= support.with_support(estimates, worth, seen.further, rule.label_range)
+    estimates |= support.with_support(estimates, worth, seen.further, rule)
     gain, recovery = (estimates[name].with_method("cells") for name in estimates)
     return WholeAndPairEstimates(gain, recovery, parts.predicted)
 

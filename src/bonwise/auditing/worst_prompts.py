@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.auditing.per_prompt import per_prompt
@@ -66,8 +65,7 @@ class _PoolsOfAJudge:
 
     def __init__(self, judge: JudgeAudit) -> None:
         self.panel: Panel = judge.labelling.panel
-        # Single names are taken thousands of times, and an index of pandas gives them slowly.
-        self.names = self.panel.candidates.to_numpy()
+        self.names = self.panel.candidates
         self.logged = judge.logged
         self.picked = top_of_scores.at_top(self.panel.ranked, self.panel.sizes)
         self.best = top_of_scores.at_top(self.panel.labels, self.panel.sizes)
@@ -179,4 +177,4 @@ def _with_words_that_fit(row: PromptSeen, room: int) -> tuple[PromptSeen, int]:
 
 
 def _known(value: float) -> float | None:
-    return None if pd.isna(value) else float(value)
+    return None if np.isnan(value) else float(value)

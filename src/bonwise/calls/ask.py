@@ -56,15 +56,7 @@ _ASCII_JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
 def encoded(value: object) -> bytes:
-    r"""Return JSON in UTF-8. Lone surrogates, which no UTF-8 text can hold, are written as JSON escapes.
-
-    Examples
-    --------
-    >>> encoded({"text": "\u00e9"}).decode()
-    '{"text":"é"}'
-    >>> encoded("half \ud83d")
-    b'"half \\ud83d"'
-    """
+    r"""Return JSON in UTF-8. Lone surrogates, which no UTF-8 text can hold, are written as JSON escapes."""
     try:
         return _JSON.encode(value).encode()
     except UnicodeEncodeError:
@@ -113,15 +105,7 @@ class Request:
         return encoded([KEY_VERSION, self.provider, self.base_url, self.api_version, self.endpoint]) + kept
 
     def keys(self, samples: Iterable[int], reask: int = 0) -> tuple[bytes, ...]:
-        """Return one key a sample: SHA-256 of the canonical request, sample index, reask number and `ASKER`.
-
-        Examples
-        --------
-        >>> ask = Request("openai", "https://api.openai.com/v1", "", "/chat/completions", {"model": "m"}, "m")
-        >>> first, second = ask.keys([0, 1])
-        >>> len(first), first == second
-        (32, False)
-        """
+        """Return one key a sample: SHA-256 of the canonical request, sample index, reask number and `ASKER`."""
         stem = hashlib.sha256(self.canonical())
         whose = f"\0{ASKER.get()}" if ASKER.get() else ""
         return tuple(_finish(stem, f"\0{sample}\0{reask}{whose}") for sample in samples)
@@ -263,13 +247,7 @@ def refused_for_good(problem: Problem) -> verdicts.Unscored:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Which model answers, and where it is served.
-
-    Examples
-    --------
-    >>> str(Model("openai", "gpt-5-mini"))
-    'openai/gpt-5-mini'
-    """
+    """Which model answers, and where it is served."""
 
     provider: str
     """A name of the entry-point group ``bonwise.providers``: ``openai``, ``anthropic`` or a plug-in's."""
@@ -296,13 +274,7 @@ def takes_fewer(most: int) -> str:
 
 
 def logprobs_taken(wanted: int, refused: Iterable[str]) -> int:
-    """Return how many log probabilities can be asked for, of so many that are wanted.
-
-    Examples
-    --------
-    >>> logprobs_taken(20, ["temperature", takes_fewer(5)])
-    5
-    """
+    """Return how many log probabilities can be asked for, of so many that are wanted."""
     return min([wanted, *(int(name.removeprefix(_FEWER)) for name in refused if name.startswith(_FEWER))])
 
 
@@ -311,13 +283,7 @@ _SETTLED = ("refused", "cannot judge", "the reader failed")
 
 
 def unreadable(choice: Choice, reading: verdicts.Unscored) -> bool:
-    """Tell whether an answer failed in its form alone: no refusal, filter or cut, and no "cannot judge".
-
-    Examples
-    --------
-    >>> [unreadable(Choice("Fine.", end), verdicts.Unscored("no score in the reply")) for end in ("stop", "refusal")]
-    [True, False]
-    """
+    """Tell whether an answer failed in its form alone: no refusal, filter or cut, and no "cannot judge"."""
     return choice.finish == "stop" and not reading.owed and not reading.reason.startswith(_SETTLED)
 
 
@@ -362,11 +328,6 @@ def model_from_spec(spec: str, base_url: str | None = None, price: tuple[float, 
     """Read ``provider/model``; `base_url` is another server that speaks the provider's language.
 
     `price` is in US dollars per million tokens of input and of output; a `UsageError` refuses what is none.
-
-    Examples
-    --------
-    >>> model_from_spec("openai/org/some-model").name
-    'org/some-model'
     """
     provider, _, name = spec.partition("/")
     if "," in name and "=" in name:

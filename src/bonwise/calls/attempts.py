@@ -120,14 +120,7 @@ _REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
 
 
 def fault_of(choice: ask.Choice) -> str:
-    """Return why asking again may bring an answer where a choice is none; empty where the model gave one.
-
-    Examples
-    --------
-    >>> from bonwise.calls.ask import Choice
-    >>> fault_of(Choice(" ")), fault_of(Choice("7"))
-    ('the reply is empty', '')
-    """
+    """Return why asking again may bring an answer where a choice is none; empty where the model gave one."""
     ended = choice.finish == "stop" or (choice.finish == "other" and not choice.detail)
     is_empty = ended and not (choice.text.strip() or choice.logprobs or choice.elsewhere)
     return choice.failed or ("the reply is empty" if is_empty else "")

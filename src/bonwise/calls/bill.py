@@ -50,13 +50,7 @@ class PartialUsage:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Calls, tokens and money behind some answers.
-
-    Examples
-    --------
-    >>> Bill(calls=1, cost=0.5) + Bill(calls=2, cost=None)
-    Bill(calls=3, from_ledger=0, owed=0, unknown=0, input_tokens=0, output_tokens=0, cost=None, reused_tokens=0)
-    """
+    """Calls, tokens and money behind some answers."""
 
     calls: int = 0
     """Calls sent for these answers that a server answered."""
@@ -82,7 +76,7 @@ class Bill:
 
     def with_all(self, others: Iterable[Bill]) -> Bill:
         """Return the bill with several others, in their order."""
-        return sum(others, self)
+        return sum([bill for bill in others if bill is not NOTHING_PAID], self)
 
     def __add__(self, other: Bill) -> Bill:
         if other is NOTHING_PAID:  # every verdict of a function adds one

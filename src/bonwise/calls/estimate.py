@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from bonwise.calls import bill, tokens
@@ -19,7 +20,7 @@ from bonwise.table.verdicts import Unscored
 if TYPE_CHECKING:
     from bonwise.calls.ledger.records import Stored
 
-__all__ = ["CostEstimate", "ModelEstimate", "estimate", "estimate_asks"]
+__all__ = ["CostEstimate", "FormCount", "ModelEstimate", "estimate", "estimate_asks"]
 
 _MESSAGES = 2
 
@@ -159,7 +160,19 @@ class CostEstimate:
         }
 
 
-def estimate(
+@dataclass(slots=True)
+class FormCount:
+    """Questions of one form, which differ by the texts in them alone, counted without being written out."""
+
+    ask: Ask
+    """One of them."""
+    sizes: Counter[int] = field(default_factory=Counter)
+    """How many there are of each size of all their words, as of `bonwise.calls.tokens.text_size`."""
+    repeated: int = 0
+    """Questions that are the same as another one, beside these."""
+
+
+def estimate(  # noqa: PLR0913 - what is asked, and what is known of services and prices
     asks: Iterable[Ask],
     stored: Callable[[Ask], int],
     prices: Prices,
@@ -168,35 +181,36 @@ def estimate(
     observed_output: Mapping[str, float] | None = None,
     input_correction: Mapping[str, float] | None = None,
     address: Callable[[Model], str | None] = lambda model: model.base_url,
+    forms: Iterable[FormCount] = (),
 ) -> CostEstimate:
-    """Say what asks will use. Nothing is sent, and each ask is looked at once.
+    """Say what asks will use, and those counted in `forms`. Nothing is sent, and each ask is looked at once.
 
     `stored` tells how many samples of an ask are there; `samples_at_once`, perhaps by model, whether one call brings
     all missing ones and is charged its input once. By ``provider/model``, `observed_output` is the mean output tokens
     of a stored answer, `input_correction` counted over expected input tokens, not for bounds. `address` is where a
     model is really served (an environment variable may move it), which decides on its price.
-
-    Examples
-    --------
-    >>> from bonwise.calls.ask import Ask, Model
-    >>> asks = [Ask(Model("openai", "gpt-5-mini"), "s" * 400, "u" * 3_600, str, samples=5)]
-    >>> found = estimate(asks, lambda ask: 1, Prices.load(), observed_output={"openai/gpt-5-mini": 50.0})
-    >>> found.calls, found.input_tokens, found.output_tokens_expected, found.cost
-    (4, 4000, 200, 0.0014)
     """
     tallies: dict[Model, _Tally] = {}
-    for ask in asks:
-        tally = tallies.get(ask.model)
-        if tally is None:
-            name = str(ask.model)
-            tally = tallies[ask.model] = _Tally(
-                ask.model,
-                prices.of(ask.model, address(ask.model)),
-                samples_at_once(ask.model) if callable(samples_at_once) else samples_at_once,
+
+    def tally_of(model: Model) -> _Tally:
+        if model not in tallies:
+            name = str(model)
+            tallies[model] = _Tally(
+                model,
+                prices.of(model, address(model)),
+                samples_at_once(model) if callable(samples_at_once) else samples_at_once,
                 (observed_output or {}).get(name),
                 (input_correction or {}).get(name, 1.0),
             )
-        tally.add(ask, stored(ask))
+        return tallies[model]
+
+    for ask in asks:
+        tally_of(ask.model).add(ask, stored(ask))
+    for form in forms:
+        tally = tally_of(form.ask.model)
+        tally.add(form.ask, form.ask.samples, times=form.repeated)
+        for size, times in form.sizes.items():
+            tally.add(form.ask, 0, size, times)
     return CostEstimate(tuple(tally.row() for tally in tallies.values()), prices.version)
 
 
@@ -211,50 +225,51 @@ class _Tally:
         self._at_once = at_once
         self._observed = observed
         self._correction = correction
-        self._asks = self._samples = self._stored = self._calls = 0
-        self._input = self._input_most = self._output_most = 0
-        self._output = 0.0
-        self._costs: list[float] = []
-        self._costs_most: list[float] = []
+        self._asks = self._samples = self._stored = 0
+        self._sent: Counter[tuple[int, int, int, float, int]] = Counter()
+        """Questions by size of their words, calls, answers of a call, and tokens of an answer: expected, at most."""
 
-    def add(self, ask: Ask, stored: int) -> None:
+    def add(self, ask: Ask, stored: int, size: int | None = None, times: int = 1) -> None:
+        """Take in so many questions of one size, that of the ask unless it is given."""
         stored = min(stored, ask.samples)
         missing = ask.samples - stored
-        self._asks += 1
-        self._samples += ask.samples
-        self._stored += stored
+        self._asks += times
+        self._samples += times * ask.samples
+        self._stored += times * stored
         if not missing:
             return
         calls, answers = (1, missing) if self._at_once else (missing, 1)
-        text = tokens.ask_text(ask)
-        sent = round(tokens.expected_input_tokens(text) * self._correction)
-        most = tokens.most_input_tokens(len(text.encode("utf-8", "surrogatepass")), _MESSAGES)
         each = tokens.expected_output_tokens(ask) if self._observed is None else min(self._observed, ask.max_tokens)
-        self._calls += calls
-        self._input += calls * sent
-        self._input_most += calls * most
-        self._output += missing * each
-        self._output_most += missing * ask.max_tokens
-        if self._price is not None:
-            self._costs.append(calls * _cost(self._price, sent, answers * each))
-            self._costs_most.append(calls * Prices.most_cost(self._price, most, answers * ask.max_tokens))
+        size = tokens.text_size(tokens.ask_text(ask)) if size is None else size
+        self._sent[size, calls, answers, each, ask.max_tokens] += times
 
     def row(self) -> ModelEstimate:
-        unknown = self._calls > 0 and self._price is None
+        all_calls = all_input = input_most = output_most = 0
+        output, costs, costs_most = 0.0, [], []
+        for (size, calls, answers, each, longest), times in self._sent.items():
+            many = times * calls
+            expected, text_bytes = tokens.tokens_of_size(size)
+            sent, most = round(expected * self._correction), tokens.most_input_tokens(text_bytes, _MESSAGES)
+            all_calls, all_input, input_most = all_calls + many, all_input + many * sent, input_most + many * most
+            output, output_most = output + many * answers * each, output_most + many * answers * longest
+            if self._price is not None:
+                costs.append(many * _cost(self._price, sent, answers * each))
+                costs_most.append(many * Prices.most_cost(self._price, most, answers * longest))
+        unknown = all_calls > 0 and self._price is None
         return ModelEstimate(
             self._model,
             self._asks,
             self._samples,
             self._stored,
-            self._calls,
-            self._calls,
-            self._input,
-            self._input_most,
-            round(self._output),
-            self._output_most,
+            all_calls,
+            all_calls,
+            all_input,
+            input_most,
+            round(output),
+            output_most,
             "assumed" if self._observed is None else "observed",
-            None if unknown else math.fsum(self._costs),
-            None if unknown else math.fsum(self._costs_most),
+            None if unknown else math.fsum(costs),
+            None if unknown else math.fsum(costs_most),
         )
 
 
@@ -282,8 +297,10 @@ def _sum(costs: Iterable[float | None]) -> float | None:
     return math.fsum(known)
 
 
-def estimate_asks(engine: Engine, asks: Iterable[Ask]) -> CostEstimate:
+def estimate_asks(engine: Engine, asks: Iterable[Ask], forms: Iterable[FormCount] = ()) -> CostEstimate:
     """Estimate calls, tokens and cost of questions. Nothing is sent, and no key is needed.
+
+    `forms` counts further questions, of which the ledger must hold none.
 
     The ledger tells what is stored and how long answers are; a question that stands among `asks` twice is asked once.
     With ``reask``, stored unscored answers are asked for again; only the bounds reckon with second asks for answers
@@ -297,6 +314,7 @@ def estimate_asks(engine: Engine, asks: Iterable[Ask]) -> CostEstimate:
         samples_at_once=view.at_once,
         observed_output=_observed(engine),
         address=lambda model: view.endpoints[model].base_url,
+        forms=view.checked(forms),
     )
     return costs.asked_times(1 + (1 if engine.reask is None else engine.reask))
 
@@ -314,15 +332,24 @@ class _View:
     def parts(self, asks: Iterable[Ask]) -> Iterator[Ask]:
         """Yield each question; what is asked anew and what is asked again are different requests, so parts of it."""
         for ask in asks:
-            endpoint = self.endpoints[ask.model] = self._engine.endpoint(ask)
-            refuse_impossible(ask, endpoint.provider.capabilities)
-            needed = self._needed(ask, endpoint)
+            needed = self._needed(ask, self._endpoint(ask))
             first, *again = needed or [0]
             self.stored = ask.samples - sum(needed)
             yield replace(ask, samples=self.stored + first)
             self.stored = 0
             for samples in again:
                 yield replace(ask, samples=samples)
+
+    def checked(self, forms: Iterable[FormCount]) -> Iterator[FormCount]:
+        """Yield forms of questions that a provider can answer."""
+        for form in forms:
+            self._endpoint(form.ask)
+            yield form
+
+    def _endpoint(self, ask: Ask) -> Endpoint:
+        endpoint = self.endpoints[ask.model] = self._engine.endpoint(ask)
+        refuse_impossible(ask, endpoint.provider.capabilities)
+        return endpoint
 
     def at_once(self, model: Model) -> bool:
         """Tell whether one call brings several samples."""

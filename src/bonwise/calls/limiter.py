@@ -36,13 +36,6 @@ class Bucket:
     What it holds at first and what flows in during any 60 s make up no more than `limit`, 1 or more a minute. An
     amount larger than the bucket starts when that is full, and leaves a debt that the next ones wait for; only such
     amounts can carry a minute over the limit. `spent` is what has been used already.
-
-    Examples
-    --------
-    >>> bucket = Bucket(60)
-    >>> bucket.charge(2, now=0.0)
-    >>> round(bucket.wait(1, now=0.0), 2)
-    1.03
     """
 
     __slots__ = ("_at", "_burst", "_level", "_limit", "_own", "_rate")
@@ -122,17 +115,6 @@ class ConcurrencyWindow:
     More by one an answer, so that connections are not opened all at once, and slowly from where the server
     complained. The signs are many failures among the latest attempts, and answers that take long. `seen` are the
     `cuts` there had been when a call started: one from before the last cut tells nothing about the size since.
-
-    Examples
-    --------
-    >>> window = ConcurrencyWindow(64)
-    >>> [window.failed(window.cuts) for _ in range(10)].index(True)
-    9
-    >>> round(window.size, 1)
-    5.6
-    >>> window = ConcurrencyWindow(64)
-    >>> any(window.failed(0) if at % 10 == 0 else window.answered(0.03, 0, running=9) for at in range(1000))
-    False
     """
 
     __slots__ = ("_cap", "_failed", "_seconds", "_steep", "_suspected", "_usual", "cuts", "in_a_row", "size")
@@ -268,13 +250,6 @@ class EndpointLimiter:
     used up, and where it refuses everything: as long as it asks for, or a growing time, jittered by `seed`. Where
     input and output are limited apart, all tokens count as input (a judge writes little), and starts pause when
     hardly any output is left.
-
-    Examples
-    --------
-    >>> async def one_call(limiter: Limiter) -> None:
-    ...     lease = await limiter.acquire(tokens=500)
-    ...     lease.settle(tokens=480, limits=rate_limits.RateLimits(), problem=None)
-    >>> asyncio.run(one_call(EndpointLimiter(requests_per_minute=60)))
     """
 
     def __init__(

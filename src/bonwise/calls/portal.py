@@ -143,16 +143,6 @@ class Portal:
     """An event loop in a thread of its own, with an engine that lives there, made there when it is first needed.
 
     Nobody's code but its own runs there. With `at_once` it has a gate for so many pools.
-
-    Examples
-    --------
-    >>> from bonwise.calls.engine import Engine
-    >>> portal = Portal(Engine)
-    >>> async def double(engine, number):
-    ...     return 2 * number
-    >>> portal.run(double, 21)
-    42
-    >>> portal.close()
     """
 
     stands_still = lent = False
@@ -270,7 +260,8 @@ LoopHost = RunningLoopHost | Portal
 """An event loop with an engine in it, and a gate where pools wait that are chosen from there."""
 
 _LOCK = threading.Lock()
-_DEFAULT: list[Portal] = []
+_DEFAULT: dict[str | None, Portal] = {}
+"""By the file of prices, which an engine reads once."""
 
 
 def _start_anew() -> None:
@@ -286,11 +277,13 @@ if hasattr(os, "register_at_fork"):
 def default_portal() -> Portal:
     """Return the portal that all share who have no engine of their own, to keep connections; it keeps no ledger."""
     from bonwise.calls.engine import Engine  # noqa: PLC0415 - loads what talks to services, when first needed
+    from bonwise.calls.prices import ENVIRONMENT_VARIABLE  # noqa: PLC0415 - likewise
 
+    prices = os.environ.get(ENVIRONMENT_VARIABLE)
     with _LOCK:
-        if not _DEFAULT:
+        if prices not in _DEFAULT:
             portal = _SharedPortal(Engine)
             # Nobody would keep the answers that are still to come.
             atexit.register(portal.leave)
-            _DEFAULT.append(portal)
-        return _DEFAULT[0]
+            _DEFAULT[prices] = portal
+        return _DEFAULT[prices]

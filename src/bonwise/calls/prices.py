@@ -38,13 +38,9 @@ class Rates:
     """US dollars per 1,000,000 tokens, by kind."""
 
     input: float
-    """The kinds of `bonwise.calls.bill.Usage`; reasoning is output."""
     cached_input: float
-    """The kinds of `bonwise.calls.bill.Usage`; reasoning is output."""
     cache_write_5m: float
-    """The kinds of `bonwise.calls.bill.Usage`; reasoning is output."""
     cache_write_1h: float
-    """The kinds of `bonwise.calls.bill.Usage`; reasoning is output."""
     output: float
     """The kinds of `bonwise.calls.bill.Usage`; reasoning is output."""
 
@@ -77,18 +73,7 @@ _Table = tuple[Mapping[_Key, Price], frozenset[_Key]]
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices by model.
-
-    Examples
-    --------
-    >>> from bonwise.calls.bill import Usage
-    >>> prices = Prices.load()
-    >>> price = prices.price("openai", "gpt-4o-mini-2024-07-18")
-    >>> prices.cost(price, Usage(uncached=1_000_000, cache_read=1_000_000, output=1_000_000))
-    0.825
-    >>> prices.price("openai", "gpt-4o-mini-tuned-by-us") is None
-    True
-    """
+    """Prices by model."""
 
     version: str
     _tables: tuple[_Table, ...] = field(repr=False)

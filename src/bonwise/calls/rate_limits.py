@@ -52,15 +52,6 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Read ``retry-after-ms``, else ``retry-after``: seconds to wait, None where neither says anything usable.
 
     In [0, `LONGEST_WAIT`]. Names are in any case; dates count from `now`, in seconds since 1970.
-
-    Examples
-    --------
-    >>> retry_after({"Retry-After": "1.5"}, now=0)
-    1.5
-    >>> retry_after({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, now=20)
-    40.0
-    >>> retry_after({"retry-after": "soon"}, now=0) is None
-    True
     """
     lowered = _lower(headers)
     milliseconds = _decimal(lowered.get("retry-after-ms"))
@@ -75,12 +66,6 @@ def openai_limits(headers: Mapping[str, str], now: float) -> RateLimits:
     """Read ``x-ratelimit-{limit,remaining,reset}-{requests,tokens}``, as OpenAI and many others write them.
 
     Names are in any case. A window whose limit is absent, zero or unreadable is None. `now` is not needed.
-
-    Examples
-    --------
-    >>> told = {"x-ratelimit-limit-requests": "600", "x-ratelimit-reset-requests": "1m3s"}
-    >>> openai_limits(told, now=0).requests
-    Window(limit=600, remaining=None, reset=63.0)
     """
     del now
     lowered = _lower(headers)
@@ -99,16 +84,6 @@ def anthropic_limits(headers: Mapping[str, str], now: float) -> RateLimits:
     """Read ``anthropic-ratelimit-{requests,tokens,input-tokens,output-tokens}-{limit,remaining,reset}``.
 
     Names and None are as for `openai_limits`. A reset is a date; `now` is in seconds since 1970.
-
-    Examples
-    --------
-    >>> told = {
-    ...     "anthropic-ratelimit-requests-limit": "50",
-    ...     "anthropic-ratelimit-requests-remaining": "49",
-    ...     "anthropic-ratelimit-requests-reset": "1970-01-01T00:00:30Z",
-    ... }
-    >>> anthropic_limits(told, now=10).requests
-    Window(limit=50, remaining=49, reset=20.0)
     """
     lowered = _lower(headers)
 

@@ -31,17 +31,7 @@ FEW = 10
 
 @dataclass(slots=True)
 class RetryBudget:
-    """How many attempts are made again where time is short: they leave a failing server less time for new ones.
-
-    Examples
-    --------
-    >>> budget = RetryBudget()
-    >>> [budget.allows() for _ in range(11)].index(False)
-    10
-    >>> budget.begun = 100
-    >>> budget.allows()
-    True
-    """
+    """How many attempts are made again where time is short: they leave a failing server less time for new ones."""
 
     begun: int = 0
     """Calls."""
@@ -71,13 +61,6 @@ async def until_answered(
     raised, anything else passes through. One that would start after `deadline`, a time of the event loop, is not
     waited for. `failed` is how the caller's own first attempt failed: most calls are answered at once, and need not
     pay for what counts, waits and stops.
-
-    Examples
-    --------
-    >>> async def attempt(number: int) -> str:
-    ...     return f"answered at attempt {number}"
-    >>> asyncio.run(until_answered(attempt))
-    'answered at attempt 1'
     """
     numbers = itertools.count(1 if failed is None else 2)
 

@@ -119,17 +119,6 @@ class Spending:
     within its worst case. Any number of event loops and threads may share one account. Where somebody waits for room,
     a reservation whose event loop has stood still for `PATIENCE` seconds counts as possibly spent; should its loop go
     on, it ends as any other. `max_cost` is in US dollars; one with a window is `shared`.
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> async def run():
-    ...     spending = Spending(max_cost=0.10)
-    ...     with await spending.reserve(tokens=5_000, cost=0.08) as reservation:
-    ...         reservation.settle(tokens=1_200, cost=0.02)
-    ...     return spending
-    >>> asyncio.run(run())
-    Spending(calls=1, tokens=1200, cost=0.02, in_flight=0, max_cost=0.1)
     """
 
     def __init__(

@@ -51,7 +51,7 @@ def further_studies(
         mapped = partial(study_calibration, table, pools=pools, seed=settings.seed, **asked)
         studies.append(_or_why("Calibration", mapped))
     # What the scores alone tell of a prompt is not a signal that a judge gave, and bonwise route studies it.
-    if settings.draws > 1 or {"ci_width", "low", "high"} & set(table.frame.columns):
+    if settings.draws > 1 or {"ci_width", "low", "high"} & set(table.rows.columns):
         from bonwise.routing.front import route
 
         studies.append(_or_why("Routing", partial(route, table, seed=settings.seed, **asked)))
@@ -112,11 +112,13 @@ def audit(
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive; of several files the gravest, in the
     order 2, 1, 3, 0.
     """
-    file, pools, design = (call.values[name] for name in ("source", "pools", "design"))
+    source, pools, design = (call.values[name] for name in ("source", "pools", "design"))
+    files = source if isinstance(source, list) else [source]
+    file, passes = files[0], [call.values[name] for name in ("stats_out", "like")]
     record = None if design in (None, "uniform", "cells", "cells-by-score") else Path(design)
     html = output.html
-    read = (file, *call.reading.paths(), record, pools, verdicts)
-    written, beside = (output.json, per_prompt, html), _all_prompts_file(html)
+    read = (*files, *call.reading.paths(), record, pools, verdicts, passes[1])
+    written, beside = (output.json, per_prompt, html, passes[0]), _all_prompts_file(html)
     with build_server.errors_told(file, markdown=markdown, junit=junit, others=(*read, *written, beside)):
         _refuse_without("--html", output.html, {"--calibration": calibration, "--verdicts": verdicts})
         _refuse_without("--fail-under", fail_under, {"--junit": junit})
@@ -126,15 +128,21 @@ def audit(
         given.refuse_overwriting(
             (*read, beside), (*written, markdown, junit), headers=[ROW_HEADER], force=output.force
         )
-        given.refuse_lost((output.json, per_prompt, markdown, junit))
+        given.refuse_lost((output.json, per_prompt, markdown, junit, passes[0]))
+        from bonwise.stats.laws import load_compiled
+
+        load_compiled()
         audited = call.run().check(numbers(fail_under, "--fail-under"))
         typed = call.unusual()
         own = {flag: typed[flag] for flag in (*_NEXT_FIRST, *typed) if flag in typed}
         from bonwise.auditing.next_steps import next_steps
 
         command = AuditCommand(file, call.reading.as_flags(), own, gated=bool(audited.gates), shown=html is not None)
-        then = next_steps(audited, command)
-        if html is not None:
+        in_memory = audited.settings.not_in_passes is None
+        then = next_steps(audited, command) if in_memory else []
+        if html is not None and not in_memory:
+            audited.to_html(html)
+        elif html is not None:
             also = further_studies(audited, calibration=calibration, verdicts=verdicts, pools=pools)
             _write_page(audited, html, pools=pools, also=also, then=then)
         _deliver(audited, output, per_prompt=per_prompt, markdown=markdown, junit=junit, then=then, full=full)

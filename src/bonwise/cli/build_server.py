@@ -21,7 +21,10 @@ __all__ = ["errors_told", "over_several_files", "write_junit", "write_markdown"]
 _MERGED = ("markdown", "junit")
 """Outputs that hold what was found in every file."""
 
-_OF_ONE_FILE = ("json", "html", "per_prompt")
+_PARTS = ".stats"
+"""Ending of files that are parts of one table."""
+
+_OF_ONE_FILE = ("json", "html", "per_prompt", "stats_out")
 """Outputs that hold what was found in one."""
 
 _BAD_INPUT = 2
@@ -39,6 +42,8 @@ def over_several_files(command: Callable[..., int]) -> Callable[..., int]:
     @wraps(command)
     def run(**values: Any) -> int:
         files: Sequence[Path] = values.pop("file")
+        if len(files) > 1 and all(file.suffix == _PARTS for file in files):
+            return command(file=files, **values)
         return command(file=files[0], **values) if len(files) == 1 else _each(command, files, values)
 
     del run.__wrapped__  # Typer would read the signature of the command itself

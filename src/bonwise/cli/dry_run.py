@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bonwise.calls.ask import Ask
 from bonwise.cli import arguments, picks
-from bonwise.judges.protocol import Judgment
+from bonwise.judges.protocol import Judgment, has_words
 from bonwise.printable import printable
 from bonwise.report import amounts, numbers
 from bonwise.selection import contest_run, entrants, judge_runner
@@ -23,7 +23,8 @@ from bonwise.table.verdicts import Preference, Score
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
-    from bonwise.calls.estimate import CostEstimate, ModelEstimate
+    from bonwise.calls.estimate import CostEstimate, FormCount, ModelEstimate
+    from bonwise.judges.ask_forms import AskForm
     from bonwise.judges.judging import Result
     from bonwise.judges.protocol import Judge
     from bonwise.selection.selection import Selection
@@ -40,17 +41,31 @@ __all__ = [
     "refuse_plan_without_key",
     "show_estimate",
     "show_plan",
-    "small",
 ]
 
 
-def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path, reask: int | None) -> int:
+def show_estimate(pools: Iterable[Pool], judges: Sequence[Judge], run: Path, reask: int | None) -> int:
     """Print what judging would use, given what the ledger of the run folder holds already."""
     from bonwise.calls.estimate import estimate_asks
+    from bonwise.judges import judging
+    from bonwise.judges.protocol import is_asking
 
-    large = [LargePools.of(judge.name, pools, calls_of_judge(judge)) for judge in judges]
+    large = [LargePools(judge.name, calls_of_judge(judge)) for judge in judges]
+    forms = _forms(run, judges)
+
+    def written_out() -> Iterator[Ask]:
+        for pool in pools:
+            texts = _with_words(pool)
+            for judge, its in zip(judges, large, strict=True):
+                if its.note(len(texts)) or not is_asking(judge):
+                    continue
+                if forms is None:
+                    yield from judging.asked(judge, pool.prompt, [candidate.text for candidate in pool.candidates])
+                else:
+                    forms[id(judge)].add(pool.prompt, texts)
+
     with _engine(run, reask) as engine:
-        cost_estimate = estimate_asks(engine, _asks(pools, judges))
+        cost_estimate = estimate_asks(engine, written_out(), _counts(forms))
     _show([*_counted(_rows(cost_estimate), cost_estimate, large), *_remarks([cost_estimate])])
     _warn(large)
     return 0
@@ -62,17 +77,21 @@ def show_plan(
     """Print what selecting would use: the first pass, then bounds; `share` may go to the stronger judge."""
     from bonwise.calls.estimate import estimate_asks
 
-    calls = calls_of_plan(plan)
-    large = LargePools.of(name_of_plan(plan), source(), calls)
-
-    def looked_at() -> Iterator[Pool]:
-        return small(source(), calls)
-
+    large = LargePools(name_of_plan(plan), calls_of_plan(plan))
+    first, further, stronger = FirstAsks(plan), LaterAsks(plan), StrongerAsks(plan)
+    forms = _plan_forms(run, plan)
     with _engine(run, reask) as engine:
-        first, further, stronger = FirstAsks(plan), LaterAsks(plan), StrongerAsks(plan)
-        left = _undecided(looked_at, plan, run, reask)
-        found = [estimate_asks(engine, first.asks(looked_at()))]
-        found += [estimate_asks(engine, part.asks(left())) for part in (further, stronger)]
+        if forms is not None:
+            stronger.pools = _count_all(source(), large, [form for part in forms for form in part.values()])
+            found = [estimate_asks(engine, (), _counts(part)) for part in forms]
+        else:
+            small = (pool for pool in source() if not large.note(len(_with_words(pool))))
+            found = [estimate_asks(engine, first.asks(small))]
+            left = _undecided(
+                lambda: (pool for pool in source() if not large.note(len(_with_words(pool)), seen=True)),
+                *(plan, run, reask),
+            )
+            found.extend(estimate_asks(engine, part.asks(left())) for part in (further, stronger))
     later = not found[0].asks and any(one.asks for one in found)
     lines = ["the first pass asks no model"] if later else _counted(_rows(found[0]), found[0], [large])
     if further.more:
@@ -84,6 +103,53 @@ def show_plan(
     _show([*lines, *_remarks(found)])
     _warn([large])
     return 0
+
+
+def _forms(run: Path, judges: Iterable[Judge]) -> dict[int, AskForm] | None:
+    """Return what counts each judge's questions; None where stored answers, or a judge, need them written out."""
+    from bonwise.calls.ledger.place import ledger_file
+    from bonwise.judges.ask_forms import AskForm
+    from bonwise.judges.protocol import is_asking
+
+    made = {id(judge): AskForm.of(judge) for judge in judges if is_asking(judge)}
+    forms = {name: form for name, form in made.items() if form is not None}
+    # Of two judges that ask alike each would count what the other asks.
+    alike = len({form.asked_by for form in forms.values()}) < len(made)
+    return None if alike or ledger_file(run).is_file() else forms
+
+
+def _plan_forms(run: Path, plan: SelectionSettings) -> list[dict[int, AskForm]] | None:
+    """Return what counts the first questions, later ones, and the stronger judge's, where all are asked about all."""
+    from bonwise.judges.protocol import is_asking
+    from bonwise.selection.strategies import matches, scores
+
+    if plan.strategy not in (scores.Greedy(), matches.RoundRobin()) or not is_asking(plan.judge):
+        return None
+    router = plan.router
+    others = [] if router is None or router.second is None else [router.second]
+    forms = [_forms(run, part) for part in ([plan.judge, *others], [], [] if router is None else [router.strong])]
+    known = [part for part in forms if part is not None]
+    return known if len(known) == len(forms) else None
+
+
+def _count_all(pools: Iterable[Pool], large: LargePools, forms: Sequence[AskForm]) -> int:
+    """Count what is asked about pools, and return how many have something to judge."""
+    contested = 0
+    for pool in pools:
+        words = _with_words(pool)
+        texts = list(dict.fromkeys(words))
+        if not large.note(len(words)) and len(texts) > 1:
+            contested += 1
+            for form in forms:
+                form.add(pool.prompt, texts)
+    return contested
+
+
+def _counts(forms: Mapping[int, AskForm] | None) -> Iterator[FormCount]:
+    """Yield what was counted until this is iterated, in the order in which the questions began."""
+    begun = [form for form in (forms or {}).values() if form.begins_at]
+    for form in sorted(begun, key=lambda form: form.begins_at):
+        yield form.counted()
 
 
 def _undecided(
@@ -166,17 +232,6 @@ def _warn(large: Sequence[LargePools]) -> None:
     for one in large:
         if one.calls:
             arguments.say(f"warning: {one.warning()}")
-
-
-def _asks(pools: Sequence[Pool], judges: Sequence[Judge]) -> Iterator[Ask]:
-    from bonwise.judges import judging
-    from bonwise.judges.protocol import is_asking
-
-    for pool in pools:
-        texts = [candidate.text for candidate in pool.candidates]
-        for judge in filter(is_asking, judges):
-            for _ in small([pool], calls_of_judge(judge)):
-                yield from judging.asked(judge, pool.prompt, texts)
 
 
 def _rows(found: CostEstimate) -> Iterator[str]:
@@ -368,23 +423,29 @@ MOST_LOOKED_AT = 200_000
 """Calls of one pool up to which each question is looked at: that takes some ten seconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LargePools:
     """The large ones among pools, for a judge or a way of selecting."""
 
     name: str
     """Of the judge or the strategy."""
-    calls: tuple[int, ...]
+    formula: Callable[[int], int]
+    """Returns the calls about so many candidates."""
+    calls: list[int] = field(default_factory=list, init=False)
     """Of each large pool, by formula."""
-    candidates: int
+    candidates: int = field(default=0, init=False)
     """Of the largest pool."""
+    _by_count: dict[int, int] = field(default_factory=dict, init=False)
 
-    @classmethod
-    def of(cls, name: str, pools: Iterable[Pool], calls: Callable[[int], int]) -> LargePools:
-        """Find them, given what the formula says of a number of candidates."""
-        sizes = [_size(pool) for pool in pools]
-        large = [size for size in sizes if calls(size) > MOST_LOOKED_AT]
-        return cls(name, tuple(calls(size) for size in large), max(large, default=0))
+    def note(self, candidates: int, *, seen: bool = False) -> bool:
+        """Tell whether a pool of so many candidates is large, and take it in if it was not `seen` before."""
+        if candidates not in self._by_count:
+            self._by_count[candidates] = self.formula(candidates)
+        calls = self._by_count[candidates]
+        if calls > MOST_LOOKED_AT and not seen:
+            self.calls.append(calls)
+            self.candidates = max(self.candidates, candidates)
+        return calls > MOST_LOOKED_AT
 
     def lines(self, *, besides: bool) -> Iterator[str]:
         """Yield what there is to say of them; nothing where there is none."""
@@ -436,12 +497,5 @@ def name_of_plan(plan: SelectionSettings) -> str:
     return f"{plan.strategy.name} of {plan.judge.name}{strong}"
 
 
-def small(pools: Iterable[Pool], calls: Callable[[int], int]) -> Iterator[Pool]:
-    """Yield the pools that the formula does not call large."""
-    return (pool for pool in pools if calls(_size(pool)) <= MOST_LOOKED_AT)
-
-
-def _size(pool: Pool) -> int:
-    from bonwise.judges.protocol import candidates_with_words
-
-    return len(candidates_with_words([candidate.text for candidate in pool.candidates]))
+def _with_words(pool: Pool) -> list[str]:
+    return [candidate.text for candidate in pool.candidates if has_words(candidate.text)]

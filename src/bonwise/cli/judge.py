@@ -58,13 +58,12 @@ def judge(
     from bonwise.table.pools import read_pools
 
     judges = asking.judges(judge)
-    asked = list(read_pools(pools))
-    for pool in asked:
-        refuse_nul(pool, str(pools))
+    coming = (refuse_nul(pool, str(pools)) for pool in read_pools(pools))
     if asking.dry_run:
         from bonwise.cli.dry_run import show_estimate
 
-        return show_estimate(asked, judges, asking.run, asking.engine["reask"])
+        return show_estimate(coming, judges, asking.run, asking.engine["reask"])
+    asked = list(coming)
     engines = settings.Engines.of(**asking.engine_settings(asks=any(map(protocol.is_asking, judges))))
     many_pools.refuse_without_key(asked, judges, engines)
     judged: list[JudgedPool] = []

@@ -165,13 +165,7 @@ def filled_lines(filled: Counter[str]) -> Iterator[str]:
 
 
 def times(count: int) -> str:
-    """Return how often in words.
-
-    Examples
-    --------
-    >>> times(1), times(2000)
-    ('once', '2,000 times')
-    """
+    """Return how often in words."""
     return "once" if count == 1 else f"{count:,} times"
 
 
@@ -275,17 +269,19 @@ def select_all(
 ) -> RunSummary:
     """Pick from pools as they come, hand each pick on in input order, and return how it went.
 
-    Pools are read in a thread; what that raises is raised after the picks before it. `total` is None where unknown.
+    What the reading raises is raised after the picks before it. `total` is None where unknown.
     """
     from bonwise.judges.pool_loop import read_in_thread
     from bonwise.selection.many_pools import selected_by
     from bonwise.selection.run import RunControl, Stop
 
     async def work(control: RunControl) -> None:
+        # Where `total` is known the pools stand in a file, which never makes the event loop wait long.
+        here = total is not None and selector.computes_here
         async with (
             selector,
-            aclosing(read_in_thread(pools)) as coming,
-            aclosing(selected_by(selector, coming, control, run)) as picks,
+            aclosing(read_in_thread(() if here else pools)) as coming,
+            aclosing(selected_by(selector, pools if here else coming, control, run)) as picks,
         ):
             async for pick in picks:
                 each(pick)

@@ -79,6 +79,10 @@ def select(
         asking, judge[0], strong, route, second, {"share": share, "among": among, "on-missing": on_missing}
     )
     plan = _plan(asking, judge[0], strategy, router, on_failure)
+    # A table without a column of judges names its own "judge".
+    whose = getattr(getattr(plan.strategy, "learnt", None), "judge", "")
+    if whose not in {"", "judge", plan.judge.name}:
+        arguments.say(f"the model of the strategy was learnt from draws of {whose}, not of {plan.judge.name}")
     source = _source(pools)
     arguments.refuse_overwriting((pools,), (html,), force=force)
     if asking.dry_run:

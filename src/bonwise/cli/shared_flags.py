@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, Union, cast,
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.extras import limited_threads
 from bonwise.flags import Command, Flag, NoFlag, options_of
 from bonwise.printable import shell_path, shell_word
 from bonwise.table.reading_options import NO_PROPENSITY, NOT_OF_LABELS, ReadingFlag, ReadingOptions, keywords_of
@@ -83,13 +84,7 @@ class Reading(Generic[K]):
 
 
 def flags_of(values: Mapping[str, object]) -> list[str]:
-    """Write flags as they are typed, quoted for a shell: None and False not at all, True alone, a list repeated.
-
-    Examples
-    --------
-    >>> flags_of({"--exclude": ["the base", "b"], "--ragged": True, "--labels": None, "--seed": 3})
-    ["--exclude 'the base'", '--exclude b', '--ragged', '--seed 3']
-    """
+    """Write flags as they are typed, quoted for a shell: None and False not at all, True alone, a list repeated."""
     written: list[str] = []
     for flag, value in values.items():
         if value is True:
@@ -189,6 +184,7 @@ class TypedCall:
     reading: Reading[Any]
     """What was said about opening a table."""
     _options: Mapping[str, _TypedOption]
+    _threads: int = 1
 
     def paths(self) -> tuple[Path, ...]:
         """Return the files among the values."""
@@ -215,7 +211,8 @@ class TypedCall:
     def run(self, **changed: Any) -> Any:
         """Call the function, with some keywords in the place of what was typed; what it has to say is printed."""
         says = {"say": given.say} if "say" in signature(self.function).parameters else {}
-        return self.function(**{**says, **self.keywords(), **changed})
+        with limited_threads(self._threads):
+            return self.function(**{**says, **self.keywords(), **changed})
 
 
 @dataclass(frozen=True)
@@ -427,9 +424,13 @@ def _call(function: Callable[..., Any], without: Mapping[str, str]) -> _FlagGrou
     def read(values: Mapping[str, Any]) -> object:
         typed = {name: values[option.name] for name, option in options.items()}
         reading = cast("Reading[Any]", table.read(values))
-        return TypedCall(function, typed, reading, options)
+        return TypedCall(function, typed, reading, options, values.get("threads", 1))
 
-    return _FlagGroup({**arguments, **table.first, **flags}, table.last, read)
+    threads = {"threads": {"threads": (_Threads, 1)}} if hasattr(function, "__threads__") else {}
+    return _FlagGroup({**arguments, **table.first, **flags, **threads}, table.last, read)
+
+
+_Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads that linear algebra takes at most.")]
 
 
 _NO_TABLE = _FlagGroup({}, {}, lambda _: Reading({}))

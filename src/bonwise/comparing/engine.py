@@ -100,7 +100,7 @@ class _Side:
         sums = panel.sums()
         spent = _spent(picks, panel, sums)
         worth = {**estimation.estimate(catalog.OF_PICKS, sums, rule), **efficiency.efficiency(spent, rule.confidence)}
-        worth |= support.of_whole_prompts(worth, Sums(*sums), panel.lowest_labels(), rule.label_range, rule.clusters)
+        worth |= support.of_whole_prompts(worth, Sums(*sums), panel.lowest_labels(), rule)
         metrics = estimand.under_method(worth, method)
         return cls(picks, panel, sums, spent, metrics)
 
@@ -175,7 +175,9 @@ def _differences(
     """Return the metrics of the first set minus those of the second, paired by prompt."""
     less = estimation.difference([e for e in catalog.OF_PICKS if e.on_scores], first.sums, second.sums, rule)
     t = Sums(*first.sums)
-    less = support.of_difference(less, (first.metrics, second.metrics), (t.J - Sums(*second.sums).J, t))
+    less = support.of_difference(
+        less, (first.metrics, second.metrics), (t.J - Sums(*second.sums).J, t, first.panel.lowest_labels())
+    )
     if comparison.pick_alike(first.panel.ranked, second.panel.ranked, first.panel.sizes):
         less = comparison.differing_by_nothing(less)
     n = {name: first.metrics[name].n for name in _OF_POOLS}
@@ -190,12 +192,7 @@ def _differences(
 def _unsettled(differences: Mapping[str, estimand.Estimate]) -> str:
     """Say why the difference does not tell which picks are better, whatever its interval says; empty where it may."""
     deciding = next((differences[name] for name in DECIDING if differences[name].estimate is not None), None)
-    ground = "" if deciding is None else support.ground_of_difference(deciding)
-    if deciding is None or deciding.support is None or not ground:
-        return ""
-    if ground == "count":
-        return words_of_support(deciding, 0.0, "a verdict")
-    return "one more prompt on which the picks that are ahead lose as much as the two ever differ here would undo it"
+    return "" if deciding is None else words_of_support(deciding, 0.0, "a verdict")
 
 
 def _spent(picks: Picks, panel: Panel, sums: Floats) -> efficiency.Spent:

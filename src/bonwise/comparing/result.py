@@ -82,7 +82,7 @@ class PickComparison(Document):
     """
 
     unsettled: str | None = None
-    """Why the difference does not tell which picks are better, whatever its interval says."""
+    """Why the difference does not tell which picks are better where its interval alone would."""
 
     frame_columns = (
         *("metric", "first", "first_low", "first_high", "second", "second_low", "second_high"),

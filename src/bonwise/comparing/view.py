@@ -94,12 +94,13 @@ def _verdict(document: PickComparison) -> Part:
         lead = f"The difference has no interval: {figures}, {size} apart."
         return Part("no interval", [Said("lead", lead)], "verdict")
     figures += f", a difference of {size} {numbers.interval(difference, points, sign=True)}"
-    if difference.low <= 0 <= difference.high:
-        lead = f"Neither set of picks is shown to be better: {figures}."
-        return answers.verdict(answers.StatedVerdict("no difference shown", "open", lead), _MORE)
-    if document.unsettled is not None:
+    spans = difference.low <= 0 <= difference.high
+    if document.unsettled is not None and (difference.moved or not spans):
         lead = f"It is not settled which set of picks is better: {figures}, but {document.unsettled}."
         return answers.verdict(answers.StatedVerdict("not settled", "open", lead), _MORE)
+    if spans:
+        lead = f"Neither set of picks is shown to be better: {figures}."
+        return answers.verdict(answers.StatedVerdict("no difference shown", "open", lead), _MORE)
     which = "first" if difference.low > 0 else "second"
     lead = f"The {which} set of picks is better: {figures}."
     return answers.verdict(answers.StatedVerdict(f"the {which} is better", "good", lead), _TAKE)

@@ -19,7 +19,8 @@ from bonwise.results import given
 from bonwise.stats.confidence import Calibration, calibration, clustered_mean, means_by_group
 from bonwise.stats.estimand import Estimate
 from bonwise.table import checks, facts, identifiers, numbers, opening, reading_options, score_table
-from bonwise.table.reading import RowSource, open_rows
+from bonwise.table.reading import RowSource, open_frame
+from bonwise.table.store import Categories
 
 __all__ = ["Statements", "Ties", "audited_confidence"]
 
@@ -38,7 +39,7 @@ class Statements:
     """Statements of one or several judges."""
 
     source: str
-    judge: pd.Categorical = field(repr=False)
+    judge: Categories = field(repr=False)
     prompt: _Ints = field(repr=False)
     """The unit of the intervals."""
     stated: _Floats = field(repr=False)
@@ -100,7 +101,7 @@ def pair_statements(
     ]
     statements = _checked(
         source,
-        pd.Categorical.from_codes(np.concatenate([judge.codes, judge.codes]), judge.categories),
+        Categories(np.concatenate([judge.codes, judge.codes]), judge.categories),
         np.concatenate([prompt, prompt]),
         np.concatenate([first, 1 - second]),
         np.concatenate([won, 1 - won]),
@@ -122,12 +123,12 @@ def _pair_labels(
     _, first = np.unique(at, return_index=True)
     table = score_table.ScoreTable.from_frame(cells.iloc[first].assign(judge_score=0.0), source=source)
     joined = opening.join_labels(table, labels, reading)
-    values = joined.frame["oracle_label"].to_numpy()[at]
+    values = joined.rows["oracle_label"][at]
     return (values[: len(raw)], values[len(raw) :]), joined.labels_left_out
 
 
 def _checked(
-    source: str, judge: pd.Categorical, prompt: _Ints, stated: _Floats, outcome: _Floats, level: _Floats, ties: Ties
+    source: str, judge: Categories, prompt: _Ints, stated: _Floats, outcome: _Floats, level: _Floats, ties: Ties
 ) -> Statements:
     """Drop what says nothing, each with its reason."""
     tied = outcome == 0.5
@@ -146,10 +147,10 @@ def _checked(
     return Statements(source, judge[kept], prompt[kept], stated[kept], outcome[kept], level[kept], dropped, halved)
 
 
-def _judges(raw: pd.DataFrame, source: str) -> pd.Categorical:
+def _judges(raw: pd.DataFrame, source: str) -> Categories:
     if "judge" in raw.columns:
         return identifiers.as_categories(raw["judge"], role="judge", source=source)
-    return pd.Categorical.from_codes(np.zeros(len(raw), dtype=np.int8), pd.Index(["judge"], dtype=object))
+    return Categories.alike(len(raw), "judge")
 
 
 def _numbers(raw: pd.DataFrame, name: str, source: str) -> _Floats:
@@ -188,7 +189,7 @@ def audited_confidence(
     checks.check_confidence(confidence)
     if ties not in get_args(Ties):
         raise UsageError(f"oracle ties cannot be {ties!r}", hint=f"one of {', '.join(get_args(Ties))}")
-    raw, name = open_rows(source)
+    raw, name = open_frame(source)
     if {"probability", "outcome"} <= set(raw.columns):
         statements = plain_statements(raw, name, ties)
         settings = result.ConfidenceSettings(source=name, confidence=confidence, oracle_ties=ties, version=release())
@@ -232,7 +233,7 @@ def _scores(
 
 def _stated(statements: Statements, confidence: float) -> dict[str, result.JudgeConfidence]:
     return {
-        str(judge): _judge(statements, np.asarray(statements.judge == judge), str(judge), confidence)
+        str(judge): _judge(statements, statements.judge.are(judge), str(judge), confidence)
         for judge in statements.judge.categories
     }
 

@@ -114,15 +114,7 @@ def _audited(name: str, picks: Sequence[selection.Selection], folder: Path, labe
 
 @dataclass(frozen=True)
 class Hurried:
-    """How much an answer has in common with the others, judged by about three quarters of each one's words.
-
-    Examples
-    --------
-    >>> judge = Hurried()
-    >>> texts = ["The sky is blue today.", "The sky is grey today.", "Bananas."]
-    >>> judge.judge("How is the sky?", texts) == judge.judge("How is the sky?", texts)
-    False
-    """
+    """How much an answer has in common with the others, judged by about three quarters of each one's words."""
 
     seed: int = 0
     """Together with the prompt, the answer and how often it was asked, fixes which words are read."""
@@ -177,14 +169,7 @@ class TwoJudges:
 
 
 def two_judges(prompts: int = 5000, candidates: int = 4, seed: int = 0) -> TwoJudges:
-    """Draw two judges of equal global correlation, of recovery 0 and about 0.6; the arrays are read-only.
-
-    Examples
-    --------
-    >>> drawn = two_judges(prompts=3, candidates=2)
-    >>> drawn.flat.shape
-    (3, 2)
-    """
+    """Draw two judges of equal global correlation, of recovery 0 and about 0.6; the arrays are read-only."""
     if prompts < 1 or candidates < 2:
         raise UsageError(
             f"cannot draw {prompts} prompts of {candidates} candidates",

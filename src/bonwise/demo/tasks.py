@@ -25,13 +25,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Check:
-    """One constraint of a task: a kind from `CHECKERS` and the values of its parameters.
-
-    Examples
-    --------
-    >>> Check("max_words", {"n": 2}).passes("one two three")
-    False
-    """
+    """One constraint of a task: a kind from `CHECKERS` and the values of its parameters."""
 
     kind: str
     """The checker's name."""
@@ -265,14 +259,7 @@ def _occurrences(text: str, phrase: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A pool and the constraints its prompt states.
-
-    Examples
-    --------
-    >>> task = load_tasks()[0]
-    >>> [candidate.id for candidate in task.pool.candidates]
-    ['c0', 'c1', 'c2', 'c3']
-    """
+    """A pool and the constraints its prompt states."""
 
     pool: Pool
     """The prompt and its candidate answers."""
@@ -281,27 +268,13 @@ class Task:
 
 
 def load_tasks() -> tuple[Task, ...]:
-    """Read the bundled tasks, in the order of the file; a badly stated check is refused.
-
-    Examples
-    --------
-    >>> len(load_tasks())
-    48
-    """
+    """Read the bundled tasks, in the order of the file; a badly stated check is refused."""
     text = resources.files("bonwise.demo").joinpath("tasks.json").read_text(encoding="utf-8")
     return tuple(_task(entry) for entry in json.loads(text))
 
 
 def label(task: Task, candidate: Candidate) -> float:
-    """Return the oracle label of a candidate: the share of the task's checks that it passes.
-
-    Examples
-    --------
-    >>> pool = Pool("p", "Two words, please.", (Candidate("c0", "Good morning!"),))
-    >>> task = Task(pool, (Check("exact_words", {"n": 2}), Check("without", {"marks": "!"})))
-    >>> label(task, pool.candidates[0])
-    0.5
-    """
+    """Return the oracle label of a candidate: the share of the task's checks that it passes."""
     return sum(check.passes(candidate.text) for check in task.checks) / len(task.checks)
 
 

@@ -26,7 +26,7 @@ from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.table import annotators, cells, opening, reading_options, sources
 from bonwise.table.columns import LabelColumns, names_of_columns, resolve_columns
 from bonwise.table.label_words import label_words
-from bonwise.table.numbers import StructuredText, distinct, is_blank, read_numbers, without_missing
+from bonwise.table.numbers import distinct, is_blank, read_numbers, without_missing
 from bonwise.table.panel import (
     MEANT_BY_NONE,
     USED_BY_CELLS,
@@ -39,6 +39,7 @@ from bonwise.table.panel import (
 from bonwise.table.reading import RowSource, name_of
 from bonwise.table.roles import IDENTIFIERS, ROLES, WORDS, name_tokens
 from bonwise.table.score_table import ScoreTable
+from bonwise.table.store import CodedColumn, StructuredText
 
 __all__ = ["Suspicion", "column_facts", "columns_of", "looked_over", "near_duplicates", "suspicions"]
 
@@ -68,10 +69,13 @@ def near_duplicates(table: ScoreTable) -> tuple[tuple[str, ...], ...]:
     """
     if table.words is None or "prompt" not in table.words.columns:
         return ()
-    codes = table.frame["prompt_id"].cat.codes.to_numpy()
+    codes = table.rows["prompt_id"].codes
     _, first = np.unique(codes, return_index=True)
-    rows = table.words["prompt"].reindex(table.frame.index[first])
-    texts = {str(table.prompts[code]): value for code, value in enumerate(rows.tolist()) if isinstance(value, str)}
+    texts = {
+        str(table.prompts[code]): value
+        for code, value in enumerate(table.words["prompt"].take(first).to_numpy())
+        if isinstance(value, str)
+    }
     return _grouped(list(texts), [tuple(_WORD.findall(text[:_LONGEST].casefold())) for text in texts.values()])
 
 
@@ -130,14 +134,7 @@ _LONG_TEXT = 40
 
 
 def column_facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool) -> Iterator[result.ColumnFacts]:
-    """Yield what each column of a file holds; `taken` is role to column, and with `strata` the others are strata.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"item": ["p", "p"], "pct": ["85%", ""]})
-    >>> [column.kind for column in column_facts(frame, {"prompt_id": "item"}, strata=False)]
-    ['names', 'numbers (percent, 85% = 0.85)']
-    """
+    """Yield what each column of a file holds; `taken` is role to column, and with `strata` the others are strata."""
     roles = {name: role for role, column in taken.items() for name in names_of_columns(column)}
     draws = cells.draw_columns(frame.columns)
     for name in frame.columns:
@@ -180,7 +177,7 @@ def _kind_of_words(column: pd.Series) -> str:
     _, cells = distinct(column)
     if any(isinstance(cell, StructuredText | list | dict | tuple | np.ndarray) for cell in cells[:20]):
         return "objects or lists"
-    words = label_words(column)
+    words = label_words(CodedColumn.of(column))
     if words and all(str(cell).strip().lower() in words for cell in cells):
         return f"words ({', '.join(f'{word} = {worth:g}' for word, worth in words.items())})"
     lengths = sorted(len(str(cell)) for cell in cells[:1000])
@@ -226,10 +223,12 @@ def suspicions(table: ScoreTable, panels: Sequence[Panel]) -> tuple[Suspicion, .
 
 def _names(table: ScoreTable) -> Iterator[Suspicion]:
     for what, names in (("prompt ids", table.prompts), ("candidate names", table.candidates)):
-        folded = names.astype(str).str.strip().str.lower()
-        if folded.has_duplicates:
-            first = folded[folded.duplicated(keep=False)][0]
-            alike = [repr(str(name)) for name in names[folded == first][:2]]
+        folded: dict[str, list[str]] = {}
+        for name in names:
+            folded.setdefault(name.strip().lower(), []).append(name)
+        several = next((alike for alike in folded.values() if len(alike) > 1), None)
+        if several is not None:
+            alike = [repr(str(name)) for name in several[:2]]
             yield Suspicion(f"Two {what} differ only in case or blanks: {' and '.join(alike)}.")
 
 
@@ -335,9 +334,10 @@ def _directions(table: ScoreTable, panels: Sequence[Panel]) -> Iterator[Suspicio
 def _suspicions_of_labels(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
     found = panel.labelled_cells
     lacking = found < panel.sizes
-    unstated = "propensity" not in table.frame.columns
+    unstated = "propensity" not in table.rows.columns
     if found.any() and labelling.label_state(panel).method == "labelled_only":
-        seen = f"{int(lacking.sum()):,} of {len(lacking):,} prompts lack labels; an audit will describe the others"
+        will = "describe the others" if unstated else "estimate figures for all of them, by the propensities"
+        seen = f"{int(lacking.sum()):,} of {len(lacking):,} prompts lack labels; an audit will {will}"
         state = "No verdict is useful until --design states how these were chosen." if unstated else ""
         part = LabelsInPart.of_panel(panel)
         in_part = f"{part.unused}: {USED_BY_CELLS} {MEANT_BY_NONE}" if part.prompts and unstated else ""
@@ -413,7 +413,9 @@ def looked_over(source: opening.ScoreSource, options: reading_options.ReadingOpt
         opened, _ = sources.with_columns(sources.open_source(source, own.named_columns), own)
         table = ScoreTable.validated(opened, own)
     columns = _columns_of(table)
-    held = None if opened is None else without_missing(opened.frame, columns, options.missing)[opened.frame.columns]
+    held = None
+    if opened is not None:
+        held = without_missing(opened.rows, columns, options.missing).only(opened.rows.columns).to_frame()
     if options.labels is not None:
         table = opening.join_labels(table, options.labels, options)
     table = opening.with_unlabelled(table, options).weighted_by(None)
@@ -426,7 +428,7 @@ def looked_over(source: opening.ScoreSource, options: reading_options.ReadingOpt
         columns={role: str(column) for role, column in table.columns.items()},
         strata=[str(column) for column in table.strata],
         counts=result.TableCounts(
-            rows=len(table.frame),
+            rows=len(table.rows),
             prompts=len(table.prompts),
             candidates=len(table.candidates),
             judges=len(table.judges),
@@ -443,26 +445,20 @@ def looked_over(source: opening.ScoreSource, options: reading_options.ReadingOpt
 
 
 def columns_of(source: RowSource, **columns: str | Sequence[str]) -> list[result.ColumnFacts]:
-    """Describe the columns of a file that may be no table of scores; `columns` are role to column, or to several.
-
-    Examples
-    --------
-    >>> [(one.name, one.taken) for one in columns_of([{"Item ID": "p", "stars": "4 stars"}])]
-    [('Item ID', 'prompt_id'), ('stars', '')]
-    """
+    """Describe the columns of a file that may be no table of scores; `columns` are role to column, or to several."""
     named = reading_options.ReadingOptions(columns=columns).named_columns
     opened = sources.open_source(source, named)
-    frame, name = opened.frame, opened.name
+    rows, name = opened.rows, opened.name
     taken: dict[str, str] = {}
     for role, column in named.items():
-        several = LabelColumns.named(column, frame.columns)
-        if several is not None or column in frame.columns:
+        several = LabelColumns.named(column, rows.columns)
+        if several is not None or column in rows.columns:
             taken[role] = column if several is None else several
     for role in ROLES:
         # Alone each role is found that can be; which of several columns plays it is then open.
         with suppress(InputError):
-            taken |= resolve_columns(frame, taken, source=name, required=(), roles=(role,))
-    return list(column_facts(frame, taken, strata=False))
+            taken |= resolve_columns(rows, taken, source=name, required=(), roles=(role,))
+    return list(column_facts(opened.frame, taken, strata=False))
 
 
 def _columns_of(table: ScoreTable) -> dict[str, str]:

@@ -66,12 +66,6 @@ def convert(
     ----------
     **reading
         How its columns are read, see `bonwise.table.reading_options.ReadingOptions`.
-
-    Examples
-    --------
-    >>> found = convert([{"Task ID": "t", "gpt_score": "85%", "claude_score": "70%"}])
-    >>> found.frame.to_numpy().tolist()
-    [['t', 'gpt', 0.85], ['t', 'claude', 0.7]]
     """
     from bonwise.table.sources import converted
 

@@ -130,9 +130,7 @@ class DoctorDocument(Document):
     column_facts: list[ColumnFacts] | None = None
     """What each column of the file holds; absent where scores did not come from rows."""
     readings: dict[str, str] | None = None
-    """By role: how numbers are read that are not written plainly; under ``file`` how the format of another tool is.
-
-    """
+    """By role: how numbers are read that are not plain; under ``file`` how the format of another tool is."""
 
     unlabelled: UnlabelledCandidates | None = None
 

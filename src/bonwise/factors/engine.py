@@ -137,6 +137,12 @@ def fitted_factors(
     known = _known(whole, holdout, asked["seed"])
     data = whole.only(~whole.human | known)
     refuse_unfit(table, data, rank)
+    counts = _human_ratings(data)
+    if leave_one_out and data.human.sum() - counts[counts > 0].min() < FEWEST_HUMAN:
+        raise UsageError(
+            f"{table.source}: leaving a model out leaves fewer than {FEWEST_HUMAN} human ratings",
+            hint="where people compare two models, this takes at least 3 models; or fit without --leave-one-out",
+        )
     judges = data.without_human()
     own = {"normalize": normalize, "holdout": holdout, "interval": interval, "leave_one_out": leave_one_out}
     settings = recorded(result.FactorSettings, table, asked, len(judges), **own)
@@ -487,12 +493,6 @@ def principal_places(values: Floats) -> tuple[Floats, Floats, Floats]:
 
     Returned are places, (rows, axes), unit axes, (axes, columns), of which the largest entry is positive, as the sign
     is otherwise open, and the share of the variance of each axis.
-
-    Examples
-    --------
-    >>> places, axes, shares = principal_places(np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]))
-    >>> places[:, 0].round(6).tolist(), axes[0].round(6).tolist(), float(shares[0])
-    ([1.0, -1.0, 0.0], [1.0, 0.0], 1.0)
     """
     off = values - values.mean(axis=0)
     _, sizes, axes = np.linalg.svd(off, full_matrices=False)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
+from bonwise.extras import linear_algebra
 from bonwise.factors.settings import FactorKeywords
 from bonwise.flags import Command, Flag, completed, shows
 
@@ -44,6 +45,7 @@ def _interval(text: str, _: str) -> str | None:
     return None if text == "none" else text
 
 
+@linear_algebra
 @shows(FactorKeywords)
 def fit_factors(
     source: Annotated[RowSource | RatingTable, _RATINGS],
@@ -107,6 +109,7 @@ def fit_factors(
     return fitted_factors(source, human, asked, **own, leave_one_out=leave_one_out)
 
 
+@linear_algebra
 @shows(FactorKeywords)
 def study_factors(
     source: Annotated[RowSource | RatingTable, _RATINGS],

@@ -32,13 +32,7 @@ class PromptProperty:
 
     @classmethod
     def of_names(cls, name: str, names: Sequence[str]) -> PromptProperty:
-        """Return a category from one name per prompt, blank for none.
-
-        Examples
-        --------
-        >>> PromptProperty.of_names("topic", ["law", "", "art"]).values.tolist()
-        [1.0, nan, 0.0]
-        """
+        """Return a category from one name per prompt, blank for none."""
         levels = tuple(sorted({one for one in names if one}))
         place = {level: float(at) for at, level in enumerate(levels)}
         return cls(name, "category", np.array([place.get(one, np.nan) for one in names]), levels)
@@ -61,14 +55,8 @@ def read_prompt_properties(
     `source` has ``prompt_id``, and columns of 0 and 1 (true and false, yes and no), of numbers, or of at most
     `MOST_LEVELS` names; of `TEXTS` the number of characters counts. Other prompts' rows are ignored, a prompt may
     have none; two rows of one prompt, or none of any, raise `InputError`.
-
-    Examples
-    --------
-    >>> rows = [{"prompt_id": "p1", "maths": 1, "prompt": "2 + 2?"}, {"prompt_id": "p2", "maths": 0, "prompt": "Hi"}]
-    >>> [(one.name, one.kind, one.values.tolist()) for one in read_prompt_properties(rows, ["p1", "p2"])]
-    [('maths', 'tag', [1.0, 0.0]), ('prompt', 'length', [6.0, 2.0])]
     """
-    raw, name = reading.open_rows(source, "prompts")
+    raw, name = reading.open_frame(source, "prompts")
     identifiers.require_columns(raw, ("prompt_id", *(columns or ())), name)
     ids = identifiers.as_categories(raw["prompt_id"], role="prompt_id", source=name)
     again = pd.Series(ids.codes).duplicated().to_numpy()
@@ -78,7 +66,7 @@ def read_prompt_properties(
             f"{name}, row {raw.index[at]}: prompt {quoted(raw['prompt_id'].iloc[at])} has a row already",
             hint="give each prompt one row",
         )
-    place = pd.Index(ids.astype(str)).get_indexer(pd.Index(list(prompts), dtype=object))
+    place = pd.Index(ids.to_numpy()).get_indexer(pd.Index(list(prompts), dtype=object))
     if (place < 0).all():
         raise InputError(
             f"{name}: no row is of a prompt of the fit",

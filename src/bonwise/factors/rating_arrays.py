@@ -24,13 +24,9 @@ class RatingArrays:
     """Ratings, one row per distinct rating."""
 
     rater: _Ints = field(repr=False)
-    """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
     prompt: _Ints = field(repr=False)
-    """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
     model: _Ints = field(repr=False)
-    """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
     opponent: _Ints = field(repr=False)
-    """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
     rating: _Ints = field(repr=False)
     """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
     weight: sums.Floats = field(repr=False)
@@ -38,7 +34,6 @@ class RatingArrays:
     layout: ordinal_ratings.CutoffLayout = field(repr=False)
     """Of all raters."""
     prompts: int
-    """How many there are."""
     models: int
     """How many there are."""
 

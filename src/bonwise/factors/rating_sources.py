@@ -26,12 +26,6 @@ def ratings_of_scores(
     Each judge is a rater, each of its draws a replicate, and the oracle is the rater `human`. Candidates are the
     models, so their names should recur across prompts. `category` is the column that says the category of a prompt.
     The table is one that `RatingTable.read` takes. A judge named like the oracle raises `InputError`.
-
-    Examples
-    --------
-    >>> scores = [{"prompt_id": "p", "candidate": "a", "judge_score": 3, "oracle_label": 1}]
-    >>> ratings_of_scores(scores)[["model", "rater", "rating"]].values.tolist()
-    [['a', 'judge', 3.0], ['a', 'human', 1.0]]
     """
     table = opening.open_scores(source)
     if human in table.judges:
@@ -85,14 +79,8 @@ def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source
     together name the prompt. Without the column `rater` all votes are those of the rater `name`, and several votes on
     one pair are replicates. `verdict_map` says what verdicts mean: ``first``, ``second``, ``tie`` or ``none``. The
     table is one that `RatingTable.read` takes.
-
-    Examples
-    --------
-    >>> vote = [{"q": 7, "a": "x", "b": "y", "won": "model_b"}]
-    >>> ratings_of_votes(vote, verdict="won", pair=["a", "b"], prompt=["q"]).to_dict("records")
-    [{'prompt_id': '7', 'model': 'x', 'opponent': 'y', 'rater': 'human', 'rating': 'opponent', 'category': ''}]
     """
-    raw, where = reading.open_rows(source)
+    raw, where = reading.open_frame(source)
     if pair is not None and len(pair) != 2:
         raise UsageError(
             f"{where}: a vote is on two models, so two columns name them, not {', '.join(pair) or 'none'}",
@@ -115,7 +103,7 @@ def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source
     won = pd.Series(vote_rows.one_verdict(rows.worth), index=frame.index)
     return pd.DataFrame(
         {
-            "prompt_id": identifiers.joined_names(frame, columns.prompt, "prompt_id", where).astype(object),
+            "prompt_id": identifiers.joined_names(frame, columns.prompt, "prompt_id", where).to_numpy(),
             "model": frame[columns.pair[0]].astype(object),
             "opponent": frame[columns.pair[1]].astype(object),
             "rater": name if rater is None else frame[rater].astype(object),
@@ -131,14 +119,8 @@ def ratings_of_pairs(source: reading.RowSource, *, category: str | None = None) 
     What a candidate earned, from 0 to 1, less 1/2 is the rating; each presentation order is a replicate. Columns are
     ``prompt_id``, ``judge``, ``a``, ``b``, ``shown_first`` and ``shown_second``; `category` names that of the
     category of a prompt. The table is one that `RatingTable.read` takes.
-
-    Examples
-    --------
-    >>> pair = {"prompt_id": "p", "judge": "j", "a": "x", "b": "y", "shown_first": 1, "shown_second": 0.25}
-    >>> ratings_of_pairs([pair])["rating"].tolist()
-    [0.5, -0.25]
     """
-    raw, where = reading.open_rows(source)
+    raw, where = reading.open_frame(source)
     orders = ("shown_first", "shown_second")
     identifiers.require_columns(
         raw, ["prompt_id", "judge", "a", "b", *orders, *([category] if category else [])], where
@@ -167,14 +149,8 @@ def ratings_of_biggen(source: reading.RowSource, *, human: str = "human") -> pd.
     ``capability``, which becomes the category. A judge's cell is a score or a list of scores, which are replicates;
     None in it is left out, and so is a human score of -1. `human` names the human rater. The table is one that
     `RatingTable.read` takes.
-
-    Examples
-    --------
-    >>> row = {"id": "plan_1", "model_name": "m", "human_score": 4, "gpt4_score": [5, None, 3]}
-    >>> ratings_of_biggen([row])[["rater", "rating", "replicate"]].values.tolist()
-    [['human', 4, '0'], ['gpt4', 5, '0'], ['gpt4', 3, '2']]
     """
-    raw, where = reading.open_rows(source)
+    raw, where = reading.open_frame(source)
     identifiers.require_columns(raw, ["id", "model_name", "human_score"], where)
     judges = [str(c) for c in raw.columns if str(c).endswith("_score") and c != "human_score"]
     names = {column: column.removesuffix("_score") for column in judges}

@@ -18,7 +18,7 @@ from bonwise.flags import takes_numbers
 from bonwise.printable import listed, quoted
 from bonwise.table import checks, identifiers, verdict_words, vote_readings
 from bonwise.table.numbers import is_blank, parse_numbers
-from bonwise.table.reading import RowSource, open_rows
+from bonwise.table.reading import RowSource, open_frame
 
 __all__ = ["BINNINGS", "RATING_COLUMNS", "CategoryRules", "RatingTable", "scale_of_ratings"]
 
@@ -153,7 +153,7 @@ class RatingTable:
             two, a prompt in two categories, a replicate that occurs twice, or no rating by `human`.
         """
         rules = CategoryRules(dict(categories or {}), bins, binning)
-        raw, name = open_rows(source)
+        raw, name = open_frame(source)
         identifiers.require_columns(raw, RATING_COLUMNS, name)
         raw, dropped = _kept(raw, name)
         prompts = identifiers.as_categories(raw["prompt_id"], role="prompt_id", source=name)
@@ -340,16 +340,6 @@ def scale_of_ratings(
     category counts in an average (the number itself, the mean of the numbers in a bin, the position of a word counted
     from 0, or -1, 0 and 1 for a verdict); and the position of each rating in the categories. A rating that is neither
     a number nor a declared word, or numbers of a comparison that have no middle, raise `RowError`.
-
-    Examples
-    --------
-    >>> cells = pd.Series(["3", "1", "3"])
-    >>> none = pd.DataFrame({"model": ["a"] * 3, "opponent": [""] * 3})
-    >>> record, points, rating = scale_of_ratings(
-    ...     cells, "gpt", side_by_side=False, names=none, rules=CategoryRules(), source="table"
-    ... )
-    >>> record.categories, points, rating.tolist()
-    (['1', '3'], (1.0, 3.0), [1, 0, 1])
     """
     if rater in rules.declared:
         words = [str(word) for word in rules.declared[rater]]

@@ -36,9 +36,7 @@ class RatedCells:
     """What a human rates: a model on a prompt, or a model beside an opponent."""
 
     prompt: _Ints = field(repr=False)
-    """An opponent of -1 is none."""
     model: _Ints = field(repr=False)
-    """An opponent of -1 is none."""
     opponent: _Ints = field(repr=False)
     """An opponent of -1 is none."""
 

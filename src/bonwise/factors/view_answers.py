@@ -48,13 +48,7 @@ WITHOUT_JUDGES = ("frequencies", "constant", "prompt_specific")
 
 
 def baseline_name(name: str) -> str:
-    """Return what a baseline is called.
-
-    Examples
-    --------
-    >>> baseline_name("constant"), baseline_name("mine")
-    ('strengths of the models', 'mine')
-    """
+    """Return what a baseline is called."""
     return BASELINE_WORDS.get(name, printable(name))
 
 

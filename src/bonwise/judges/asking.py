@@ -207,14 +207,7 @@ def never(_choice: Choice, _reading: Unscored) -> bool:
 
 
 def worth_second_ask(choice: Choice, reading: Unscored) -> bool:
-    """Tell whether a reply failed in its form alone, as `bonwise.calls.ask.unreadable` does, by its words too.
-
-    Examples
-    --------
-    >>> said = ("Fine.", "I am sorry, I cannot do that.")
-    >>> [worth_second_ask(Choice(words), Unscored("no score in the reply")) for words in said]
-    [True, False]
-    """
+    """Tell whether a reply failed in its form alone, as `bonwise.calls.ask.unreadable` does, by its words too."""
     return unreadable(choice, reading) and not (_SAYS_NOTHING.search(choice.text) or refusals.refuses(choice.text))
 
 
@@ -243,38 +236,18 @@ def concluded_alone(
 
 
 def reading(answers: Answers) -> Any:
-    """Return what the only sample of an ask says; `Unscored`, and owed, where there is none.
-
-    Examples
-    --------
-    >>> reading(Answers(())).owed
-    True
-    """
+    """Return what the only sample of an ask says; `Unscored`, and owed, where there is none."""
     return answers.answers[0].reading if answers.answers else MISSING
 
 
 def owed_among(parts: Iterable[object]) -> Unscored | None:
-    """Return the most frequent of the parts owed, None for none: a verdict of several waits for all of them.
-
-    Examples
-    --------
-    >>> owed_among([0.5, Unscored("empty reply"), MISSING])
-    Unscored(reason='owed: no answer arrived', raw='')
-    >>> owed_among([0.5, Unscored("empty reply")]) is None
-    True
-    """
+    """Return the most frequent of the parts owed, None for none: a verdict of several waits for all of them."""
     owed = Counter(part for part in parts if isinstance(part, Unscored) and part.owed)
     return owed.most_common(1)[0][0] if owed else None
 
 
 def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
-    """Return one `Unscored` for several, none owed, with the number of each reason; `of` names them in the plural.
-
-    Examples
-    --------
-    >>> most_common([Unscored("empty reply"), Unscored("refused"), Unscored("refused")], "draws").reason
-    'none of 3 draws was scored: refused (2), empty reply (1)'
-    """
+    """Return one `Unscored` for several, none owed, with the number of each reason; `of` names them in the plural."""
     every = list(unscored)
     ((most, _),) = Counter(verdict.reason for verdict in every).most_common(1)
     raw = next((verdict.raw for verdict in every if verdict.reason == most), "")
@@ -282,13 +255,7 @@ def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
 
 
 def counted_reasons(unscored: Iterable[Unscored]) -> str:
-    """Return the reasons with the number of each, the most frequent first, and those after the third as one.
-
-    Examples
-    --------
-    >>> counted_reasons([Unscored("empty reply"), Unscored("refused"), Unscored("refused")])
-    'refused (2), empty reply (1)'
-    """
+    """Return the reasons with the number of each, the most frequent first, and those after the third as one."""
     counts = Counter(verdict.reason for verdict in unscored).most_common()
     listed = ", ".join(f"{reason} ({count})" for reason, count in counts[:3])
     others = sum(count for _, count in counts[3:])
@@ -296,13 +263,7 @@ def counted_reasons(unscored: Iterable[Unscored]) -> str:
 
 
 def checked_temperature(value: float | None) -> float | None:
-    """Return a temperature, None or from 0 to 2, as it is sent: 0, 0.0 and -0.0 are the same question.
-
-    Examples
-    --------
-    >>> checked_temperature(1)
-    1.0
-    """
+    """Return a temperature, None or from 0 to 2, as it is sent: 0, 0.0 and -0.0 are the same question."""
     if value is None:
         return None
     check_number("temperature", value, low=0, high=2)

@@ -23,6 +23,9 @@ from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
 __all__ = ["FunctionJudge", "as_asking", "as_judge", "called", "calls_of", "checked", "innermost", "threads_of"]
 
+_NUMBERS, _LARGEST = (float, int), 1e300
+"""What most functions return: of these, nothing else has to be asked."""
+
 _LAYERS = 8
 """How deep judges are looked into; there is none of more layers, except one without end."""
 
@@ -103,9 +106,10 @@ class FunctionJudge:
             returned, texts = self.function(prompt, list(candidates)), len(candidates)
             return self._later(returned, texts) if inspect.isawaitable(returned) else self._each(returned, texts)
         values = [self.function(prompt, text) for text in candidates]
-        if any(inspect.isawaitable(value) for value in values):
-            return _awaited(values, self._verdict)
-        return [self._verdict(value) for value in values]
+        for value in values:
+            if type(value) not in _NUMBERS and inspect.isawaitable(value):
+                return _awaited(values, self._verdict)
+        return list(map(self._verdict, values))
 
     async def _later(self, coming: Awaitable[Any], texts: int) -> list[Verdict]:
         return self._each(await coming, texts)
@@ -120,6 +124,8 @@ class FunctionJudge:
         return verdicts
 
     def _verdict(self, value: Any) -> Verdict:
+        if type(value) in _NUMBERS and -_LARGEST < value < _LARGEST:
+            return Score(float(value))
         score, reason = _score_and_reason(value)
         if score is None:
             return Unscored("the function returned nothing", reason)
@@ -155,14 +161,7 @@ def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
 
 
 def innermost(judge: Judge) -> object:
-    """Return what is at work in a judge and stays when what leads to it is made anew: code, or a method's object.
-
-    Examples
-    --------
-    >>> first, second = (FunctionJudge(lambda prompt, text: len(text)) for _ in range(2))
-    >>> first.function is second.function, innermost(first) is innermost(second)
-    (False, True)
-    """
+    """Return what is at work in a judge and stays when what leads to it is made anew: code, or a method's object."""
     inner: object = judge
     for _ in range(_LAYERS):
         inner = _inside(inner)
@@ -194,12 +193,12 @@ def threads_of(judge: Judge) -> int:
 
 def checked(judge: Judge, answer: object, texts: Sequence[str]) -> tuple[Verdict, ...]:
     """Return what a judge answered, provided that it is one verdict per candidate; otherwise raise `JudgeError`."""
-    if not isinstance(answer, Iterable):
+    if type(answer) not in (list, tuple) and not isinstance(answer, Iterable):
         raise JudgeError(
             f"judge {judge.name!r} returned {type(answer).__name__}",
             hint="return one Score or Unscored a candidate, in order",
         )
-    verdicts = tuple(answer)
+    verdicts: tuple[Any, ...] = tuple(answer)  # type: ignore[arg-type]
     if len(verdicts) != len(texts):
         raise JudgeError(
             f"judge {judge.name!r} returned {len(verdicts)} verdicts for {len(texts)} candidates",

@@ -135,11 +135,6 @@ def pairs(prompt: str, candidates: Sequence[str], orders: int, seed: int) -> lis
     """Return every pair of candidates that have words.
 
     A single order is drawn by a hash of seed, prompt and the two texts: it does not depend on where they stand.
-
-    Examples
-    --------
-    >>> [(pair.a, pair.b, pair.orders) for pair in pairs("p", ["x", "", "y"], orders=2, seed=0)]
-    [(0, 2, (True, False))]
     """
     return [
         Pair(a, b, (True, False) if orders == 2 else (_first(prompt, candidates[a], candidates[b], seed),))
@@ -152,11 +147,6 @@ def borda(candidates: int, preferences: Sequence[Preference]) -> tuple[Verdict, 
 
     What a pair gives is `Preference.value`: orders that contradict each other count as a tie; one without a value
     adds a half to both sides. Without any value a candidate is unscored, and owed while one of its pairs is.
-
-    Examples
-    --------
-    >>> borda(3, [Preference(0, 1, 1.0, 0.0), Preference(0, 2, 1.0, 1.0)])
-    (Score(value=0.75), Score(value=0.5), Score(value=0.0))
     """
     own: list[list[Preference]] = [[] for _ in range(candidates)]
     for pair in preferences:
@@ -197,13 +187,7 @@ def unscored_by_loss(own: Sequence[Preference]) -> Unscored:
 
 
 def words_of_loss(preferences: Sequence[Preference]) -> str:
-    """Return how many comparisons were lost and why their answers could not be read; empty where none was lost.
-
-    Examples
-    --------
-    >>> words_of_loss([Preference(0, 1, 1.0, Unscored("refused")), Preference(0, 2, 1.0, 1.0)])
-    '1 of 2 comparisons lost: refused (1)'
-    """
+    """Return how many comparisons were lost and why their answers could not be read; empty where none was lost."""
     lost, asked = sum(pair.lost for pair in preferences), len(preferences)
     plural = "" if asked == 1 else "s"
     return f"{lost} of {asked} comparison{plural} lost: {counted_reasons(_unreadable(preferences))}" if lost else ""
@@ -215,16 +199,7 @@ def _unreadable(preferences: Sequence[Preference]) -> list[Unscored]:
 
 
 def lost_may_decide(candidates: int, preferences: Sequence[Preference]) -> bool:
-    """Tell whether the pairs without a value, all given against the best, could put another level or ahead.
-
-    Examples
-    --------
-    >>> lost = Preference(1, 2, Unscored("refused"), 1.0)
-    >>> lost_may_decide(3, [Preference(0, 1, 1.0, 1.0), Preference(0, 2, 1.0, 1.0), lost])
-    False
-    >>> lost_may_decide(3, [Preference(0, 1, 1.0, 1.0), Preference(0, 2, 0.0, 1.0), lost])
-    True
-    """
+    """Tell whether the pairs without a value, all given against the best, could put another level or ahead."""
     own = [[pair for pair in preferences if at in (pair.a, pair.b)] for at in range(candidates)]
     open_ = [any(pair.value is None for pair in its) for its in own]
     if not any(open_):

@@ -232,8 +232,10 @@ def redrawn(ask: Ask, draw: int, temperature: float | None) -> Ask:
 
 def judge_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
     """Judge from synchronous code, in a loop too; a missing answer is a `CallError`, a bad one a `JudgeError`."""
-    if not is_asking(judge):
+    if isinstance(judge, FunctionJudge) or not is_asking(judge):
         answer: Any = judge.judge(prompt, texts)
+        if type(answer) is list and type(judge) is FunctionJudge:
+            return Judgment(tuple(answer))  # it has looked at each
         returned = portal.default_portal().run(_awaited, answer) if inspect.isawaitable(answer) else answer
         return Judgment(checked(judge, returned, texts))
     judgment = _asked_now(judge, prompt, texts)
@@ -348,14 +350,7 @@ def _is_awaited(judge: Judge) -> bool:
 
 
 def blocks(judge: Judge) -> bool:
-    """Tell whether a judge is called in a thread of its own: it asks no model and is not asynchronous.
-
-    Examples
-    --------
-    >>> from bonwise.judges.calling import as_judge
-    >>> blocks(as_judge(lambda prompt, text: len(text)))
-    True
-    """
+    """Tell whether a judge is called in a thread of its own: it asks no model and is not asynchronous."""
     return not (is_asking(judge) or _is_awaited(judge))
 
 

@@ -105,15 +105,7 @@ class ThreadReader(Generic[T]):
 
 
 async def read_in_thread(items: Iterable[T]) -> AsyncGenerator[T, None]:
-    """Yield the items of an iterable that may block, such as a file or a pipe, and block no event loop.
-
-    Examples
-    --------
-    >>> async def main():
-    ...     return [item async for item in read_in_thread(["a", "b"])]
-    >>> asyncio.run(main())
-    ['a', 'b']
-    """
+    """Yield the items of an iterable that may block, such as a file or a pipe, and block no event loop."""
     reader = ThreadReader(iter(items))
     try:
         while (item := await reader.next()) is not None:
@@ -123,22 +115,7 @@ async def read_in_thread(items: Iterable[T]) -> AsyncGenerator[T, None]:
 
 
 class Turns:
-    """Lets the workers of a row of items pass one point in the order of the items.
-
-    Examples
-    --------
-    >>> turns, passed = Turns(), []
-    >>> async def worker(position, pause):
-    ...     await asyncio.sleep(pause)
-    ...     await turns.wait(position)
-    ...     passed.append(position)
-    >>> async def main():
-    ...     turns.give_up(1)
-    ...     await asyncio.gather(worker(2, 0), worker(0, 0.001))
-    >>> asyncio.run(main())
-    >>> passed
-    [0, 2]
-    """
+    """Lets the workers of a row of items pass one point in the order of the items."""
 
     def __init__(self) -> None:
         self._next = 0

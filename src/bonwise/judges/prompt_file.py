@@ -35,13 +35,7 @@ class Enclosed:
 
 
 def boundary(identity: str, texts: Sequence[str]) -> str:
-    """Return 32 hexadecimal digits that depend on every text of a call, in order, and occur in none of them.
-
-    Examples
-    --------
-    >>> len(boundary("p@1", ["a", "b"])), boundary("p@1", ["a", "b"]) == boundary("p@1", ["ab", ""])
-    (32, False)
-    """
+    """Return 32 hexadecimal digits that depend on every text of a call, in order, and occur in none of them."""
     whole = hashlib.sha256()
     for part in (identity, *texts):
         # Each part after its length: no other list of parts gives the same bytes.
@@ -157,13 +151,6 @@ class PromptFile:
         r"""Return what is sent to judge these candidates, one or two in the order to be shown, as the mode wants.
 
         `longest` is the most characters of each text. A `UsageError` refuses another number, and what is not text.
-
-        Examples
-        --------
-        >>> from bonwise.judges.prompt_loading import load
-        >>> rendered = load("pointwise").render("Say {{hi}}", ["{{prompt}}"])
-        >>> [line for line in rendered.user.split("\n") if "{{" in line]
-        ['Say {{hi}}', '{{prompt}}']
         """
         texts = self._texts(prompt, candidates)
         if longest < 1:
@@ -188,11 +175,5 @@ class PromptFile:
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    """Put values where their variables stand; nothing inside a value is looked at.
-
-    Examples
-    --------
-    >>> _filled("{{prompt}} | {{candidate}}", {"prompt": "{{candidate}}", "candidate": "{{x}}"})
-    '{{candidate}} | {{x}}'
-    """
+    """Put values where their variables stand; nothing inside a value is looked at."""
     return VARIABLE.sub(lambda match: values[match["name"]], template)

@@ -19,13 +19,7 @@ __all__ = ["builtin_names", "load", "problems", "prompt_path", "prompts_folder"]
 
 
 def prompts_folder() -> Path:
-    """Return the folder of the built-in prompt files; an installation that lacks them raises `FileError`.
-
-    Examples
-    --------
-    >>> (prompts_folder() / "pointwise.md").is_file()
-    True
-    """
+    """Return the folder of the built-in prompt files; an installation that lacks them raises `FileError`."""
     here = Path(__file__).resolve()
     packaged, checkout = here.parent / "prompts", here.parents[3]
     if packaged.is_dir():
@@ -38,13 +32,7 @@ def prompts_folder() -> Path:
 
 
 def builtin_names() -> tuple[str, ...]:
-    """Return the names of the built-in prompts, sorted.
-
-    Examples
-    --------
-    >>> "pairwise" in builtin_names()
-    True
-    """
+    """Return the names of the built-in prompts, sorted."""
     return tuple(sorted(path.stem for path in prompts_folder().glob("*.md")))
 
 
@@ -129,13 +117,7 @@ def problems(path: Path) -> tuple[InputError, ...]:
 
 
 def prompt_path(name_or_path: str | Path) -> Path:
-    """Return the path of a built-in prompt, or the path that was given; what is neither raises `UsageError`.
-
-    Examples
-    --------
-    >>> prompt_path("pairwise").name, str(prompt_path("pairwise.md"))
-    ('pairwise.md', 'pairwise.md')
-    """
+    """Return the path of a built-in prompt, or the path that was given; what is neither raises `UsageError`."""
     if isinstance(name_or_path, Path):
         return name_or_path
     if name_or_path.endswith(_SUFFIX) or any(separator in name_or_path for separator in ("/", os.sep)):

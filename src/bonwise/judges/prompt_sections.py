@@ -49,11 +49,6 @@ class Mode:
     ----------
     variables : tuple of str
         The variables of a template, each of which it must use.
-
-    Examples
-    --------
-    >>> MODES["pairwise"].variables
-    ('prompt', 'candidate_a', 'candidate_b')
     """
 
     candidates: Literal[1, 2]
@@ -104,13 +99,7 @@ JSON = AnswerForm()
 
 
 def fields_of(mode: str, field: str = "") -> dict[str, Field]:
-    """Return what a mode demands of the answer; `field` is another name of the first property.
-
-    Examples
-    --------
-    >>> list(fields_of("pairwise", "winner"))
-    ['winner', 'confidence']
-    """
+    """Return what a mode demands of the answer; `field` is another name of the first property."""
     return {field if field and not at else name: kind for at, (name, kind) in enumerate(MODES[mode].fields.items())}
 
 
@@ -217,11 +206,6 @@ def answer_schema(answer: Mapping[str, Mapping[str, Any]], wanted: Iterable[str]
 
     Those `wanted` may be null, and ``why`` follows, where nothing can be judged: a model that must give a number
     would make one up.
-
-    Examples
-    --------
-    >>> answer_schema({"score": {"type": "integer"}}, ["score"])["properties"]["score"]
-    {'type': ['integer', 'null']}
     """
     properties = {name: dict(fragment) for name, fragment in answer.items()}
     for name in wanted:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
 from bonwise.calls.ask import Answers, Ask
-from bonwise.calls.bill import Bill
+from bonwise.calls.bill import NOTHING_PAID, Bill
 from bonwise.table.verdicts import Preference, Unscored, Verdict
 
 __all__ = [
@@ -122,7 +122,7 @@ class Judgment:
     """One a candidate, in candidate order."""
     preferences: tuple[Preference, ...] = ()
     """Of a judge that compares pairs; both presentation orders are kept."""
-    bill: Bill = field(default_factory=Bill)
+    bill: Bill = NOTHING_PAID
     """Calls, tokens and cost; all zero for a judge that asks no model."""
     effective: tuple[Mapping[str, Any], ...] = ()
     """The sampling parameters as they were really sent, each set of them once, in order of first appearance: there
@@ -134,22 +134,11 @@ EMPTY = Unscored("empty answer")
 
 
 def has_words(text: str) -> bool:
-    r"""Tell whether a text has any visible character.
-
-    Examples
-    --------
-    >>> has_words("a"), has_words(" \u200b")
-    (True, False)
-    """
-    return any(character.isprintable() and character != " " for character in text)
+    r"""Tell whether a text has any visible character."""
+    # Nearly every text begins with a letter or a digit, which is visible.
+    return text[:1].isalnum() or any(character.isprintable() and character != " " for character in text)
 
 
 def candidates_with_words(candidates: Sequence[str]) -> list[int]:
-    """Return the positions of the candidates that can be judged at all.
-
-    Examples
-    --------
-    >>> candidates_with_words(["a", " ", "b"])
-    [0, 2]
-    """
+    """Return the positions of the candidates that can be judged at all."""
     return [position for position, text in enumerate(candidates) if has_words(text)]

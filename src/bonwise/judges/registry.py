@@ -38,14 +38,7 @@ class Spec:
 
 
 def read_spec(text: str) -> Spec:
-    """Take such a text apart; ``read_spec(str(spec)) == spec``; an option without a value or twice: `UsageError`.
-
-    Examples
-    --------
-    >>> spec = read_spec("resampled,draws=3,of=pointwise,temperature=0.5:openai/m")
-    >>> spec.kind, spec.options["draws"], spec.of
-    ('resampled', '3', 'pointwise,temperature=0.5:openai/m')
-    """
+    """Take such a text apart; ``read_spec(str(spec)) == spec``; an option without a value or twice: `UsageError`."""
     # A colon of the inner judge is not this judge's own.
     own, marked, of = text.partition(",of=")
     if ":" in own:

@@ -178,13 +178,7 @@ def _blank(value: float | None) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class OrderEffect:
-    """What being shown first was worth to a candidate, over pairs judged in both orders.
-
-    Examples
-    --------
-    >>> print(OrderEffect("pairwise", pairs=10, advantage=0.15, differing=3))
-    pairwise: position effect +0.150; the verdict on 3 of 10 pairs judged in both orders changes with the order
-    """
+    """What being shown first was worth to a candidate, over pairs judged in both orders."""
 
     judge: str
     pairs: int
@@ -216,13 +210,7 @@ def order_effects(judged: Sequence[JudgedPool], judges: Sequence[protocol.Judge]
 
 
 def words_of_lost(judged: Iterable[JudgedPool], at: int) -> str:
-    """Return how many comparisons of a judge were lost; empty where none was.
-
-    Examples
-    --------
-    >>> words_of_lost([], 0)
-    ''
-    """
+    """Return how many comparisons of a judge were lost; empty where none was."""
     pairs = [pair for pool in judged for pair in pool.judgments[at].preferences]
     lost = sum(pair.lost for pair in pairs)
     return f"{lost:,} of {len(pairs):,} comparisons lost" if lost else ""

@@ -17,12 +17,6 @@ def judge_values(field: str, judge: protocol.Judge) -> str | dict[str, Any]:
     """Return the text that makes a judge, or a mapping with what no text states, such as ``base_url``.
 
     A `UsageError` names `field` where the values would not make the same judge, or would hold a secret.
-
-    Examples
-    --------
-    >>> from bonwise.judges.comparing import Pairwise
-    >>> judge_values("judge", Pairwise("openai/m", orders=1, seed=7))
-    {'spec': 'pairwise,orders=1:openai/m', 'seed': 7}
     """
     return spec_values(field, judge, registry.judge_from_spec)
 
@@ -76,13 +70,7 @@ def spec_arguments(field: str, written: object) -> Mapping[str, Any]:
 
 
 def checked_mapping(field: str, mapping: object, known: tuple[str, ...], needed: str) -> dict[str, Any]:
-    """Return a mapping whose keys are some of those known, among them the one needed; else raise `UsageError`.
-
-    Examples
-    --------
-    >>> checked_mapping("judge", {"spec": "local:length"}, ("spec", "base_url", "seed"), "spec")
-    {'spec': 'local:length'}
-    """
+    """Return a mapping whose keys are some of those known, among them the one needed; else raise `UsageError`."""
     keys = f"its keys are {', '.join(known)}"
     if not isinstance(mapping, Mapping):
         refuse(field, f"must be a mapping, not {type(mapping).__name__}", keys)

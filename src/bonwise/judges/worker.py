@@ -54,11 +54,6 @@ async def run_in_thread(owner: object, name: str, call: Callable[[], Any], threa
     that are nested so deep, for the outer call waits for it. The owner is held weakly, and its threads end with it;
     where that cannot be, its class stands for it. The call sees the context variables of who awaits this. A
     `JudgeError` means that too many calls are nested.
-
-    Examples
-    --------
-    >>> print(asyncio.run(run_in_thread(Outcome, "adder", lambda: 1 + 1)))
-    Outcome(value=2, error=None)
     """
     outcomes: list[Outcome] = []
     await run_all_in_thread(owner, name, (call,), outcomes, threads)
@@ -72,13 +67,6 @@ async def run_all_in_thread(
 
     What a call sets of the context is its own. After a cancellation no further one is begun. The outcome of each is
     added to `outcomes` when the call ends, so that who is cancelled has what there is.
-
-    Examples
-    --------
-    >>> outcomes = []
-    >>> asyncio.run(run_all_in_thread(Outcome, "adder", [lambda: 1 + 1, lambda: 2 + 2], outcomes))
-    >>> [one.value for one in outcomes]
-    [2, 4]
     """
     owner = owner if _can_be_held_weakly(owner) else type(owner)
     within = _WITHIN.get()

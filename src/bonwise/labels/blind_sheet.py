@@ -45,15 +45,6 @@ def sheet_of_pools(
 
     `labels` prompts are drawn uniformly at random; None takes all. Refuses a file in which no pool has two
     candidates, or there are fewer prompts than asked for.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "pools.jsonl")
-    ...     _ = path.write_text('{"prompt_id": "p", "prompt": "Say hi", "candidates": ["hi", "no"]}')
-    ...     sheet_of_pools(path).data
-    SheetCounts(prompts=1, single=0, prompts_to_label=1, responses_to_label=2)
     """
     seed = checks.checked_whole("seed", seed, 0, "1")
     left_out = set(checks.names_of("exclude", exclude))
@@ -101,13 +92,7 @@ _STREAM = 0x5EE7
 
 
 def kind_of_sheet(path: str | Path) -> SheetKind:
-    """Return what a sheet of this name is: ``.html`` a page, ``.json`` tasks for Label Studio, any other CSV.
-
-    Examples
-    --------
-    >>> kind_of_sheet("sheet.html"), kind_of_sheet("sheet.csv")
-    ('page', 'csv')
-    """
+    """Return what a sheet of this name is: ``.html`` a page, ``.json`` tasks for Label Studio, any other CSV."""
     kinds: dict[str, SheetKind] = {".html": "page", ".htm": "page", ".json": "tasks"}
     return kinds.get(Path(path).suffix.lower(), "csv")
 
@@ -143,15 +128,6 @@ class BlindSheet:
 
         `sheet` has the columns ``prompt_id``, ``candidate``, ``oracle_label``, ``prompt``, and ``text`` or
         ``response``. Prompts stay in order; candidates are shuffled within them, anew for each `phase`.
-
-        Examples
-        --------
-        >>> frame = pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["gpt", "claude"], "oracle_label": None,
-        ...                       "prompt": ["Say hi"] * 2, "text": ["hi", "no"]})
-        >>> print(BlindSheet.of_frame(frame, seed=1).csv(), end="")
-        sheet_key,oracle_label,prompt,response
-        ksO3FsfMPPTCyHu1LbBzxBPJ8pug8Lw,,Say hi,no
-        kE9atOrpAvUJ-eUB9P7o7u_pYQg,,Say hi,hi
         """
         text_column = next((name for name in ("text", "response") if name in sheet.columns), None)
         if text_column is None:

@@ -30,14 +30,7 @@ _Number = TypeVar("_Number", bound=np.generic)
 
 @dataclass(frozen=True, eq=False)
 class DrawnUnits:
-    """The units of a draw, numbered from 0.
-
-    Examples
-    --------
-    >>> units = DrawnUnits.clusters(np.array([7, 3, 7]), ["", "", "", "b", "", "", "", "a"])
-    >>> units.of_prompts.tolist(), units.names, units.mean(np.array([1.0, 2.0, 3.0])).tolist()
-    ([1, 0, 1], ('b', 'a'), [2.0, 2.0])
-    """
+    """The units of a draw, numbered from 0."""
 
     of_prompts: _Ints = field(repr=False)
     """The unit of each prompt."""
@@ -118,7 +111,7 @@ class LabelPopulation:
         """What is drawn as a whole: clusters where the table names them, else prompts."""
         if self.panel.clusters is None:
             return DrawnUnits.prompts(len(self.panel.sizes))
-        return DrawnUnits.clusters(self.panel.clusters, self.table.frame["cluster"].cat.categories.tolist())
+        return DrawnUnits.clusters(self.panel.clusters, self.table.rows["cluster"].categories.tolist())
 
     @property
     def complete(self) -> npt.NDArray[np.bool_]:
@@ -145,7 +138,7 @@ def label_population(
     table = opening.open_scores(source, reading)
     own = table.has_labels
     if not with_labels:
-        table = replace(table, frame=table.frame.assign(oracle_label=np.nan))
+        table = replace(table, rows=table.rows.assign({"oracle_label": np.full(len(table.rows), np.nan)}))
     elif label_file is not None:
         table = opening.join_labels(table, label_file, reading)
     name = _audited(table, judge)

@@ -49,14 +49,6 @@ def design_variance(phi: Floats, strata: _Ints, counts: _Ints) -> float:
 
     Over the squared mean of Y2 it is that of recovery to first order. `strata` are strata, `counts` n_h, 1 or more;
     phi may be what a model leaves.
-
-    Examples
-    --------
-    >>> phi = np.array([1.0, -1.0, 3.0, -3.0])
-    >>> round(design_variance(phi, np.zeros(4, dtype=int), np.array([2])), 4)
-    1.6667
-    >>> design_variance(phi, np.array([0, 0, 1, 1]), np.array([1, 1]))
-    2.5
     """
     held = np.bincount(strata, minlength=len(counts))
     totals = np.bincount(strata, weights=phi, minlength=len(counts))
@@ -71,13 +63,6 @@ def width_ratio(prompts: _Ints, counts: _Ints, sd: Floats, explained: float = 0.
     ``sqrt(b + (1 - R2) (g - b))``, b = m / N, ``g = m sum_h N_h^2 sd_h^2 / n_h / (N sum_h N_h sd_h^2)``, or ``(E
     sd)^2 / E sd^2`` where n_h is in proportion to N_h sd_h. N_h are the `prompts`, n_h the `counts`, strata without a
     draw left out, sd_h phi's standard deviation in any unit, and R2 the share of its variance `explained`.
-
-    Examples
-    --------
-    >>> round(width_ratio(np.array([50, 50]), np.array([10, 10]), np.array([1.0, 1.0])), 6)
-    1.0
-    >>> round(width_ratio(np.array([50, 50]), np.array([1, 19]), np.array([0.0, 1.0])), 3)
-    0.725
     """
     drawn = counts > 0
     N, n, spread = prompts[drawn], counts[drawn], sd[drawn] ** 2
@@ -87,25 +72,13 @@ def width_ratio(prompts: _Ints, counts: _Ints, sd: Floats, explained: float = 0.
 
 
 def effective_sample_size(prompts: _Ints, counts: _Ints) -> float:
-    """Return ``(sum w)^2 / sum w^2`` with w = N_h / n_h: how many equally weighted labels weigh as unevenly.
-
-    Examples
-    --------
-    >>> effective_sample_size(np.array([90, 10]), np.array([5, 5]))
-    6.097560975609756
-    """
+    """Return ``(sum w)^2 / sum w^2`` with w = N_h / n_h: how many equally weighted labels weigh as unevenly."""
     drawn = counts > 0
     return float(prompts[drawn].sum() ** 2 / np.sum(prompts[drawn] ** 2 / counts[drawn]))
 
 
 def falling_with_rank(values: Floats) -> Floats:
-    """Return sizes that fall with the rank of a value, from about 1.05 for the lowest to .05; ties share a rank.
-
-    Examples
-    --------
-    >>> falling_with_rank(np.array([0.0, 0.0, 0.3, 0.1])).round(3).tolist()
-    [0.8, 0.8, 0.175, 0.425]
-    """
+    """Return sizes that fall with the rank of a value, from about 1.05 for the lowest to .05; ties share a rank."""
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     rank = (np.cumsum(counts) - counts / 2)[codes]
     sizes: Floats = 1.05 - rank / len(values)
@@ -176,13 +149,7 @@ def _dot(a: Floats, b: Floats) -> float:
 
 
 def variance_ratio(drawn: Floats, uniform: Floats, truth: float) -> VarianceRatio | None:
-    """Compare mean squared errors about `truth` of the design and of random draws, NaN left out; None without any.
-
-    Examples
-    --------
-    >>> variance_ratio(np.array([1.0, -1.0, 1.0]), np.array([2.0, -2.0, 2.0]), 0.0)
-    VarianceRatio(ratio=0.25, se=0.0)
-    """
+    """Compare mean squared errors about `truth` of the design and of random draws, NaN left out; None without any."""
     squares = [(recoveries[~np.isnan(recoveries)] - truth) ** 2 for recoveries in (drawn, uniform)]
     if min(map(len, squares)) < 2 or squares[1].mean() == 0:
         return None
@@ -201,14 +168,7 @@ class ScoreResiduals(NamedTuple):
 
 
 def recovery_deviations(Y: Floats) -> tuple[float, Floats]:
-    """Return recovery, and phi = Y1 - rho Y2 of every prompt; `Y` are outcomes, (prompts, 5), Y2 not of sum 0.
-
-    Examples
-    --------
-    >>> rho, phi = recovery_deviations(np.array([[0.5, 0.1, 0.2, 1, 1], [0.5, 0.0, 0.2, 0, 0]]))
-    >>> rho, phi.round(3).tolist()
-    (0.25, [0.05, -0.05])
-    """
+    """Return recovery, and phi = Y1 - rho Y2 of every prompt; `Y` are outcomes, (prompts, 5), Y2 not of sum 0."""
     rho = float(Y[:, 1].sum() / Y[:, 2].sum())
     return rho, Y[:, 1] - rho * Y[:, 2]
 

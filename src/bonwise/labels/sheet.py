@@ -111,7 +111,7 @@ def with_texts(sheet: pd.DataFrame, source: opening.ScoreSource, table: score_ta
     """Return the sheet with the columns of words of its source, if any; a ScoreTable holds no words."""
     if isinstance(source, opening.HoldsScores | score_table.ScoreTable):
         return sheet
-    raw, _ = reading.open_rows(source)
+    raw, _ = reading.open_frame(source)
     texts = [name for name in _TEXTS if name in raw.columns and name not in table.columns.values()]
     if not texts:
         return sheet

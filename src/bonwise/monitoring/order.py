@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bonwise.errors import InputError, UsageError
 from bonwise.monitoring.request import MonitorRequest
@@ -29,6 +28,7 @@ from bonwise.table.panel import (
     outstanding_groups,
 )
 from bonwise.table.score_table import ScoreTable
+from bonwise.table.store import Names
 from bonwise.table.votes import Ties, VoteTable
 
 __all__ = ["Described", "LabelledPrompts", "OrderedVotes", "labelled_in_order", "stated_draw", "votes_in_order"]
@@ -38,18 +38,9 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Which prompts the figures describe.
-
-    Examples
-    --------
-    >>> Described(150, 300, None).all_prompts, Described(285, 300, None).all_prompts
-    (False, True)
-    >>> Described(150, 300, "uniform").all_prompts
-    True
-    """
+    """Which prompts the figures describe."""
 
     labelled: int
-    """Completely labelled prompts, and prompts there are."""
     prompts: int
     """Completely labelled prompts, and prompts there are."""
     stated: str | None
@@ -77,7 +68,7 @@ def stated_draw(
     design: str | Path | label_design.LabelDesign | None, table: ScoreTable, panel: Panel, labelled: _Mask
 ) -> str | None:
     """Return what is stated of the draw, by `design` or a propensity column; one with unequal chances is refused."""
-    weighted = "propensity" in table.frame.columns
+    weighted = "propensity" in table.rows.columns
     if weighted and design is not None:
         raise UsageError(
             f"{table.source}: a propensity column, and a design beside it",
@@ -142,9 +133,8 @@ _Ints = npt.NDArray[np.int64]
 class LabelledPrompts:
     """Completely labelled prompts, first completed first."""
 
-    prompt_ids: pd.Index = field(repr=False)
+    prompt_ids: Names = field(repr=False)
     gained: Floats = field(repr=False)
-    """What the judge's pick gains over a random pick, and what the best candidate does."""
     possible: Floats = field(repr=False)
     """What the judge's pick gains over a random pick, and what the best candidate does."""
     worst: Floats = field(repr=False)
@@ -175,7 +165,7 @@ class LabelledPrompts:
     @property
     def sorted_by_id(self) -> bool:
         """Whether the prompts were completed in the order of their ids."""
-        return bool(self.prompt_ids.is_monotonic_increasing)
+        return bool((self.prompt_ids.to_numpy()[:-1] <= self.prompt_ids.to_numpy()[1:]).all())
 
 
 def labelled_in_order(source: opening.ScoreSource, request: MonitorRequest) -> LabelledPrompts:
@@ -268,7 +258,7 @@ def _of_judge(panels: tuple[Panel, ...], judge: str | None, source: str) -> Pane
 
 def _completed(table: ScoreTable, done: Panel) -> _Ints:
     """Return for each prompt the position of the label that completed it."""
-    keys = _own_keys(table) if table.label_rows is None else table.label_rows.index.to_numpy()
+    keys = _own_keys(table) if table.label_rows is None else table.label_rows.keys
     cells, first = np.unique(keys, return_index=True)
     prompts = table.prompts.get_indexer(done.prompt_ids).astype(np.int64)
     mine = np.repeat(prompts, done.sizes) * len(table.candidates) + done.names
@@ -279,7 +269,7 @@ def _completed(table: ScoreTable, done: Panel) -> _Ints:
 
 def _own_keys(table: ScoreTable) -> _Ints:
     """Key the rows of the table, those without a label as no cell."""
-    return np.where(table.frame["oracle_label"].notna().to_numpy(), table.cell_keys(), -1)
+    return np.where(np.isnan(table.rows["oracle_label"]), -1, table.cell_keys())
 
 
 _MODELS = ("model_a", "model_b")
@@ -331,7 +321,7 @@ def votes_in_order(
 
 def _of_column(source: reading.RowSource, verdict_col: str, prompt: str | None) -> VoteTable:
     """Read votes on two answers that never change places."""
-    raw, name = reading.open_rows(source)
+    raw, name = reading.open_frame(source)
     identifiers.require_columns(raw, [verdict_col, *([] if prompt is None else [prompt])], name)
     if all(column in raw.columns for column in _MODELS) and any(
         np.ptp(numbers.distinct(raw[one])[0]) for one in _MODELS

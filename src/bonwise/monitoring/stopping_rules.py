@@ -242,13 +242,7 @@ _STOPPED, _EARLY = Expected(0), Expected(None, TOO_EARLY)
 
 
 def expected_until(enough: Callable[[sums.Floats], np.typing.NDArray[np.bool_]], start: int, now: int) -> Expected:
-    """Return how many more are to come until there are `enough`; `now` labels are there, `start` at the next look.
-
-    Examples
-    --------
-    >>> expected_until(lambda count: count >= 250, 101, 100).more
-    150
-    """
+    """Return how many more are to come until there are `enough`; `now` labels are there, `start` at the next look."""
     counts = np.unique(np.geomspace(start, max(_FARTHEST, 2 * start), 4000).round())
     found = enough(counts)
     return Expected(int(counts[found.argmax()]) - now) if found.any() else Expected(None, _FAR)

@@ -15,7 +15,7 @@ from bonwise.planning.pilot import ClusterEffect, GainPilot, RivalPilot
 from bonwise.planning.request import SMALLEST_EFFECT, PlanRequest
 from bonwise.planning.sizing import RedrawnPilot, Sizing, at_least_fewest, times
 from bonwise.stats.pilot_effect import MOST_UNITS, Redrawn, Shift, redraw, small_sample_units
-from bonwise.stats.sample_size import critical_value, equal_mean_units, mean_power, mean_units
+from bonwise.stats.sample_size import critical_value, detectable_mean, equal_mean_units, mean_power, mean_units
 
 __all__ = [
     "NORMAL",
@@ -25,6 +25,7 @@ __all__ = [
     "refuse_constant",
     "rival_from_pilot",
     "rivals_from_r",
+    "two_judges",
 ]
 
 NORMAL = (
@@ -44,9 +45,9 @@ def gain_from_r(request: PlanRequest) -> Sizing:
     found, none = contrast(n, r), contrast(n, 0.0)
     theta = found.standardised
 
-    def reach(units: float) -> float | None:
+    def reach(units: float, power: float) -> float | None:
         def excess(one: float) -> float:
-            return mean_power(contrast(n, one).standardised, units, request.confidence, 1) - request.power
+            return mean_power(contrast(n, one).standardised, units, request.confidence, 1) - power
 
         if units <= 0 or excess(_LARGEST) < 0:
             return None
@@ -78,17 +79,19 @@ class _Rivals(NamedTuple):
     none: normal_picks.Contrast
 
 
-def _rivals(request: PlanRequest) -> _Rivals:
-    n, r_a, r_b = (request.required(name) for name in ("candidates", "within_r", "rival_r"))
-    errors = float(request.required("error_correlation"))
-    if r_a == r_b:
+def two_judges(request: PlanRequest) -> tuple[int, float, float, float]:
+    """Return the candidates, what both judges correlate with the labels by, which differs, and their errors."""
+    n, first, second, errors = map(request.required, ("candidates", "within_r", "rival_r", "error_correlation"))
+    if first == second:
         raise UsageError(
             "both judges have the same within_r: there is no difference to find", hint="give another rival_r"
         )
-    try:
-        found, alike = normal_picks.two_picks(n, r_a, r_b, errors), normal_picks.two_picks(n, r_b, r_b, errors)
-    except ValueError as error:
-        raise UsageError(str(error), hint="give judges or an error_correlation further apart") from error
+    return int(n), float(first), float(second), float(errors)
+
+
+def _rivals(request: PlanRequest) -> _Rivals:
+    n, r_a, r_b, errors = two_judges(request)
+    found, alike = normal_picks.two_picks(n, r_a, r_b, errors), normal_picks.two_picks(n, r_b, r_b, errors)
     e, v = normal_picks.largest_of_normals(n)
     mean, square_a, square_b = (r_a - r_b) * e, _square(r_a, e, v), _square(r_b, e, v)
     variance = square_a + square_b - 2 * found.product - mean**2
@@ -106,7 +109,6 @@ def rivals_from_r(request: PlanRequest) -> Sizing:
     """Size judge A against judge B, each pick graded, from their within-prompt correlations."""
     found = _rivals(request)
     theta, share = found.contrast.standardised, found.picks.disagree
-    drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 2))
     spread = math.sqrt(found.contrast.variance)
     equal = equal_mean_units(abs(found.none.standardised), request.power, request.confidence)
     return Sizing(
@@ -114,7 +116,7 @@ def rivals_from_r(request: PlanRequest) -> Sizing:
         sides=2,
         n=mean_units(abs(theta), request.power, request.confidence, 2) * share,
         at=lambda units: mean_power(abs(theta), units / share, request.confidence, 2),
-        reach=lambda units: drift * spread / math.sqrt(units / share) if units > 0 else None,
+        reach=lambda units, power: spread * detectable_mean(units / share, power, request.confidence, 2),
         reach_of="difference of mean label in within-prompt standard deviations",
         effect={
             "within_r": float(request.required("within_r")),
@@ -137,13 +139,12 @@ def rival_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
     refuse_constant(pilot.source, pilot.standardised())
     theta, spread, share = pilot.standardised(), pilot.spread(), pilot.disagree
     n, ends = _from_shift(theta, request)
-    drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 2))
     sizing = Sizing(
         design="discordant",
         sides=2,
         n=times(n, share),
         at=lambda units: mean_power(abs(theta.estimate), units / share, request.confidence, 2),
-        reach=lambda units: drift * spread / math.sqrt(units / share) if units > 0 else None,
+        reach=lambda units, power: spread * detectable_mean(units / share, power, request.confidence, 2),
         reach_of="difference of mean label in the unit of the labels",
         effect={"difference": pilot.difference, "standardised": theta.estimate, "disagree": share},
         share=share,
@@ -212,7 +213,7 @@ def gain_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
         sides=1,
         n=times(found.prompts, share),
         at=lambda units: found.power(units / share),
-        reach=lambda units: found.reach(units / share, spread),
+        reach=lambda units, power: found.reach(units / share, power, spread),
         reach_of="gain in the unit of the labels",
         effect={"gain": pilot.gain, "standardised": theta.estimate},
         share=share,
@@ -240,15 +241,15 @@ class _Redraw:
     clusters: ClusterEffect | None
     drawn: Redrawn | None
     """In prompts, or clusters."""
-    fewest: float
-    """Prompts below which the gate refuses samples like the pilot."""
+    floor: Shift
+    """Log of the prompts below which the gate refuses samples like the pilot."""
 
     @classmethod
     def of(cls, request: PlanRequest, pilot: GainPilot, theta: Shift) -> _Redraw:
         """Draw the pilot again."""
         clusters = pilot.clustering()
-        bare = cls(request, theta, clusters, None, pilot.fewest(request.design))
-        formula = bare.admitted(theta.estimate)
+        bare = cls(request, theta, clusters, None, pilot.log_fewest(request.design))
+        formula = bare.admitted(theta.estimate, bare.floor.estimate)
         start = None if formula is None else formula / bare.per_unit
         if start is None or start > MOST_UNITS:
             return bare
@@ -272,28 +273,30 @@ class _Redraw:
             return None
         return small_sample_units(standardised, self.request.power, self.request.confidence) * self.effect
 
-    def admitted(self, standardised: float) -> float | None:
-        """Return the same, as many as the gate admits."""
-        found = self.formula(standardised)
-        return None if found is None else max(found, self.fewest)
+    def admitted(self, standardised: float, floor: float) -> float | None:
+        """Return the same, as many as the gate admits where the floor is that."""
+        formula = self.formula(standardised)
+        return None if formula is None or floor == math.inf else max(formula, math.exp(floor))
 
     @property
     def prompts(self) -> float | None:
         """Prompts if the pilot is right."""
         if self.drawn is None:
-            return self.admitted(self.theta.estimate)
+            return self.admitted(self.theta.estimate, self.floor.estimate)
         return times(self.drawn.units, self.per_unit)
 
     @property
     def ratio(self) -> float:
         """Prompts drawn over those of the formula."""
-        formula, prompts = self.admitted(self.theta.estimate), self.prompts
+        formula, prompts = self.admitted(self.theta.estimate, self.floor.estimate), self.prompts
         return 1.0 if formula is None or prompts is None else prompts / formula
 
     def ends(self, share: float) -> tuple[float | None, float | None] | None:
-        """Return the interval on n: the ends of the effect, the larger the fewer."""
-        low, high = self.theta.at(self.request.confidence)
-        least, most = (times(self.formula(end), self.ratio * share) for end in (high, low))
+        """Return the interval on n: the ends of the effect, the larger the fewer, and those of the floor."""
+        pairs = zip(
+            reversed(self.theta.at(self.request.confidence)), self.floor.at(self.request.confidence), strict=True
+        )
+        least, most = (times(self.admitted(*pair), self.ratio * share) for pair in pairs)
         return None if least is None and most is None else (least, most)
 
     def record(self, share: float) -> RedrawnPilot | None:
@@ -301,8 +304,8 @@ class _Redraw:
         formula = self.formula(self.theta.estimate)
         if formula is None:
             return None
-        low, _ = self.theta.at(_ALLOWING)
-        allowing = None if self.prompts is None else times(self.admitted(low), self.ratio * share)
+        low, floor = self.theta.at(_ALLOWING)[0], self.floor.at(_ALLOWING)[1]
+        allowing = None if self.prompts is None else times(self.admitted(low, floor), self.ratio * share)
         return RedrawnPilot(self.drawn, self.request.seed, formula, allowing)
 
     def power(self, prompts: float) -> float:
@@ -311,12 +314,15 @@ class _Redraw:
             return mean_power(self.theta.estimate, prompts / self.effect, self.request.confidence, 1)
         return self.drawn.power(prompts / self.per_unit)
 
-    def reach(self, prompts: float, spread: float) -> float | None:
-        """Return the smallest gain that is found, by the formula made to fit what was drawn."""
-        request = self.request
-        drift = mean_units(1.0, request.power, request.confidence, 1)
-        units = prompts / self.effect / self.ratio - critical_value(request.confidence, 1) ** 2 / 2
-        return math.sqrt(drift / units) * spread if units > 0 else None
+    def reach(self, prompts: float, power: float, spread: float) -> float | None:
+        """Return the smallest gain that is found, by the formula made to fit what was drawn; None below floors."""
+        confidence, formula = self.request.confidence, prompts / self.ratio
+        units = formula / self.effect - critical_value(confidence, 1) ** 2 / 2
+        return (
+            spread * detectable_mean(units, power, confidence, 1)
+            if units > 0 and formula >= math.exp(self.floor.estimate)
+            else None
+        )
 
 
 def _unequal_pools(unequal: bool) -> tuple[str, ...]:

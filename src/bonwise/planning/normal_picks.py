@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from bonwise.errors import UsageError
 from bonwise.stats import support
 from bonwise.stats.sums import Floats
 
@@ -53,11 +54,6 @@ def chance_of_enough(candidates: int, of: Literal["room", "spread"] = "room") ->
 
     A gate on the gain rests on the room for it, one on ``within_r`` on the spread of labels. The effective number is
     that of `bonwise.stats.support`; of 4,000 samples. Beyond 32 candidates it hardly changes.
-
-    Examples
-    --------
-    >>> [round(chance_of_enough(4)(prompts), 1) for prompts in (19, 22, 40)]
-    [0.0, 0.0, 1.0]
     """
     labels = np.random.default_rng(_SEED).standard_normal((min(candidates, _MOST_CANDIDATES), _SAMPLES, _LONGEST))
     room = labels.max(axis=0) - labels.mean(axis=0) if of == "room" else labels.std(axis=0)
@@ -104,13 +100,7 @@ def two_picks(n: int, r_a: float, r_b: float, errors: float) -> TwoPicks:
     """Find how often two judges pick different candidates, and how the labels of their picks go together.
 
     `r_a` and `r_b` are within-prompt correlations of scores with the label, `errors` that of the judges' errors, n >=
-    2. By quadrature over both scores; ValueError where these correlate by more than `CLOSEST`.
-
-    Examples
-    --------
-    >>> found = two_picks(8, 0.6, 0.4, 0.5)
-    >>> round(found.disagree, 3)
-    0.61
+    2. By quadrature over both scores; UsageError where these correlate by more than `CLOSEST`.
     """
     joint = _joint(r_a, r_b, errors)
     a, b, weight, below = _grid(joint)
@@ -127,13 +117,7 @@ def two_picks(n: int, r_a: float, r_b: float, errors: float) -> TwoPicks:
 
 
 def win_share(n: int, r_a: float, r_b: float, errors: float) -> float:
-    """Return the probability that A's pick has the higher label where picks differ; arguments as of `two_picks`.
-
-    Examples
-    --------
-    >>> round(win_share(8, 0.6, 0.4, 0.5) - 0.5, 2)
-    0.15
-    """
+    """Return the probability that A's pick has the higher label where picks differ; arguments as of `two_picks`."""
     joint = _joint(r_a, r_b, errors)
     a, b, weight, below = _grid(joint)
     apart = n * (n - 1) * _density(a) * _density(b) * below ** (n - 2) * weight
@@ -155,7 +139,8 @@ def win_share(n: int, r_a: float, r_b: float, errors: float) -> float:
 def _joint(r_a: float, r_b: float, errors: float) -> _Joint:
     rho = score_correlation(r_a, r_b, errors)
     if abs(rho) > CLOSEST:
-        raise ValueError(f"the scores of the two judges correlate by {rho:.3f}, which is nearly the same judge")
+        words = f"the scores of the two judges correlate by {rho:.3f}, which is nearly the same judge"
+        raise UsageError(words, hint="give judges or an error_correlation further apart")
     rest = 1 - rho**2
     on_a, on_b = (r_a - rho * r_b) / rest, (r_b - rho * r_a) / rest
     return _Joint(rho, float(np.sqrt(rest)), on_a, on_b, max(0.0, 1 - on_a * r_a - on_b * r_b))
@@ -195,7 +180,6 @@ class Contrast(NamedTuple):
     """Mean and variance over prompts of a difference of labels."""
 
     mean: float
-    """In within-prompt standard deviations of the label, and their square."""
     variance: float
     """In within-prompt standard deviations of the label, and their square."""
 
@@ -206,13 +190,7 @@ class Contrast(NamedTuple):
 
 
 def largest_of_normals(n: int) -> tuple[float, float]:
-    """Return mean and variance of the largest of n independent standard normal values.
-
-    Examples
-    --------
-    >>> [round(x, 4) for x in largest_of_normals(4)]
-    [1.0294, 0.4917]
-    """
+    """Return mean and variance of the largest of n independent standard normal values."""
     x, weight = _REACH_OF_LARGEST * _NODES, _REACH_OF_LARGEST * _WEIGHTS
     density = n * np.exp(-x * x / 2) / np.sqrt(2 * np.pi) * ndtr(x) ** (n - 1) * weight
     mean = float(density @ x)
@@ -223,12 +201,6 @@ def complete_contrast(n: int, r: float) -> Contrast:
     """Describe the pick's label less the mean label, all n candidates labelled; r is within prompts.
 
     ``E d = r e``, ``Var d = r^2 v + 1 - r^2 - 1 / n``.
-
-    Examples
-    --------
-    >>> found = complete_contrast(4, 0.2)
-    >>> round(found.mean, 4), round(found.variance, 4)
-    (0.2059, 0.7297)
     """
     e, v = largest_of_normals(n)
     return Contrast(r * e, r * r * v + 1 - r * r - 1 / n)
@@ -238,11 +210,6 @@ def two_label_contrast(n: int, r: float) -> Contrast:
     """Describe the pick's label less that of one of the others, drawn with equal chances; r is within prompts.
 
     ``E d = r e n / (n - 1)``; the labels of a prompt sum to what they sum to, which ties the others to the pick.
-
-    Examples
-    --------
-    >>> round(two_label_contrast(4, 0.2).mean, 4)
-    0.2745
     """
     e, v = largest_of_normals(n)
     pick, mean = r * r * v + 1 - r * r, r * e
@@ -257,11 +224,6 @@ def recovery_residual(n: int, r: float) -> float:
 
     Y1 is the pick's, Y2 the best label less the mean label: recovery from P complete prompts has the standard error
     sqrt(this / P). `r` lies in (-1, 1).
-
-    Examples
-    --------
-    >>> round(recovery_residual(4, 0.3), 4)
-    0.6223
     """
     e, v = largest_of_normals(n)
     best = v - 1 / n

@@ -13,9 +13,10 @@ from bonwise.errors import InputError, UsageError
 from bonwise.planning import normal_picks, redrawn_gates, request, result
 from bonwise.planning.sizing import Sizing, times
 from bonwise.printable import listed, quoted
-from bonwise.stats import no_gain, pilot_effect, support, top_of_scores
+from bonwise.stats import correlation, no_gain, pilot_effect, support, top_of_scores
 from bonwise.stats.clusters import intraclass_correlation, typical_size, upper_correlation
-from bonwise.stats.sums import Floats, Sums, tie_decimals
+from bonwise.stats.laws import power_of_two
+from bonwise.stats.sums import Floats, Sums, prompt_sums, tie_decimals
 from bonwise.table import opening, score_table
 from bonwise.table.panel import LabelsInPart, Panel, lay_out
 
@@ -25,6 +26,7 @@ FEW = 10
 """Clusters below which the correlation is taken at the end of its one-sided interval."""
 
 _UPPER = 0.8
+_MARGIN = 1.2  # by which nine of ten samples have no larger kurtosis than their law
 
 _SAMPLES, _LONGEST, _SEED = 400, 600, 20261130
 
@@ -77,7 +79,7 @@ class ClusterEffect:
             sizing,
             n=times(sizing.n, effect),
             at=lambda units: at(units / effect),
-            reach=lambda units: reach(units / effect),
+            reach=lambda units, power: reach(units / effect, power),
             ends=None if ends is None else (times(ends[0], effect), times(ends[1], effect)),
             equal=times(sizing.equal, effect),
             clusters=self.of_pilot,
@@ -110,7 +112,6 @@ class GainPilot:
     leaders: Floats = field(repr=False)
     """Candidates that share the highest score."""
     picks: Moments = field(repr=False)
-    """Over those leaders, and over all candidates."""
     labels: Moments = field(repr=False)
     """Over those leaders, and over all candidates."""
     worst: Floats = field(repr=False)
@@ -119,9 +120,13 @@ class GainPilot:
     """Moments of the gain if labels were dealt at random within prompts."""
     pairs: redrawn_gates.PairLabels = field(repr=False)
     """Labels of the leaders and of the others, of which pairs are drawn."""
+    kurtosis: float
+    """The larger one of scores and labels; 0 where both have ends."""
     clusters: _Ints | None = field(default=None, repr=False)
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
     """Labels of prompts that are labelled in part: in no figure."""
+    unit: float = 1.0
+    """What labels were divided by, so that their powers are doubles."""
 
     @property
     def unused(self) -> tuple[str, ...]:
@@ -141,7 +146,7 @@ class GainPilot:
     @property
     def gain(self) -> float:
         """Mean label of the pick less that of a random candidate."""
-        return float(np.mean(self.sums.J - self.sums.R))
+        return float(np.mean(self.sums.J - self.sums.R)) * self.unit
 
     def standardised(self, design: str) -> pilot_effect.Shift:
         """Return the mean contrast of a design over its standard deviation."""
@@ -173,23 +178,28 @@ class GainPilot:
         pairs = redrawn_gates.PairGate.of(self.pairs, self.clusters, confidence)
         return redrawn_gates.GateWithFloors.pairs(pairs, self.clusters)
 
-    def fewest(self, design: str) -> float:
-        """Return the prompts, labelled or not, below which the gate of a design refuses samples like the pilot."""
+    def log_fewest(self, design: str) -> pilot_effect.Shift:
+        """Estimate the log of the prompts, labelled or not, below which a gate refuses samples like the pilot."""
+        room = self.sums.M - self.sums.R
         if design != "complete":
-            return support.FEWEST / max(self.share(design), 1 / support.FEWEST)
-        count = support.effective_count(self.sums.M - self.sums.R, self.clusters)
-        return support.FEWEST * max(len(self.leaders) / count if count > 0 else 1.0, 1.0)
+            room = (self.leaders < self.sums.cells).astype(np.float64)
+        return pilot_effect.log_fewest(room, support.FEWEST, self.clusters)
 
     def chance_of_enough(self, of: Literal["room", "spread"], effect: ClusterEffect | None) -> Callable[[int], float]:
         """Return prompts to the chance that samples of the pilot are worth what a gate needs."""
         weights = self.sums.M - self.sums.R if of == "room" else np.sqrt(self.sums.eOO)
         drawn = np.random.default_rng(_SEED).integers(0, len(weights), (_SAMPLES, _LONGEST))
-        return normal_picks.chance_of_samples(weights[drawn], 1.0 if effect is None else effect.value)
+        chance = normal_picks.chance_of_samples(weights[drawn], 1.0 if effect is None else effect.value)
+        return lambda prompts: chance(prompts) * (of == "room" or self.light(prompts))
+
+    def light(self, prompts: int) -> bool:
+        """Tell whether nine of ten samples like the pilot have tails with which within_r has an interval."""
+        return _MARGIN * self.kurtosis <= correlation.most_kurtosis(prompts * self.candidates)
 
     def spread(self, design: str) -> float:
         """Return the standard deviation of a design's contrast, in the unit of the labels."""
         m1, m2 = self._moments(design)
-        return float(np.sqrt(max(m2.mean() - m1.mean() ** 2, 0.0)))
+        return float(np.sqrt(max(m2.mean() - m1.mean() ** 2, 0.0))) * self.unit
 
     def residual(self) -> pilot_effect.Shift:
         """Return the logarithm of the variance that decides the width of recovery's interval."""
@@ -198,11 +208,6 @@ class GainPilot:
     def within_z(self) -> pilot_effect.Shift:
         """Return Fisher's z of the within-prompt correlation."""
         return pilot_effect.within_z(self.sums.eSS, self.sums.eOO, self.sums.eSO, self.clusters)
-
-    def within_z_of_one(self) -> float:
-        """Return the variance of Fisher's z from one prompt, were prompts independent."""
-        shift = pilot_effect.within_z(self.sums.eSS, self.sums.eOO, self.sums.eSO)
-        return shift.units * shift.se**2
 
     def share(self, design: str) -> float:
         """Return the share of prompts that a design labels: a pool that the judge ties throughout tells nothing."""
@@ -237,7 +242,6 @@ class RivalPilot:
     apart: Floats = field(repr=False)
     """Probability that the picks differ."""
     wins: Floats = field(repr=False)
-    """Probability that A's pick has the higher label, and that B's has."""
     losses: Floats = field(repr=False)
     """Probability that A's pick has the higher label, and that B's has."""
 
@@ -254,7 +258,7 @@ class RivalPilot:
     @property
     def difference(self) -> float:
         """Mean label of A's pick less that of B's."""
-        return float(np.mean(self.first.sums.J - self.second.sums.J))
+        return float(np.mean(self.first.sums.J - self.second.sums.J)) * self.first.unit
 
     def standardised(self) -> pilot_effect.Shift:
         """Return the mean difference of the picks' labels over its standard deviation."""
@@ -271,7 +275,7 @@ class RivalPilot:
     def spread(self) -> float:
         """Return the standard deviation of the difference, in the unit of the labels."""
         m1, m2 = self._moments()
-        return float(np.sqrt(max(m2.mean() - m1.mean() ** 2, 0.0)))
+        return float(np.sqrt(max(m2.mean() - m1.mean() ** 2, 0.0))) * self.first.unit
 
     def _moments(self) -> tuple[Floats, Floats]:
         a, b = self.first.picks, self.second.picks
@@ -370,10 +374,12 @@ def _labelled(source: request.PilotSource, panel: Panel) -> Panel:
 
 
 def _gain(source: request.PilotSource, panel: Panel, in_part: LabelsInPart) -> GainPilot:
-    sums = Sums(*panel.sums())
+    unit, of_scores = (power_of_two(float(np.abs(values).max())) for values in (panel.labels, panel.scores))
+    ranked, panel = panel.ranked, replace(panel, labels=panel.labels / unit)
+    sums = Sums(*prompt_sums(panel.scores / of_scores, panel.labels, panel.sizes, ranked))
     starts = np.cumsum(panel.sizes) - panel.sizes
-    top = top_of_scores.at_top(panel.ranked, panel.sizes).astype(np.float64)
-    labels = panel.labels - panel.labels.mean()
+    at_top = top_of_scores.at_top(ranked, panel.sizes)
+    top, labels = at_top.astype(np.float64), panel.labels - panel.labels.mean()
     leaders = np.add.reduceat(top, starts)
     picks, every = (
         Moments(*(np.add.reduceat(weights * value, starts) / count for value in (labels, labels**2)))
@@ -387,10 +393,12 @@ def _gain(source: request.PilotSource, panel: Panel, in_part: LabelsInPart) -> G
         picks,
         every,
         sums.R - panel.lowest_labels(),
-        no_gain.dealt(panel.ranked, panel.labels, panel.sizes),
-        redrawn_gates.PairLabels.of(panel.labels, top_of_scores.at_top(panel.ranked, panel.sizes), panel.sizes),
+        no_gain.dealt(ranked, panel.labels, panel.sizes),
+        redrawn_gates.PairLabels.of(panel.labels, at_top, panel.sizes),
+        max(correlation.kurtoses(panel.scores, panel.labels).values(), default=0.0),
         panel.clusters,
         in_part,
+        unit,
     )
 
 

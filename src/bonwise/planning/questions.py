@@ -94,7 +94,7 @@ def _recovery(
         sides=2,
         n=residual * (z / half_width) ** 2,
         at=width,
-        reach=lambda units: width(units) if units > 0 else None,
+        reach=lambda units, _: width(units),
         reach_of=_HALF_WIDTH,
         effect={**effect, "half_width": half_width},
         shows="half_width",
@@ -116,11 +116,11 @@ def threshold_from_r(request: PlanRequest) -> Sizing:
             hint="give a within_r above r0",
         )
     apart, degrees = math.atanh(r) - math.atanh(r0), n - 1
-    drift = math.sqrt(sample_size.mean_units(1.0, request.power, request.confidence, 1))
 
-    def reach(units: float) -> float | None:
-        pairs = units * degrees - 2
-        return math.tanh(math.atanh(r0) + drift / math.sqrt(pairs)) if pairs > 0 else None
+    def reach(units: float, power: float) -> float:
+        return math.tanh(
+            math.atanh(r0) + sample_size.detectable_mean(units * degrees - 2, power, request.confidence, 1)
+        )
 
     return Sizing(
         design="complete",
@@ -139,6 +139,10 @@ def threshold_from_r(request: PlanRequest) -> Sizing:
     )
 
 
+_LIGHT = 1000
+_TAILS = "A few scores or labels lie far from the others: on fewer prompts an audit gives within_r no interval."
+
+
 def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
     """Size ``within_r>=r0`` from a pilot: its correlation, and the scatter of its Fisher z over prompts."""
     r0, found = float(request.required("r0")), pilot.within_z()
@@ -147,11 +151,22 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
             f"{pilot.source}: the pilot has no within-prompt correlation with a standard error",
             hint="scores and labels must both differ within prompts",
         )
-    one, start, clusters = pilot.within_z_of_one(), math.atanh(r0), pilot.within_clustering()
-    drift = math.sqrt(sample_size.mean_units(1.0, request.power, request.confidence, 1))
+    if not pilot.light(_LIGHT):
+        raise UsageError(
+            f"{pilot.source}: a few scores or labels lie far from the others (a kurtosis of {pilot.kurtosis:.3g}), "
+            "so an audit gives within_r no interval and its gate stays open",
+            hint="plan recovery>0, which rests on picks",
+        )
+    independent, start, clusters = replace(pilot, clusters=None).within_z(), math.atanh(r0), pilot.within_clustering()
+    one = independent.units * independent.se**2
 
     def units(z: float) -> float | None:
-        return one * (drift / (z - start)) ** 2 if z - start >= SMALLEST_EFFECT else None
+        if z - start < SMALLEST_EFFECT:
+            return None
+        return one * sample_size.mean_units(z - start, request.power, request.confidence, 1)
+
+    def reach(units: float, power: float) -> float:
+        return math.tanh(start + sample_size.detectable_mean(units / one, power, request.confidence, 1))
 
     low, high = found.at(request.confidence)
     ends = units(high), units(low)
@@ -162,7 +177,7 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
         sides=1,
         n=units(found.estimate),
         at=lambda some: float(special.ndtr(apart * math.sqrt(max(some, 0.0) / one) - z_alpha)),
-        reach=lambda some: math.tanh(start + drift * math.sqrt(one / some)) if some > 0 else None,
+        reach=reach,
         reach_of="within_r",
         effect={"within_r": math.tanh(found.estimate), "r0": r0},
         each=round(pilot.candidates),
@@ -176,7 +191,7 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
         equal_to=f"within_r lies no further from {r0:g} than the pilot's, on either side",
         admits=pilot.chance_of_enough("spread", clusters),
         pilot=pilot.describe(found, request.confidence, "within_r", math.tanh),
-        notes=pilot.unused,
+        notes=pilot.unused if pilot.light(0) else (*pilot.unused, _TAILS),
     )
     return sizing if clusters is None else clusters.spread(sizing)
 
@@ -312,13 +327,7 @@ QUESTIONS: Mapping[result.PlanQuestion, Question] = {
 
 
 def read_question(text: str) -> tuple[result.PlanQuestion, float | None]:
-    """Read a question as it is typed: its name, and the threshold where it states one.
-
-    Examples
-    --------
-    >>> read_question("recovery > 0"), read_question("within_r>=0.4")
-    (('recovery>0', None), ('within_r>=r0', 0.4))
-    """
+    """Read a question as it is typed: its name, and the threshold where it states one."""
     plain = str(text).replace(" ", "").lower()
     for name in QUESTIONS:
         if name == plain:

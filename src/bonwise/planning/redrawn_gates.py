@@ -161,11 +161,9 @@ class PairLabels:
     """The labels of which a pair is drawn: one of the judge's tied leaders, and one of the rest."""
 
     leading: Floats = field(repr=False)
-    """Labels of the leaders of all prompts, and of the others, prompt by prompt."""
     other: Floats = field(repr=False)
     """Labels of the leaders of all prompts, and of the others, prompt by prompt."""
     leaders: _Ints = field(repr=False)
-    """How many there are."""
     others: _Ints = field(repr=False)
     """How many there are."""
 
@@ -193,9 +191,7 @@ class PairGate:
 
     pairs: PairLabels = field(repr=False)
     members: _Ints = field(repr=False)
-    """Prompts in the order of their units, and where each unit begins and how many prompts it has."""
     starts: _Ints = field(repr=False)
-    """Prompts in the order of their units, and where each unit begins and how many prompts it has."""
     sizes: _Ints = field(repr=False)
     """Prompts in the order of their units, and where each unit begins and how many prompts it has."""
     confidence: float

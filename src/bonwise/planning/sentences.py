@@ -9,7 +9,7 @@ from bonwise.planning.pilot import FEW
 from bonwise.planning.result import ClustersOfPilot, Plan, PlanDesign
 from bonwise.printable import shell_word
 from bonwise.report.amounts import brief
-from bonwise.report.numbers import counted, number, percent
+from bonwise.report.numbers import count_range, counted, number, percent
 from bonwise.stats.repeated_looks import first_look
 from bonwise.table.reading_options import ReadingOptions
 
@@ -137,17 +137,19 @@ def _from_pilot(plan: Plan) -> str:
     if ends is None:
         return "The pilot gives no interval on the number of labels."
     low, high = ends
-    start = f"The pilot's interval at {percent(confidence)} reaches from"
+    start = f"The pilot's interval at {percent(confidence)} reaches"
     if low is None and high is None:
         return "The pilot gives no interval on the number of labels."
     if high is None:
         return (
-            f"{start} {low:,} labels to no end: the pilot does not rule out that there is no effect. Plan on the "
-            "effect that would matter, not on the one the pilot happened to show."
+            f"{start} from {low:,} labels to no end: the pilot does not rule out that there is no effect. Plan on "
+            "the effect that would matter, not on the one the pilot happened to show."
         )
     if low is None:
-        return f"The pilot's interval at {percent(confidence)} reaches up to {high:,} labels."
-    return f"{start} {low:,} to {high:,} labels: the pilot is uncertain, so this number is uncertain too."
+        return f"{start} up to {high:,} labels."
+    if low == high:
+        return f"Both ends of the pilot's interval at {percent(confidence)} are {counted(low, 'label')}."
+    return f"{start} from {low:,} to {high:,} labels: the pilot is uncertain, so this number is uncertain too."
 
 
 def _not_finding(plan: Plan) -> Iterator[str]:
@@ -176,9 +178,7 @@ def _stopping(plan: Plan) -> str:
             f"No stopping rule is offered for the design {plan.design} here: label as many as planned, then "
             "test once."
         )
-    low, high = early.mean
-    about = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    mean = f"{about} labels on average where the effect is as planned, {early.reserve:,}"
+    mean = f"{count_range(early.mean)} labels on average where the effect is as planned, {early.reserve:,}"
     saved = "" if early.saves else " On average this saves nothing here."
     first = early.first_look_prompts
     if first is not None:

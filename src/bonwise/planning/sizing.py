@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -41,27 +41,9 @@ MOST_SHARED = 0.95
 """n0 rho from which on no number of labels of one cluster is called enough (the paper's rule)."""
 
 
-class Dependence(Protocol):
-    """How labels depend on each other."""
-
-    def inflated(self, independent: float) -> float | None:
-        """Return how many labels are worth so many independent ones, None where no number is."""
-        ...
-
-    def effective(self, labels: float) -> float:
-        """Return how many independent labels so many are worth."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Many clusters of one size, such as c raters per prompt: ``n = n0 (1 + (c - 1) rho)``.
-
-    Examples
-    --------
-    >>> round(Clusters(3, 0.25).inflated(100.0), 9)
-    150.0
-    """
+    """Many clusters of one size, such as c raters per prompt: ``n = n0 (1 + (c - 1) rho)``."""
 
     size: int = 1
     """c, 1 or more."""
@@ -88,11 +70,6 @@ class OneCluster:
 
     However many labels there are, they are never worth more than 1 / rho independent ones. Where ``n0 rho`` reaches
     `MOST_SHARED` the paper writes "> 10000"; here there is no number.
-
-    Examples
-    --------
-    >>> round(OneCluster(0.01).inflated(25.51), 1), OneCluster(0.001).inflated(1050.7)
-    (33.9, None)
     """
 
     correlation: float
@@ -127,11 +104,6 @@ def gain_stopping(standardised: float, target: float, confidence: float) -> Stop
     """Simulate after how many prompts the confidence sequence of ``bonwise monitor`` tells a gain from 0.
 
     `standardised` is theta, above 0; the sequence is narrowest at `target` prompts, no look earlier than `EARLIEST`.
-
-    Examples
-    --------
-    >>> gain_stopping(0.5, 34, 0.95)
-    Stopping(mean=(200.0, 200.0), late=200.0)
     """
     last = max(repeated_looks.EARLIEST + 1.0, _FARTHEST / standardised**2)
     looks = np.linspace(repeated_looks.EARLIEST, last, _LOOKS)
@@ -176,8 +148,8 @@ class Sizing:
     """Independent units needed, not rounded; None where no number is enough."""
     at: Callable[[float], float]
     """Units to the figure named by `shows`."""
-    reach: Callable[[float], float | None]
-    """Units to the smallest effect found with the power asked for, None where there is none."""
+    reach: Callable[[float, float], float | None]
+    """Units and power to the smallest effect found with it, None where there is none."""
     reach_of: str
     """What that effect is, with its unit."""
     effect: Mapping[result.EffectName, float]
@@ -222,15 +194,9 @@ class StudySize(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How independent units become prompts and labels: raters, their likeness, ties, prompts without labels.
+    """How independent units become prompts and labels: raters, their likeness, ties, prompts without labels."""
 
-    Examples
-    --------
-    >>> Layout(Clusters(3, 0.25), raters=3, each=2).counts(100.0)
-    StudySize(prompts=50, labels=300)
-    """
-
-    dependence: Dependence
+    dependence: Clusters | OneCluster
     raters: int = 1
     share: float = 1.0
     each: int = 1
@@ -305,6 +271,11 @@ def with_floors(sizing: Sizing, layout: Layout, power: float) -> Sizing:
     def admitted(units: float) -> float:
         return admits(math.floor((layout.groups(units) or 0.0) + _ROUNDING))
 
+    def within(units: float, power: float) -> float | None:
+        # What is found so often is admitted and then found; a half-width has no power.
+        chance = admitted(units)
+        return reach(units, power / chance) if (chance >= _OFTEN if precise else chance > power) else None
+
     n, few = sizing.n, tuple[str, ...]()
     precise = sizing.shows == "half_width"
     often = (count for count in range(support.FEWEST, _FARTHER) if admits(count) >= _OFTEN)
@@ -325,7 +296,7 @@ def with_floors(sizing: Sizing, layout: Layout, power: float) -> Sizing:
         ends=None if sizing.ends is None else (_at_least(sizing.ends[0], floor), _at_least(sizing.ends[1], floor)),
         equal=_at_least(sizing.equal, floor),
         at=at if precise else lambda units: at(units) * admitted(units),
-        reach=lambda units: reach(units) if admitted(units) else None,
+        reach=within,
         notes=(*sizing.notes, *few),
     )
 
@@ -358,7 +329,7 @@ def detectable(sizing: Sizing, layout: Layout, request: PlanRequest, needed: Stu
         if needed is None:
             return None
         labels, prompts = needed.labels, needed.prompts
-    return _finite(sizing.reach(layout.units(labels=labels, prompts=prompts)))
+    return _finite(sizing.reach(layout.units(labels=labels, prompts=prompts), request.power))
 
 
 def power_table(

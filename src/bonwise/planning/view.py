@@ -10,7 +10,7 @@ from bonwise.report import amounts, answers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import LABELS, limits
-from bonwise.report.numbers import Unit, count, counted, number, percent, setting, with_interval
+from bonwise.report.numbers import Unit, count, count_range, counted, number, percent, setting, with_interval
 
 __all__ = ["describe"]
 
@@ -155,9 +155,7 @@ def _figures(document: result.Plan) -> Iterator[tuple[str, str]]:
 
 
 def _sequential(found: result.SequentialRecord) -> str:
-    low, high = found.mean
-    mean = count(low) if low == high else f"{count(low)} to {count(high)}"
-    return f"{count(found.fixed)} / {mean} on average, {count(found.reserve)} in reserve"
+    return f"{count(found.fixed)} / {count_range(found.mean)} on average, {count(found.reserve)} in reserve"
 
 
 def _pilot(found: result.PilotOfScores | result.PilotOfVotes) -> str:

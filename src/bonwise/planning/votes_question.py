@@ -114,7 +114,7 @@ def _counted(values: sums.Floats, source: str, request: PlanRequest) -> VotePilo
 
 def _values(given: reading.RowSource, source: str, request: PlanRequest) -> sums.Floats:
     """Return the votes: 1 for the first side, 0 for the second, 1/2 for a tie; rows without one are none."""
-    raw, _ = reading.open_rows(given)
+    raw, _ = reading.open_frame(given)
     named = vote_columns.NamedVoteColumns(
         verdicts=None if request.verdict_col is None else (request.verdict_col,),
         pair=tuple(request.pair_col or ()) or vote_columns.pair_of(raw, texts=False),
@@ -167,22 +167,11 @@ def margin_from_pilot(request: PlanRequest, pilot: VotePilot) -> Sizing:
 
 def picks_from_r(request: PlanRequest) -> Sizing:
     """Size judge A against judge B by one preference on each prompt where their picks differ."""
-    names = ("candidates", "within_r", "rival_r", "error_correlation")
-    n, r_a, r_b, errors = (request.required(name) for name in names)
-    if r_a == r_b:
-        raise UsageError(
-            "both judges have the same within_r: there is no difference to find", hint="give another rival_r"
-        )
-    try:
-        share, effect = (
-            normal_picks.two_picks(n, r_a, r_b, errors).disagree,
-            normal_picks.win_share(n, r_a, r_b, errors) - 0.5,
-        )
-    except ValueError as error:
-        raise UsageError(str(error), hint="give judges or an error_correlation further apart") from error
+    n, r_a, r_b, errors = judges = mean_question.two_judges(request)
+    share, effect = normal_picks.two_picks(*judges).disagree, normal_picks.win_share(*judges) - 0.5
     return replace(
         _margin(request, effect),
-        effect={"margin": effect, "within_r": float(r_a), "rival_r": float(r_b), "disagree": share},
+        effect={"margin": effect, "within_r": r_a, "rival_r": r_b, "disagree": share},
         tie_rate=request.tie_rate or 0.0,
         reach_of=_ON_DISCORDANT,
         design="discordant_preference",
@@ -221,26 +210,15 @@ def equal_bound(request: PlanRequest) -> Sizing:
     """Size the proof that a preference margin of 0 lies within a bound, by two one-sided tests."""
     bound = float(request.required("effect"))
 
-    def reach(units: float) -> float | None:
-        count = int(units + 1e-9)
-        if count < 1 or sample_size.equal_votes_power(0.5 - 1e-9, count, request.confidence) < request.power:
-            return None
-        low, high = 0.0, 0.5 - 1e-9
-        for _ in range(50):
-            middle = (low + high) / 2
-            low, high = (
-                (low, middle)
-                if sample_size.equal_votes_power(middle, count, request.confidence) >= request.power
-                else (middle, high)
-            )
-        return high
+    def power_of(margin: float, units: float) -> float:
+        return float(sample_size.equal_votes_power(margin, max(1, int(units + 1e-9)), request.confidence))
 
     return Sizing(
         design="votes",
         sides=1,
         n=float(size.equal_votes(bound, request.power, request.confidence).settled),
-        at=lambda units: float(sample_size.equal_votes_power(bound, max(1, int(units + 1e-9)), request.confidence)),
-        reach=reach,
+        at=partial(power_of, bound),
+        reach=lambda units, power: size.smallest(lambda margin: power_of(margin, units), 0.5 - 1e-9, power),
         reach_of="bound on the preference margin",
         effect={"bound": bound},
         tie_rate=request.tie_rate or 0.0,
@@ -284,13 +262,13 @@ def _power(magnitude: float, request: PlanRequest, units: float) -> float:
     return float(sample_size.votes_power(magnitude, max(1, int(units + 1e-9)), request.confidence))
 
 
-def _reach(request: PlanRequest, units: float) -> float | None:
+def _reach(request: PlanRequest, units: float, power: float) -> float | None:
     if units < 1:
         return None
     if request.method == "paper":
-        found = size.paper_margin(units, request.power, request.confidence)
+        found = size.paper_margin(units, power, request.confidence)
         return found if found < 0.5 else None
-    return size.detectable_margin(int(units + 1e-9), request.power, request.confidence)
+    return size.detectable_margin(int(units + 1e-9), power, request.confidence)
 
 
 def _ends(request: PlanRequest, pilot: result.PilotOfVotes) -> tuple[float | None, float | None]:

@@ -14,13 +14,7 @@ _SEEN = 0.001
 
 
 def per_unit(amount: float, units: int) -> str:
-    """Write what falls to one of several, whole from 100 up.
-
-    Examples
-    --------
-    >>> per_unit(24_716, 2), per_unit(1, 3), per_unit(1, 20_000), per_unit(0, 2)
-    ('12,358', '0.333', 'under 0.001', '0')
-    """
+    """Write what falls to one of several, whole from 100 up."""
     value = amount / units
     if 0 < value < _SEEN:
         return f"under {_SEEN:g}"
@@ -28,46 +22,22 @@ def per_unit(amount: float, units: int) -> str:
 
 
 def seconds(value: float) -> str:
-    """Write a time.
-
-    Examples
-    --------
-    >>> seconds(1.2345)
-    '1.23 s'
-    """
+    """Write a time."""
     return f"{value:.3g} s"
 
 
 def price(value: float) -> str:
-    """Write a price in the unit that the user gave prices in.
-
-    Examples
-    --------
-    >>> price(1234.5)
-    '1,234.50'
-    """
+    """Write a price in the unit that the user gave prices in."""
     return f"{value:,.2f}"
 
 
 def brief(value: float) -> str:
-    """Write a figure that something was planned for or set at, to three significant digits.
-
-    Examples
-    --------
-    >>> brief(0.0612345), brief(20.0), brief(0.3)
-    ('0.0612', '20', '0.3')
-    """
+    """Write a figure that something was planned for or set at, to three significant digits."""
     return f"{value:.3g}"
 
 
 def score(value: float | None, *, sign: bool = False) -> str:
-    """Write a judge's score as it was given, to four significant digits; a dash where there is none.
-
-    Examples
-    --------
-    >>> score(0.041533), score(-2.0), score(-12361.0), score(0.25, sign=True), score(None)
-    ('0.04153', '-2', '-12,361', '+0.25', '-')
-    """
+    """Write a judge's score as it was given, to four significant digits; a dash where there is none."""
     if value is None:
         return NOTHING
     plus = "+" if sign else ""
@@ -76,13 +46,7 @@ def score(value: float | None, *, sign: bool = False) -> str:
 
 
 def money(cost: float | None) -> str:
-    """Write an amount of dollars, to cents from one dollar on.
-
-    Examples
-    --------
-    >>> money(0.01234), money(12.3), money(0.0), money(None)
-    ('$0.0123', '$12.30', '$0.00', 'cost unknown')
-    """
+    """Write an amount of dollars, to cents from one dollar on."""
     if cost is None:
         return "cost unknown"
     return f"${cost:,.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"

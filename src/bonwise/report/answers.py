@@ -47,16 +47,7 @@ class StatedVerdict:
 
 
 def outcome_of(figure: Bounded, than: float = 0.0) -> Outcome:
-    """Return where an interval lies; a figure without one is open, and so is an interval that touches the value.
-
-    Examples
-    --------
-    >>> from bonwise.report.numbers import Ends
-    >>> outcome_of(Ends(0.2, 0.1, 0.3)), outcome_of(Ends(0.2, 0.0, 0.4)), outcome_of(Ends(-0.2, -0.3, -0.1))
-    ('above', 'open', 'below')
-    >>> outcome_of(Ends(0.2, None, None))
-    'open'
-    """
+    """Return where an interval lies; a figure without one is open, and so is an interval that touches the value."""
     if figure.low is None or figure.high is None:
         return "open"
     if figure.low > than:
@@ -71,16 +62,7 @@ def verdict(answer: StatedVerdict, then: Sequence[Said] = (), more: Sequence[Blo
 
 
 def verdict_of_judges(answers: Mapping[str, StatedVerdict], then: Sequence[Said] = ()) -> Iterator[Part]:
-    """Yield the verdict on one judge, or how many of several have which; nothing without a judge.
-
-    Examples
-    --------
-    >>> helps, hurts = StatedVerdict("helps", "good", "It helps."), StatedVerdict("hurts", "bad", "It hurts.")
-    >>> found = {"a": helps, "b": helps, "c": hurts}
-    >>> [both] = verdict_of_judges(found)
-    >>> both.title, both.state, both.blocks[0].text
-    ('2 of 3: helps', 'open', '2 judges: helps (a, b); 1 judge: hurts (c).')
-    """
+    """Yield the verdict on one judge, or how many of several have which; nothing without a judge."""
     if not answers:
         return
     if len(answers) == 1:

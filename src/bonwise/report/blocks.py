@@ -68,15 +68,7 @@ class BarRow:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Figures on lines of one length, from the first mark to the last one, or to a figure beyond them.
-
-    Examples
-    --------
-    >>> marks = (BarMark(0.0, "random", "random picks 0%"), BarMark(1.0, "oracle", "perfect picks 100%"))
-    >>> bar = Bar([BarRow("recovery", "-50%", "[-250%, 25%]", -0.5, -2.5, 0.25)], marks, "")
-    >>> bar.start, bar.end, bar.place(0.0), bar.goes_on(bar.rows[0])
-    (-1.5, 1.0, 60.0, ('low',))
-    """
+    """Figures on lines of one length, from the first mark to the last one, or to a figure beyond them."""
 
     rows: Sequence[BarRow]
     """At least one."""
@@ -283,27 +275,14 @@ class Table:
 
     @classmethod
     def of(cls, columns: Sequence[Column], rows: Iterable[Sequence[str]], title: str = "") -> Table:
-        """Return a table of plain rows.
-
-        Examples
-        --------
-        >>> Table.of([Column("judge", "name"), Column("recovery")], [("gpt", "0.21")]).rows[0].cells
-        ('gpt', '0.21')
-        """
+        """Return a table of plain rows."""
         return cls(columns, [Row(cells) for cells in rows], title)
 
     @classmethod
     def listing(
         cls, columns: Iterable[tuple[Column, Callable[..., str]]], rows: Iterable[Sequence[Any]], title: str = ""
     ) -> Table:
-        """Return a table of plain rows, each column with what writes its cell of a row.
-
-        Examples
-        --------
-        >>> columns = [(Column("judge", "name"), lambda name, _: name), (Column("calls"), lambda _, n: str(n))]
-        >>> Table.listing(columns, {"gpt": 1200}.items()).rows[0].cells
-        ['gpt', '1200']
-        """
+        """Return a table of plain rows, each column with what writes its cell of a row."""
         titles, cells = zip(*columns, strict=True)
         return cls(titles, [Row([cell(*row) for cell in cells]) for row in rows], title)
 
@@ -379,13 +358,6 @@ def decisive_first(part: Part, *, above_all: bool = False) -> Part:
     """Return a part whose verdict comes first, then the outcomes of gates; so also in the parts inside it.
 
     With `above_all` they come before what stands above all parts too.
-
-    Examples
-    --------
-    >>> useful = Part("useful", [Said("finding", "why"), Said("lead", "what")], "verdict")
-    >>> _, first, _ = decisive_first(Part("Audit", [Said("note", "n"), Part("Metrics", []), useful])).blocks
-    >>> first.title, [said.text for said in first.blocks]
-    ('useful', ['what', 'why'])
     """
     inside = [
         decisive_first(block, above_all=above_all) if isinstance(block, Part) else block for block in part.blocks

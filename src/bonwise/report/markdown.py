@@ -37,13 +37,6 @@ def rendered(described: Part) -> str:
     """Return a description as Markdown; names from files are text: none makes markup, a link or a mention.
 
     Last lines that are too many for a build's summary are left out and counted.
-
-    Examples
-    --------
-    >>> print(rendered(Part("Plan", [Said("finding", "192 labels")])), end="")
-    ## Plan
-    <BLANKLINE>
-    192 labels
     """
     last = (line for part in next_of(described.blocks) for line in _part(part, _TOP + 1))
     blocks, lost = _within(chain(_part(decisive_first(described), _TOP), last), _MOST_BYTES)
@@ -53,15 +46,7 @@ def rendered(described: Part) -> str:
 
 
 def markdown_error(source: str, message: str, hint: str) -> str:
-    """Render why there is no audit, in one paragraph below the heading.
-
-    Examples
-    --------
-    >>> print(markdown_error("a.csv", "a.csv: no such file", "check the path"), end="")
-    ## Audit of a.csv: bad input
-    <BLANKLINE>
-    a.csv: no such file (check the path)
-    """
+    """Render why there is no audit, in one paragraph below the heading."""
     sentence = f"{message} ({hint})" if hint else message
     return rendered(Part(f"Audit of {printable(source, longest=_LONGEST)}: bad input", [Said("caveat", sentence)]))
 

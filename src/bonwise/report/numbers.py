@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 from typing import Literal, Protocol
@@ -16,6 +16,7 @@ __all__ = [
     "alike",
     "all_named",
     "count",
+    "count_range",
     "counted",
     "counts",
     "estimate",
@@ -94,32 +95,14 @@ class Ends:
 
 
 def estimate(figure: Bounded | None, unit: Unit = "number", *, sign: bool = False) -> str:
-    """Write an estimate, a dash where there is none; with `sign` a plus stands before a figure above 0.
-
-    Examples
-    --------
-    >>> found = Ends(0.2126, 0.0809, 0.3427)
-    >>> estimate(found), estimate(found, "share"), estimate(found, "points", sign=True)
-    ('0.21', '21%', '+21 points')
-    >>> estimate(Ends(0.0098, -0.1, 0.12), "points")
-    '1 point'
-    """
+    """Write an estimate, a dash where there is none; with `sign` a plus stands before a figure above 0."""
     if figure is None or figure.estimate is None:
         return NOTHING
     return _in_unit(_written(figure.estimate, unit, _decimals_of(figure, unit), sign=sign), unit)
 
 
 def interval(figure: Bounded | None, unit: Unit = "number", *, sign: bool = False) -> str:
-    """Write an interval; a dash where there is none.
-
-    Examples
-    --------
-    >>> found = Ends(0.2126, 0.0809, 0.3427)
-    >>> interval(found), interval(found, "share"), interval(found, "points", sign=True)
-    ('[0.08, 0.34]', '[8%, 34%]', '[+8, +34]')
-    >>> interval(Ends(0.109, 0.004, 0.254), "points")
-    '[0.4, 25.4]'
-    """
+    """Write an interval; a dash where there is none."""
     if figure is None or figure.low is None or figure.high is None:
         return NOTHING
     decimals, after = _decimals_of(figure, unit), "" if unit == "points" else _AFTER[unit]
@@ -128,36 +111,17 @@ def interval(figure: Bounded | None, unit: Unit = "number", *, sign: bool = Fals
 
 
 def estimates(figures: Iterable[tuple[Bounded | None, Unit]]) -> list[str]:
-    """Write a column of estimates, each in its unit.
-
-    Examples
-    --------
-    >>> found = Ends(0.2126, 0.0809, 0.3427)
-    >>> estimates([(found, "number"), (found, "share"), (None, "share")])
-    ['0.21', '21%', '-']
-    """
+    """Write a column of estimates, each in its unit."""
     return [estimate(figure, unit) for figure, unit in figures]
 
 
 def intervals(figures: Iterable[tuple[Bounded | None, Unit]]) -> list[str]:
-    """Write the column of their intervals.
-
-    Examples
-    --------
-    >>> intervals([(Ends(0.2126, 0.0809, 0.3427), "number"), (None, "share")])
-    ['[0.08, 0.34]', '-']
-    """
+    """Write the column of their intervals."""
     return [interval(figure, unit) for figure, unit in figures]
 
 
 def with_interval(figure: Bounded, unit: Unit = "number", *, sign: bool = False) -> str:
-    """Write an estimate and its interval, for a sentence.
-
-    Examples
-    --------
-    >>> with_interval(Ends(0.2126, 0.0809, 0.3427), "share"), with_interval(Ends(0.5, None, None))
-    ('21% [8%, 34%]', '0.500 (no interval)')
-    """
+    """Write an estimate and its interval, for a sentence."""
     if figure.estimate is None:
         return NOTHING
     ends = interval(figure, unit, sign=sign)
@@ -165,40 +129,20 @@ def with_interval(figure: Bounded, unit: Unit = "number", *, sign: bool = False)
 
 
 def with_any_interval(figure: Bounded, unit: Unit = "number", *, sign: bool = False) -> str:
-    """Write an estimate, and its interval where it has one, for a sentence.
-
-    Examples
-    --------
-    >>> with_any_interval(Ends(0.2126, 0.0809, 0.3427), "share"), with_any_interval(Ends(0.5, None, None))
-    ('21% [8%, 34%]', '0.500')
-    """
+    """Write an estimate, and its interval where it has one, for a sentence."""
     write = estimate if figure.low is None else with_interval
     return write(figure, unit, sign=sign)
 
 
 def number(value: float | None, unit: Unit = "number", *, like: Bounded | None = None, sign: bool = False) -> str:
-    """Write a figure without interval, a dash for none, with the decimals of `like`; with `sign` a plus above 0.
-
-    Examples
-    --------
-    >>> number(0.21258), number(0.21258, "share"), number(1.0, "share"), number(-1e-9, like=Ends(0.1, 0.05, 0.15))
-    ('0.213', '21.3%', '100%', '0.00')
-    """
+    """Write a figure without interval, a dash for none, with the decimals of `like`; with `sign` a plus above 0."""
     if value is None:
         return NOTHING
     return _in_unit(_written(value, unit, None if like is None else _decimals_of(like, unit), sign=sign), unit)
 
 
 def against(value: float, other: float, unit: Unit = "number", *, like: Bounded | None = None) -> str:
-    """Write a figure with digits enough to tell it from another, and at least as many as `like`, its interval.
-
-    Examples
-    --------
-    >>> against(0.1031, 0.2, "share"), against(0.2003, 0.2, "share"), against(0.2, 0.2, "share")
-    ('10%', '20.03%', '20.0%')
-    >>> against(0.4, 0.2, like=Ends(None, 0.14, 0.4))
-    '0.40'
-    """
+    """Write a figure with digits enough to tell it from another, and at least as many as `like`, its interval."""
     distance = abs(value - other) * _SCALES[unit]
     beside = None if like is None else _decimals_of(like, unit)
     if distance == 0 or abs(value * _SCALES[unit]) >= _LONGEST:
@@ -211,103 +155,56 @@ def against(value: float, other: float, unit: Unit = "number", *, like: Bounded 
 
 
 def alike(values: Sequence[float | None], unit: Unit = "number") -> list[str]:
-    """Write a column of figures without intervals with the decimals that show three digits of the largest.
-
-    Examples
-    --------
-    >>> alike([0.00815, 0.0104, None]), alike([2.0, 0.5]), alike([1e-9, 2e-9])
-    (['0.0081', '0.0104', '-'], ['2.00', '0.50'], ['1.00e-09', '2.00e-09'])
-    """
+    """Write a column of figures without intervals with the decimals that show three digits of the largest."""
     largest = max((abs(value) * _SCALES[unit] for value in values if value is not None), default=0.0)
     decimals = _decimals(largest, _ALONE) if largest > _ROUNDING_ERROR else None
     return [NOTHING if value is None else _written(value, unit, decimals) + _AFTER[unit] for value in values]
 
 
 def unit_of_difference(unit: Unit) -> Unit:
-    """Return the unit of a difference: shares differ by points.
-
-    Examples
-    --------
-    >>> unit_of_difference("share"), unit_of_difference("number")
-    ('points', 'number')
-    """
+    """Return the unit of a difference: shares differ by points."""
     return "points" if unit == "share" else unit
 
 
 def setting(value: float, unit: Unit = "number") -> str:
-    """Write a number that a user set or that is known exactly, as short as it is exact to six digits.
-
-    Examples
-    --------
-    >>> setting(0.25), setting(20.0), setting(0.25, "share")
-    ('0.25', '20', '25%')
-    """
+    """Write a number that a user set or that is known exactly, as short as it is exact to six digits."""
     return _in_unit(f"{_SCALES[unit] * value:g}", unit)
 
 
 def percent(share: float) -> str:
-    """Write a share that was set or is known exactly, in percent.
-
-    Examples
-    --------
-    >>> percent(0.95), percent(0.125)
-    ('95%', '12.5%')
-    """
+    """Write a share that was set or is known exactly, in percent."""
     return setting(share, "share")
 
 
 def count(value: int | None) -> str:
-    """Write a count, thousands apart.
-
-    Examples
-    --------
-    >>> count(1200)
-    '1,200'
-    """
+    """Write a count, thousands apart."""
     return NOTHING if value is None else f"{value:,}"
 
 
 def counts(values: Iterable[int | None]) -> list[str]:
-    """Write a column of counts.
-
-    Examples
-    --------
-    >>> counts([1200, None])
-    ['1,200', '-']
-    """
+    """Write a column of counts."""
     return [count(value) for value in values]
 
 
 def counted(value: int, noun: str) -> str:
-    """Write a count with its noun in the singular or the plural.
-
-    Examples
-    --------
-    >>> counted(1, "pair"), counted(1200, "pair")
-    ('1 pair', '1,200 pairs')
-    """
+    """Write a count with its noun in the singular or the plural."""
     return f"{value:,} {noun}{'' if value == 1 else 's'}"
 
 
-def listed_counts(counts: Iterable[tuple[str, int]]) -> str:
-    """Write reasons with how often each holds.
+def count_range(counts: Collection[int], noun: str = "") -> str:
+    """Write the smallest to the largest of counts, one where they are equal, with their noun if there is one."""
+    least, most = min(counts), max(counts)
+    words = counted(most, noun) if noun else count(most)
+    return words if least == most else f"{count(least)} to {words}"
 
-    Examples
-    --------
-    >>> listed_counts([("no label", 3), ("not scored", 1200)])
-    'no label (3), not scored (1,200)'
-    """
+
+def listed_counts(counts: Iterable[tuple[str, int]]) -> str:
+    """Write reasons with how often each holds."""
     return ", ".join(f"{what} ({times:,})" for what, times in counts)
 
 
 def interval_title(confidence: float) -> str:
-    """Name a column of intervals.
-
-    Examples
-    --------
-    >>> interval_title(0.95)
-    '95% interval'
-    """
+    """Name a column of intervals."""
     return f"{percent(confidence)} interval"
 
 
@@ -356,13 +253,7 @@ def _significant(value: float, plus: str = "") -> str:
 
 
 def named(text: str, reference: str | None) -> str:
-    """Name what stands in for the oracle: another judge's scores are no oracle, and are not called one.
-
-    Examples
-    --------
-    >>> named("mean label", None), named("mean label", "another judge")
-    ('mean label', 'mean reference score')
-    """
+    """Name what stands in for the oracle: another judge's scores are no oracle, and are not called one."""
     if reference is None:
         return text
     for word, instead in (("oracle", "reference"), ("labels", "reference scores"), ("label", "reference score")):
@@ -371,11 +262,5 @@ def named(text: str, reference: str | None) -> str:
 
 
 def all_named(texts: Iterable[str], reference: str | None) -> list[str]:
-    """Name each text of a column as `named` does.
-
-    Examples
-    --------
-    >>> all_named(["mean label", "tie rate"], "another judge")
-    ['mean reference score', 'tie rate']
-    """
+    """Name each text of a column as `named` does."""
     return [named(text, reference) for text in texts]

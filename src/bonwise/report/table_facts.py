@@ -12,13 +12,7 @@ __all__ = ["label_words", "labels_left_out", "off_scale_words", "outstanding_wor
 
 
 def label_words(words: Mapping[str, float]) -> str:
-    """Say what labels that are words were taken for.
-
-    Examples
-    --------
-    >>> label_words({"pass": 1.0, "fail": 0.0})
-    'labels are words: pass = 1, fail = 0'
-    """
+    """Say what labels that are words were taken for."""
     return f"labels are words: {', '.join(f'{word} = {numbers.setting(value)}' for word, value in words.items())}"
 
 
@@ -29,13 +23,7 @@ def table_facts(
     label_scale: str | None,
     judge_scale: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """Yield names and values; what says nothing is left out.
-
-    Examples
-    --------
-    >>> list(table_facts("ragged", ["base"], {"candidate": "model", "judge": "judge"}, None))
-    [('table', 'ragged'), ('without', 'base'), ('columns', 'candidate from model')]
-    """
+    """Yield names and values; what says nothing is left out."""
     yield "table", shape
     if exclude:
         yield "without", ", ".join(exclude)
@@ -81,13 +69,7 @@ def off_scale_words(table: score_table.ScoreTable, judge: str) -> Iterator[tuple
 
 
 def outstanding_words(group: panel.OutstandingGroup) -> tuple[str, str, str]:
-    """Return a group as names, what it holds as a clause, and which flags settle it as sentences.
-
-    Examples
-    --------
-    >>> outstanding_words(panel.OutstandingGroup(("a", "b"), "best", 0.9, 0.4))[:2]
-    ("'a' and 'b'", "candidates 'a' and 'b' alone have the best label in 90.0% of prompts")
-    """
+    """Return a group as names, what it holds as a clause, and which flags settle it as sentences."""
     *others, last = map(quoted, group.names)
     names = f"{', '.join(others)} and {last}" if others else last
     who, has = ("candidates", "have") if others else ("candidate", "has")

@@ -34,15 +34,6 @@ class FittedTable:
     """A table whose names and figures are never cut short.
 
     On a narrow terminal whole columns are left out and named below; in a file or a pipe nothing is.
-
-    Examples
-    --------
-    >>> import io
-    >>> stream = io.StringIO()
-    >>> narrow = Console(file=stream, width=20, force_terminal=True, color_system=None, legacy_windows=False)
-    >>> narrow.print(FittedTable(("judge", "recovery", "n"), [["lexical", "0.25", "1,000"]], spare=("n",)))
-    >>> [line.rstrip() for line in stream.getvalue().splitlines()][:3]
-    ['judge     recovery', '──────────────────', 'lexical       0.25']
     """
 
     headers: Sequence[str]

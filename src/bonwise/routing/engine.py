@@ -34,12 +34,6 @@ class RedrawPaths(NamedTuple):
         """Return the expected gain of each pool where they may take so many further calls on weighted average.
 
         Steps of one cost are taken with the probability that fills the calls; a pool that is not redrawn weighs 0.
-
-        Examples
-        --------
-        >>> paths = RedrawPaths(np.array([[0.5, -np.inf], [0.5, -np.inf]]), np.array([[0.0, 0.2], [0.0, 0.4]]))
-        >>> paths.at(0.5).tolist()
-        [0.1, 0.2]
         """
         w = np.ones(len(self.opportunity)) if weights is None else weights
         possible = np.isfinite(self.opportunity) & (w > 0)[:, None]

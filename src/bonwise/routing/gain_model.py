@@ -85,12 +85,6 @@ def cross_fitted_means(signal: Floats, gain: Floats, weights: Floats, *, folds: 
     """Predict each labelled prompt's gain by the mean gain of the others in its tenth of a signal, of any shape.
 
     Prompts without a signal (NaN) make a bin of their own; `gain` has no NaN, and weights are above 0.
-
-    Examples
-    --------
-    >>> step = np.repeat([0.0, 1.0], [90, 10])
-    >>> cross_fitted_means(step, step / 2, np.ones(100))[[0, 99]].tolist()
-    [0.0, 0.5]
     """
     known = ~np.isnan(signal)
     at = np.full(len(signal), BINS)

@@ -483,14 +483,6 @@ class RouteStudy(Document):
         mapping of str to RoutedRecovery
             By judge: the recommended signal, shares from 0 to 1 in steps of 0.05, and at each share the recovery with
             the interval of `bonwise.stats.routing.routed_recovery`.
-
-        Examples
-        --------
-        >>> import bonwise as bw
-        >>> from bonwise.testing import simulate
-        >>> found = bw.route(simulate("arena", n=300, seed=1).frame()).recovery_by_share()["judge"]
-        >>> found.shares[5], round(found.recoveries[5].estimate - found.recoveries[0].estimate, 2) > 0.1
-        (0.25, True)
         """
         return {
             name: self._studied("recovery_by_share()", name).recovery_by_share(

@@ -320,13 +320,6 @@ def contenders(verdicts: Sequence[Verdict]) -> tuple[int, ...]:
     A candidate contends where the upper end of its interval reaches the lower end of the top one's; without an
     interval its score stands for both. Where only one is left the next highest contend too, with those they tie with.
     An unscored candidate does not. An empty tuple stands for all, or for fewer than two that are scored.
-
-    Examples
-    --------
-    >>> contenders([Score(0.8, low=0.7, high=0.9), Score(0.6, low=0.5, high=0.7), Score(0.2, low=0.1, high=0.3)])
-    (0, 1)
-    >>> contenders([Score(0.2), Score(0.8), Score(0.5), Score(0.5)])
-    (1, 2, 3)
     """
     scored = {at: verdict for at, verdict in enumerate(verdicts) if isinstance(verdict, Score)}
     if len(scored) < 2:

@@ -158,13 +158,7 @@ class SavedRouter(Document):
 
     @property
     def beyond_first_pass(self) -> tuple[str, ...]:
-        """What the signal needs besides one judging of each candidate by one judge, in words; empty for nothing.
-
-        Examples
-        --------
-        >>> SavedRouter.of("draw_sd", 0.5, 0.2, np.array([0.1, 0.2, 0.3]), judge="j").beyond_first_pass
-        ('several scores of each candidate',)
-        """
+        """What the signal needs besides one judging of each candidate by one judge, in words; empty for nothing."""
         words = {
             "several scores of each candidate": {*DRAW_FEATURES, "p_best"},
             "the scores of a second judge": {"disagreement"},

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import wraps
+from logging import DEBUG
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from bonwise.calls import bill
 from bonwise.calls.cost_limit import LIMIT_REACHED
 from bonwise.errors import JudgeError
 from bonwise.judges.judging import spent
@@ -57,12 +57,12 @@ async def _noted(
 
 
 def _log(settings: SelectionSettings, pick: selection.Selection) -> None:
-    name = printable(settings.judge.name)
     if pick.failure:
+        name = printable(settings.judge.name)
         why = f" ({pick.stopped})" if LIMIT_REACHED.search(pick.stopped) else ""
         _LOG.warning("judge %s failed%s, and the pick was decided by %s", name, why, pick.decided_by)
-    else:
-        _LOG.debug("judge %s: the pick was decided by %s", name, pick.decided_by)
+    elif _LOG.isEnabledFor(DEBUG):
+        _LOG.debug("judge %s: the pick was decided by %s", printable(settings.judge.name), pick.decided_by)
 
 
 def _attributes(settings: SelectionSettings, pick: selection.Selection) -> dict[str, Any]:
@@ -134,6 +134,7 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
         salt=salt,
         first_pass_alone=settings.router is not None,
         compares=settings.strategy.compares,
+        lot=getattr(settings.strategy, "draws_lot", True),
     )
     evidence = deciding.Evidence()
     until = None if settings.deadline is None else started + settings.deadline
@@ -253,7 +254,6 @@ class PoolRun:
     ) -> deciding.Evidence:
         """Join what the contest found with what a stronger judge found among some of the entrants."""
         contest = self._contest
-        contests = [contest] if strong is None else [contest, strong]
         theirs = [] if strong is None else strong.preferences
         among = [replace(preference, a=some[preference.a], b=some[preference.b]) for preference in theirs]
         if strong is None or routed is None or routed.strong is None:
@@ -263,15 +263,15 @@ class PoolRun:
             standing = strong.with_what_was_said(standing, [place.get(at) for at in range(len(standing.verdicts))])
         return deciding.Evidence(
             standing,
-            sum((each.bill for each in contests), bill.Bill()),
-            [parameters for each in contests for parameters in each.effective],
+            contest.bill if strong is None else contest.bill + strong.bill,
+            contest.effective if strong is None else contest.effective + strong.effective,
             contest.draws,
             (*contest.preferences, *among),
-            late=any(each.late for each in contests),
-            error=next((each.error for each in contests if each.error is not None), None),
+            late=contest.late or (strong is not None and strong.late),
+            error=contest.error if strong is None or contest.error is not None else strong.error,
             routed=routed,
             owed=contest.owed,
-            evaluations=sum(each.evaluations for each in contests),
+            evaluations=contest.evaluations + (0 if strong is None else strong.evaluations),
         )
 
     def _first_pick(self, standing: protocol.Standing) -> str | None:

@@ -6,7 +6,7 @@ Strategies and routers are held to their contracts: what a plug-in does wrong be
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -41,34 +41,21 @@ class Considering(Protocol):
 
 
 def most_calls_of(strategy: Strategy, judge: Judge, candidates: int) -> int:
-    """Return the most answers of models that a strategy takes; one that does not say a number is a `JudgeError`.
-
-    Examples
-    --------
-    >>> from bonwise.judges.calling import as_judge
-    >>> from bonwise.selection.strategies.scores import Greedy
-    >>> most_calls_of(Greedy(), as_judge(lambda prompt, text: 1), 8)
-    0
-    """
-    with _faults_of(strategy, "most_calls"):
+    """Return the most answers of models that a strategy takes; one that does not say a number is a `JudgeError`."""
+    try:
         most = strategy.most_calls(judge, candidates)
-        if not _whole(most):
-            what = printable(repr(most), longest=40)
-            raise _broken(strategy, f"most_calls() returned {what}", "return a whole number of 0 or more")
-        return int(most)
+    except BonwiseError:
+        raise
+    except Exception as error:
+        raise _fault_of(strategy, "most_calls", error) from error
+    if not _whole(most):
+        what = printable(repr(most), longest=40)
+        raise _broken(strategy, f"most_calls() returned {what}", "return a whole number of 0 or more")
+    return int(most)
 
 
 def consulted(router: Considering, first_pass: FirstPass, key: str) -> Route:
-    """Return what a router makes of a pool; one that fails, or answers what is no route, sends nothing.
-
-    Examples
-    --------
-    >>> class Broken:
-    ...     def consider(self, first_pass, key=""):
-    ...         return 1 / 0
-    >>> consulted(Broken(), FirstPass([Score(1.0), Score(0.5)]), "p").reason
-    'the router failed: ZeroDivisionError: division by zero'
-    """
+    """Return what a router makes of a pool; one that fails, or answers what is no route, sends nothing."""
     try:
         route: object = router.consider(first_pass, key=key)
     except Exception as error:  # noqa: BLE001 - a router may be anybody's; the first judge decides without it
@@ -92,8 +79,11 @@ def _faults_of(strategy: Strategy, method: str) -> Iterator[None]:
     except BonwiseError:
         raise
     except Exception as error:
-        hint = "mend the strategy, or take another one"
-        raise judging.fault(error, f"strategy {strategy.name}", method, hint) from error
+        raise _fault_of(strategy, method, error) from error
+
+
+def _fault_of(strategy: Strategy, method: str, error: Exception) -> JudgeError:
+    return judging.fault(error, f"strategy {strategy.name}", method, "mend the strategy, or take another one")
 
 
 def _broken(strategy: Strategy, what: str, hint: str) -> JudgeError:
@@ -117,12 +107,14 @@ def _key(strategy: Strategy, question: object, count: int) -> Hashable:
     )
 
 
-def _checked(strategy: Strategy, standing: object, count: int) -> Standing:
+def _checked(
+    strategy: Strategy, standing: object, count: int, lost_may_decide: Callable[[Standing], bool]
+) -> Standing:
     """Return a standing of so many entrants in plain numbers, provided that it is one."""
     if not isinstance(standing, Standing):
         raise _broken(strategy, f"standing() returned {type(standing).__name__}", "return a Standing")
     verdicts = tuple(standing.verdicts)
-    if len(verdicts) != count or not all(isinstance(verdict, Score | Unscored) for verdict in verdicts):
+    if not len(verdicts) == count == len([verdict for verdict in verdicts if isinstance(verdict, Score | Unscored)]):
         raise _broken(
             strategy,
             f"standing() has no verdict for each of {count} candidates",
@@ -130,8 +122,10 @@ def _checked(strategy: Strategy, standing: object, count: int) -> Standing:
         )
 
     def numbers(name: str, values: Sequence[float | None], entries: int = count) -> tuple[float | None, ...]:
+        if type(values) is tuple and not values:
+            return values
         given = tuple(values)
-        plain = tuple(None if value is None else plain_number(value) for value in given)
+        plain = tuple([None if value is None else plain_number(value) for value in given])
         lost = [value for value, number in zip(given, plain, strict=True) if number is None and value is not None]
         if lost or len(given) not in {0, entries}:
             what = f"holds {printable(repr(lost[0]), longest=40)}" if lost else f"has {len(given)} entries"
@@ -142,20 +136,22 @@ def _checked(strategy: Strategy, standing: object, count: int) -> Standing:
             )
         return plain
 
-    (regret,) = numbers("expected_regret", (standing.expected_regret,), 1)
+    regret = standing.expected_regret
     return Standing(
         verdicts,
         standard_errors=numbers("standard_errors", standing.standard_errors),
         p_best=numbers("p_best", standing.p_best),
-        expected_regret=regret,
+        expected_regret=None if regret is None else numbers("expected_regret", (regret,), 1)[0],
         p_best_reason=str(standing.p_best_reason),
         second=numbers("second", standing.second),
-        lost_may_decide=None if standing.lost_may_decide is None else bool(standing.lost_may_decide),
+        lost_may_decide=lost_may_decide(standing),
         stopped=str(standing.stopped),
     )
 
 
 def _whole(value: object, below: int | None = None) -> bool:
+    if type(value) is int:
+        return value >= 0 and (below is None or value < below)
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return False
     number = value.__index__()
@@ -170,13 +166,6 @@ def calls_for(
     `texts` has one text an entrant, and `judge` answers what names no other judge. `pool` has the texts of all
     candidates. A judge that asks no model and sees them together sees them all at first: what it makes of one may
     rest on how many others say the same. Redraws show it only those to be drawn again, unless it is listwise.
-
-    Examples
-    --------
-    >>> from bonwise.judges.pointwise import Pointwise
-    >>> found = calls_for([Draw(0), Draw(1)], Pointwise("openai/gpt-5-mini"), "Say hi", ["hi", "hello"])
-    >>> [(call.texts, len(answered)) for call, answered in found]
-    [(('hi',), 1), (('hello',), 1)]
     """
     texts = tuple(texts)
     everything = tuple(pool) if pool and _sees_the_pool(judge) else texts
@@ -226,21 +215,15 @@ def with_stated_chances(standing: Standing, heard: Mapping[int, Verdict]) -> Sta
     """Return a standing with the chances and the expected regret that the judge stated, as a stack of judges does.
 
     A strategy's own go before. Nothing is stated while an answer is pending, or where some score has no chance.
-
-    Examples
-    --------
-    >>> scores = Score(1.5, p_best=0.8, expected_regret=0.1), Score(0.5, p_best=0.2, expected_regret=0.6)
-    >>> found = with_stated_chances(Standing(scores), dict(enumerate(scores)))
-    >>> found.p_best, found.expected_regret
-    ((0.8, 0.2), 0.1)
     """
     if standing.p_best or standing.expected_regret is not None:
         return standing
+    for verdict in heard.values():
+        if isinstance(verdict, Score) and verdict.p_best is None:
+            return standing
     verdicts = [heard.get(at) for at in range(len(standing.verdicts))]
     scored = [verdict for verdict in verdicts if isinstance(verdict, Score)]
     if not scored or any(verdict is None or (isinstance(verdict, Unscored) and verdict.owed) for verdict in verdicts):
-        return standing
-    if any(score.p_best is None for score in scored):
         return standing
     values = compared([score.value for score in scored])
     top = max(value for value in values if value is not None)
@@ -334,16 +317,15 @@ class ContestRun:
             asked.append((Call(self._second, self._prompt, self._texts), ()))
             self._second = None
         results = await self._runner.judge([call for call, _ in asked], self._until)
-        self.bill = self.bill.with_all(result.bill for result in results if isinstance(result, Judgment))
+        self.bill = self.bill.with_all([result.bill for result in results if isinstance(result, Judgment)])
         for (call, answered), result in zip(asked, results, strict=True):
             self._take(call, answered, result)
         return not self.over
 
     def with_what_was_said(self, standing: Standing, places: Sequence[int | None]) -> Standing:
         """Return a standing with what the judge said; `places` says which entrant each is here, None if none."""
-        first = self.first
         pairs = list(zip(places, standing.verdicts, strict=True))
-        if not self.again and all(at is not None and first.get(at) is verdict for at, verdict in pairs):
+        if not self.again and not [at for at, verdict in pairs if at is None or self.first.get(at) is not verdict]:
             return standing
         verdicts = tuple(verdict if at is None else kept_verdict(verdict, self._heard(at)) for at, verdict in pairs)
         return replace(standing, verdicts=verdicts)
@@ -361,8 +343,8 @@ class ContestRun:
             try:
                 contest = self._opened()
                 with _faults_of(self._strategy, "standing"):
-                    standing = _checked(self._strategy, contest.standing(), self._entrants.count)
-                returned = replace(standing, lost_may_decide=self._lost_may_decide(standing))
+                    count = self._entrants.count
+                    returned = _checked(self._strategy, contest.standing(), count, self._lost_may_decide)
                 # Of several scores of a candidate the judge has not said how their mean fares.
                 return returned if self.again else with_stated_chances(returned, self.first)
             except UsageError:
@@ -378,7 +360,8 @@ class ContestRun:
         of_matches = standing.lost_may_decide
         if of_matches is None:
             of_matches = any(preference.lost for preference in self._matches)
-        return of_matches or comparing.lost_may_decide(len(self._texts), self._behind_scores)
+        behind = self._behind_scores
+        return bool(of_matches) or (bool(behind) and comparing.lost_may_decide(len(self._texts), behind))
 
     def _next(self) -> Sequence[Question]:
         if self.over:
@@ -394,12 +377,16 @@ class ContestRun:
     def _questions_now(self) -> tuple[Question, ...]:
         """Return what the contest asks now, each question once; `JudgeError` where it asks anything else."""
         strategy, contest, most = self._strategy, self._opened(), self._most_questions()
-        with _faults_of(strategy, "next"):
+        try:  # by hand: this runs more often than all else that a strategy may fail in
             returned: object = contest.next()
-            if not isinstance(returned, Iterable):
-                raise _broken(strategy, f"next() returned {type(returned).__name__}", "return Draw and Match")
             # One that yields questions for ever is cut off as well.
-            questions = list(islice(returned, most + 1))
+            questions = list(islice(returned, most + 1)) if isinstance(returned, Iterable) else None
+        except BonwiseError:
+            raise
+        except Exception as error:
+            raise _fault_of(strategy, "next", error) from error
+        if questions is None:
+            raise _broken(strategy, f"next() returned {type(returned).__name__}", "return Draw and Match")
         asked = {_key(strategy, question, self._entrants.count): question for question in questions}
         self._questions += len(asked)
         if self._questions > most:
@@ -439,7 +426,8 @@ class ContestRun:
             asks_model = self._asks_model if call.judge is self.judge else is_asking(call.judge)
             if isinstance(call.judge, calling.FunctionJudge) or not asks_model:
                 self.evaluations += len(call.texts)
-            self.effective += [parameters for parameters in result.effective if parameters not in self.effective]
+            if result.effective:
+                self.effective += [parameters for parameters in result.effective if parameters not in self.effective]
             if not asked:
                 self.others.append(result.verdicts)
             elif not isinstance(asked[0], Match):
@@ -460,8 +448,8 @@ class ContestRun:
                 self.again.setdefault(question.candidate, {})[question.number] = answer
             else:
                 self.first[question.candidate] = answer
-            self.draws[question.candidate] += 1
-        owed = _owed(answer)
+            self.draws[question.candidate] = self.draws.get(question.candidate, 0) + 1
+        owed = None if isinstance(answer, Score) else _owed(answer)
         if owed is not None:
             reason = owed.reason.removeprefix("owed: ")
             # What is known of a candidate stays known: its contest does not hear of an answer that is still to come.
@@ -469,12 +457,14 @@ class ContestRun:
             self._miss((question,), owed)
             return
         try:
-            contest = self._opened()
-            with _faults_of(self._strategy, "hear"):
-                contest.hear(question, answer)
+            contest = self._opened() if self._contest is None else self._contest
+            contest.hear(question, answer)
         except UsageError:
             raise
-        except BonwiseError as error:
+        except Exception as raised:  # noqa: BLE001 - a strategy may fail in any way
+            error = raised if isinstance(raised, BonwiseError) else _fault_of(self._strategy, "hear", raised)
+            if error is not raised:
+                error.__cause__ = raised
             self._deaf, self.error = True, self.error or error
 
     def _miss(self, asked: Sequence[Question], why: Unscored) -> None:

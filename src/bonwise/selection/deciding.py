@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bonwise.calls.bill import Bill
+from bonwise.calls.bill import NOTHING_PAID, Bill
 from bonwise.calls.cost_limit import LIMIT_REACHED
 from bonwise.errors import BonwiseError, CallError, JudgeError, LedgerError
 from bonwise.judges import comparing, protocol
@@ -33,7 +33,7 @@ class Evidence:
 
     standing: Standing | None = None
     """None where nothing had to be asked."""
-    bill: Bill = field(default_factory=Bill)
+    bill: Bill = NOTHING_PAID
     """As of a `Judgment`."""
     effective: Sequence[Mapping[str, Any]] = ()
     """As of a `Judgment`."""
@@ -81,21 +81,21 @@ def decide(
         text=None if best is None else distinct.pool[best].text,
         ids=tuple(ids),
         scores=tuple(scores),
-        ranking=tuple(ids[at] for at in ranking.order),
-        tied=tuple(ids[at] for at in ranking.tied),
+        ranking=tuple([ids[at] for at in ranking.order]),
+        tied=tuple([ids[at] for at in ranking.tied]),
         decided_by=how,
         unscored={ids[at]: verdict.reason for at, verdict in enumerate(verdicts) if isinstance(verdict, Unscored)},
         settings=_settings_used(settings, evidence),
         standard_errors=spread["standard_errors"],
         p_best=spread["p_best"],
         expected_regret=None if evidence.standing is None else evidence.standing.expected_regret,
-        draws=tuple(evidence.draws.get(-1 if entrant is None else entrant, 0) for entrant in distinct.entrant)
+        draws=tuple([evidence.draws.get(-1 if entrant is None else entrant, 0) for entrant in distinct.entrant])
         if evidence.draws
         else (),
-        level=tuple(ids[at] for at in ranking.level),
+        level=tuple([ids[at] for at in ranking.level]),
         stopped=_stopped(evidence),
         comparisons=_comparisons(distinct, evidence.preferences),
-        lost=sum(preference.lost for preference in evidence.preferences),
+        lost=sum([preference.lost for preference in evidence.preferences]),
         routed=evidence.routed,
         failure=failure,
         latency=latency,
@@ -136,15 +136,16 @@ def _spread(distinct: DistinctTexts, standing: Standing | None) -> dict[str, tup
     if standing is None:
         return dict.fromkeys(names, ())
     placed_values: dict[str, tuple[float | None, ...]] = {}
-    copies = Counter(distinct.entrant)
     for name in names:
         values = getattr(standing, name)
-        placed = (None if entrant is None else values[entrant] for entrant in distinct.entrant) if values else ()
+        placed = [None if entrant is None else values[entrant] for entrant in distinct.entrant] if values else ()
         placed_values[name] = tuple(placed)
-    placed_values["p_best"] = tuple(
-        None if value is None else value / copies[entrant]
-        for value, entrant in zip(placed_values["p_best"], distinct.entrant, strict=False)
-    )
+    if placed_values["p_best"]:
+        copies = Counter(distinct.entrant)
+        placed_values["p_best"] = tuple(
+            None if value is None else value / copies[entrant]
+            for value, entrant in zip(placed_values["p_best"], distinct.entrant, strict=True)
+        )
     return placed_values
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from itertools import pairwise
@@ -39,6 +40,9 @@ __all__ = [
     "read_pilot",
     "save_model",
 ]
+
+_LEAST_SPAN, _MOST_SPAN = 1e-9, 1e50
+"""Of scores: less is no price that can be written, and of more the variances of beliefs are no doubles."""
 
 _MOST_POINTS = 1000
 """Of the curve of prices; a fit makes at most 226."""
@@ -100,6 +104,8 @@ class DrawModelDocument(Document):
     """What the model was learnt from: prompts, candidates of all prompts together, draws of each candidate."""
     left_out: Count
     """Prompts without two candidates that had all their draws scored."""
+    judge: str = ""
+    """Whose draws they were; empty in files that do not say."""
 
     @classmethod
     def of(cls, model: DrawModel, version: str) -> DrawModelDocument:
@@ -165,9 +171,7 @@ class Pilot(NamedTuple):
     """Draws of one judge."""
 
     draws: sums.Floats
-    """The first call of each candidate, then the later ones; NaN where there is none, also where a pool is smaller.
-
-    """
+    """The first call of each candidate, then later ones; NaN for none, also where a pool is smaller."""
     judge: str
     """Whose they are."""
     first: str
@@ -190,11 +194,6 @@ def assumed_model() -> DrawModel:
     """Return what is assumed of a judge that nothing was learnt of: scores in [0, 1] that scatter as simulated ones.
 
     Learnt from 5,000 prompts each, in pools of four, of ``pilot`` and ``one_model`` of `bonwise.testing`.
-
-    Examples
-    --------
-    >>> assumed_model().low, assumed_model().high, assumed_model().max_draws
-    (0.0, 1.0, 8)
     """
     text = resources.files("bonwise.selection").joinpath("assumed_draws.json").read_text(encoding="utf-8")
     return DrawModel.from_dict(json.loads(text))
@@ -205,8 +204,16 @@ def learnt_from(
 ) -> tuple[Pilot, DrawModel]:
     """Learn from one judge's draws in a table, not its labels; settings as of `read_pilot` and `DrawModel.fit`."""
     pilot = read_pilot(table, judge)
+    span = float(np.nanmax(pilot.draws) - np.nanmin(pilot.draws))
+    if not (span == 0 or _LEAST_SPAN <= span <= _MOST_SPAN):
+        most = "little" if span < 1 else "much"
+        raise UsageError(
+            f"{table.source}: the draws span {span:.3g}, too {most} for prices of calls in their unit",
+            hint=f"give scores in a unit in which they span {_LEAST_SPAN:g} to {_MOST_SPAN:g}",
+        )
     try:
-        return pilot, DrawModel.fit(pilot.draws, max_draws=max_draws, seed=seed)
+        model = DrawModel.fit(pilot.draws, max_draws=max_draws, seed=seed)
+        return pilot, replace(model, judge=pilot.judge.partition(",of=")[2] or pilot.judge)
     except ValueError as error:
         hint = "redraw at a temperature above 0, each candidate 3 times or more"
         raise UsageError(f"{table.source}: nothing can be learnt: {error}", hint=hint) from error

@@ -24,19 +24,10 @@ _NONE = 1e-24
 
 
 class Draws:
-    """What was heard of each candidate, by the number of the draw, in whatever order answers come in.
-
-    Examples
-    --------
-    >>> book = Draws(2)
-    >>> for candidate, number, value in [(0, 0, 0.5), (0, 1, 0.7), (1, 0, 0.4), (1, 1, 0.4)]:
-    ...     book.hear(Draw(candidate, number), Score(value))
-    >>> round(book.mean(0), 3), [round(one, 4) for one in book.standard_errors()]
-    (0.6, [0.0707, 0.0707])
-    """
+    """What was heard of each candidate, by the number of the draw, in whatever order answers come in."""
 
     def __init__(self, candidates: int) -> None:
-        self._heard: tuple[dict[int, Verdict], ...] = tuple({} for _ in range(candidates))
+        self._heard: tuple[dict[int, Verdict], ...] = tuple([{} for _ in range(candidates)])
         self._temperatures: set[float | None] = set()
 
     def hear(self, question: Question, answer: Heard) -> None:
@@ -61,7 +52,7 @@ class Draws:
 
     def firsts(self) -> tuple[Verdict, ...]:
         """Return the first verdict on each candidate, as it was heard."""
-        return tuple(heard.get(0, asking.MISSING) for heard in self._heard)
+        return tuple([heard.get(0, asking.MISSING) for heard in self._heard])
 
     def mean(self, candidate: int) -> float | None:
         """Return the mean of a candidate's scores; None without one."""
@@ -70,9 +61,11 @@ class Draws:
     @property
     def owed(self) -> bool:
         """Whether an answer was heard of that did not arrive."""
-        return any(
-            isinstance(verdict, Unscored) and verdict.owed for heard in self._heard for verdict in heard.values()
-        )
+        for heard in self._heard:
+            for verdict in heard.values():
+                if isinstance(verdict, Unscored) and verdict.owed:
+                    return True
+        return False
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Return each candidate's mean, or why it has none; owed while one of its draws is."""
@@ -157,13 +150,7 @@ def _errors(scored: Sequence[Sequence[float]], variance: float) -> tuple[float |
 
 
 def mean_of(values: Sequence[float]) -> float | None:
-    """Return the mean to 15 digits, which a double holds of any decimal; None of no values; exact for equal ones.
-
-    Examples
-    --------
-    >>> mean_of([0.42] * 5), mean_of([0.1, 0.2]), mean_of([1e308, 1.5e308]), mean_of([])
-    (0.42, 0.15, 1.25e+308, None)
-    """
+    """Return the mean to 15 digits, which a double holds of any decimal; None of no values; exact for equal ones."""
     if not values:
         return None
     if all(value == values[0] for value in values):
@@ -202,12 +189,6 @@ def kept_verdict(final: Verdict, heard: Sequence[Verdict]) -> Verdict:
     The ends are the mean of those that the judge gave per draw: how sure it says it is of one score, no standard
     error of their mean. There are none where some draw has none, or the candidate is not ranked by the mean of its
     draws. `heard` is in the order of the draws, and empty where the candidate was compared only.
-
-    Examples
-    --------
-    >>> found = kept_verdict(Score(0.5), [Score(0.4, low=0.2, high=0.6), Score(0.6, low=0.4, high=1.0)])
-    >>> found.low, found.high, found.draws
-    (0.3, 0.8, (0.4, 0.6))
     """
     if len(heard) == 1 and _is_alike(final, heard[0]):
         return heard[0]
@@ -243,15 +224,7 @@ def _stated_ends(value: float, scored: Sequence[Score]) -> tuple[float | None, f
 
 
 class Matches:
-    """What was heard of each pair.
-
-    Examples
-    --------
-    >>> book = Matches()
-    >>> book.hear(Match(1, 2), Preference(1, 2, shown_first=1.0, shown_second=0.5))
-    >>> book.of(1, 2).value, book.of(0, 1) is None
-    (0.75, True)
-    """
+    """What was heard of each pair."""
 
     def __init__(self) -> None:
         self._heard: dict[tuple[int, int], Preference] = {}

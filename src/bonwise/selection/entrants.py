@@ -26,28 +26,14 @@ class Ranked(NamedTuple):
 
 
 def seeded_order(keys: Tie, *, seed: int, salt: str) -> tuple[int, ...]:
-    """Return every position once, at random by seed, salt and keys: a shuffled pool gives the same pick.
-
-    Examples
-    --------
-    >>> order = seeded_order(["a", "b", "c"], seed=0, salt="p1")
-    >>> shuffled = seeded_order(["c", "b", "a"], seed=0, salt="p1")
-    >>> ["abc"[at] for at in order] == ["cba"[at] for at in shuffled]
-    True
-    """
-    positions = sorted(range(len(keys)), key=lambda position: keys[position])
+    """Return every position once, at random by seed, salt and keys: a shuffled pool gives the same pick."""
+    positions = sorted(range(len(keys)), key=keys.__getitem__)
     _chance(seed, salt).shuffle(positions)
     return tuple(positions)
 
 
 def seeded_lot(*, seed: int, salt: str) -> float:
-    """Return a number from 0 to 1, 1 left out, that depends on the seed and the salt.
-
-    Examples
-    --------
-    >>> 0 <= seeded_lot(seed=0, salt="p1") < 1
-    True
-    """
+    """Return a number from 0 to 1, 1 left out, that depends on the seed and the salt."""
     return _chance(seed, f"{salt}\0lot").random()
 
 
@@ -62,21 +48,14 @@ def ranked(
     """Rank candidates by score, then by `second`, then by where they are in a seeded order.
 
     A score of None is not ranked. Of equal scores, who has no `second` stands behind who has one.
-
-    Examples
-    --------
-    >>> ranked([0.2, 0.9, None, 0.9], order=(3, 2, 1, 0))
-    Ranked(order=(3, 1, 0), tied=(1, 3), level=(1, 3))
-    >>> ranked([0.2, 0.9, None, 0.9], order=(3, 2, 1, 0), second=[None, 1.0, None, 0.0])
-    Ranked(order=(1, 3, 0), tied=(1, 3), level=())
     """
     first = {at: score for at, score in enumerate(verdicts.compared(scores)) if score is not None}
     seconds = verdicts.compared(second) if second else [None] * len(scores)
-    then = {at: (value is None, -(value or 0.0)) for at, value in enumerate(seconds) if at in first}
-    ordered = sorted((at for at in order if at in first), key=lambda at: (-first[at], *then[at]))
-    tied = tuple(sorted(at for at in ordered if first[at] == first[ordered[0]]))
-    level = tuple(at for at in tied if then[at] == then[ordered[0]])
-    return Ranked(tuple(ordered), *(shared if len(shared) > 1 else () for shared in (tied, level)))
+    by = {at: (-score, seconds[at] is None, -(seconds[at] or 0.0)) for at, score in first.items()}
+    ordered = sorted([at for at in order if at in first], key=by.__getitem__)
+    tied = tuple(sorted([at for at in ordered if first[at] == first[ordered[0]]]))
+    level = tuple([at for at in tied if by[at] == by[ordered[0]]])
+    return Ranked(tuple(ordered), tied if len(tied) > 1 else (), level if len(level) > 1 else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +90,13 @@ def distinct_texts(
     salt: str,
     first_pass_alone: bool = False,
     compares: bool = False,
+    lot: bool = True,
 ) -> DistinctTexts:
     """Say which texts of a pool are to be judged.
 
     A model is not asked about a text without words; a judge that asks none is, except where the strategy compares: a
-    match with an unscored side is nobody's, and blanks would take every match from those who have words.
-
-    Examples
-    --------
-    >>> from bonwise.judges.calling import as_judge
-    >>> pool = [pools.Candidate("a", "yes"), pools.Candidate("b", "no"), pools.Candidate("c", "yes")]
-    >>> field = distinct_texts(pool, as_judge(lambda prompt, text: 1), seed=0, salt="p")
-    >>> field.texts, field.entrant
-    (('yes', 'no'), (0, 1, 0))
+    match with an unscored side is nobody's, and blanks would take every match from those who have words. Without
+    `lot`, for strategies that look at none, none is drawn: that takes longer than all else here.
     """
     # By text before id: an id that is only a position moves with the order of the list.
     order = seeded_order([(candidate.text, candidate.id) for candidate in pool], seed=seed, salt=salt)
@@ -133,7 +106,9 @@ def distinct_texts(
         judged = [judged[at] for at in candidates_with_words(judged)]
     texts = tuple(dict.fromkeys(judged))
     place = {text: at for at, text in enumerate(texts)}
-    entrant = tuple(None if candidate.missing else place.get(candidate.text) for candidate in pool)
-    first_met = dict.fromkeys(its for at in order if (its := entrant[at]) is not None)
-    entrants = Entrants(len(texts), tuple(first_met), first_pass_alone, seeded_lot(seed=seed, salt=salt))
+    entrant = tuple([None if candidate.missing else place.get(candidate.text) for candidate in pool])
+    first_met = dict.fromkeys([its for at in order if (its := entrant[at]) is not None])
+    entrants = Entrants(
+        len(texts), tuple(first_met), first_pass_alone, *([seeded_lot(seed=seed, salt=salt)] if lot else [])
+    )
     return DistinctTexts(tuple(pool), order, texts, entrant, entrants)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.judges import judging, protocol
 from bonwise.judges.judging import Result
+from bonwise.tracing import UNTRACED, span
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -62,16 +63,16 @@ class EngineJudgeRunner:
     be begun and none finished; and a crowd that comes at the same instant does not block the loop.
     """
 
-    def __init__(self, engine: Engine, gate: PoolQueue | None = None) -> None:
-        self._engine, self._gate = engine, gate
+    def __init__(self, engine: Engine, gate: PoolQueue | None = None, *, let_in: bool = False) -> None:
+        self._engine, self._gate, self._let_in = engine, gate, let_in
 
     def now(self) -> float:
         """Return the loop's time."""
         return asyncio.get_running_loop().time()
 
     async def begin(self) -> None:
-        """Wait at the gate, if there is one."""
-        if self._gate is not None:
+        """Wait at the gate, if there is one that has not let it in."""
+        if self._gate is not None and not self._let_in:
             await self._gate.begin()
 
     async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
@@ -193,23 +194,32 @@ class ThreadJudgeRunner:
 
     async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
         """Run one after the other; a call that would begin too late is not made."""
+        untraced = span("judge", "EVALUATOR") is UNTRACED
         results: list[Result] = []
         for call in calls:
-            late = until is not None and self.now() >= until
-            results += (None,) if late else await judging.traced(call.judge, self._judged(call))
+            if until is not None and self.now() >= until:
+                results.append(None)
+            elif untraced:
+                results.append(_judged(call))
+            else:
+                results += await judging.traced(call.judge, self._alone(call))
         return results
 
-    async def _judged(self, call: Call) -> tuple[Result]:
-        try:
-            return (judging.judge_now(call.judge, call.prompt, call.texts),)
-        except UsageError:
-            raise
-        except BonwiseError as error:
-            return (error,)
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it may fail in any way; the caller decides
-            failure = judging.failed(call.judge, error)
-            failure.__cause__ = error
-            return (failure,)
+    async def _alone(self, call: Call) -> tuple[Result]:
+        return (_judged(call),)
+
+
+def _judged(call: Call) -> Result:
+    try:
+        return judging.judge_now(call.judge, call.prompt, call.texts)
+    except UsageError:
+        raise
+    except BonwiseError as error:
+        return error
+    except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it may fail in any way; the caller decides
+        failure = judging.failed(call.judge, error)
+        failure.__cause__ = error
+        return failure
 
 
 T = TypeVar("T")

@@ -44,6 +44,8 @@ class DrawModel:
         What it was learnt from: prompts, candidates of all prompts together, draws of each.
     left_out : int
         Prompts without two candidates that had all their draws scored.
+    judge : str
+        Whose draws they were, empty where that is not known.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class DrawModel:
     candidates: int
     draws: int
     left_out: int = 0
+    judge: str = field(default="", compare=False)
 
     @classmethod
     def fit(cls, draws: Floats, *, max_draws: int = 8, seed: int = 0) -> DrawModel:
@@ -147,7 +150,8 @@ class DrawModel:
             # What says nothing of the first call keeps it apart.
             kept = {"first_counts": False, **stored["prior"]}
             prior = DrawPrior(**{name: _tuple(kept[name]) for name in DrawPrior._fields})
-            plain = {setting.name: _tuple(stored[setting.name]) for setting in fields(cls) if setting.name != "prior"}
+            whole = {"judge": "", **stored}
+            plain = {setting.name: _tuple(whole[setting.name]) for setting in fields(cls) if setting.name != "prior"}
         except KeyError as error:
             raise ValueError(f"{error.args[0]} is missing") from error
         return cls(prior, **plain)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.table.score_table import ScoreTable
 
+_SERVED_EVERY = 0.02
+"""Seconds."""
+
 __all__ = [
     "JudgedPools",
     "ajudge",
@@ -66,19 +71,6 @@ class JudgedPools(Sequence[JudgedPool]):
         Calls, tokens and cost.
     run : pathlib.Path or None
         The run folder that keeps the answers.
-
-    Examples
-    --------
-    >>> import bonwise as bw
-    >>> found = bw.judge([("Name a colour", ["red", "sky blue"])], judge=lambda prompt, text: len(text))
-    >>> found
-    <JudgedPools: 1 pool, 2 candidates, 1 judge>
-    >>> [verdict.value for verdict in found[0].judgments[0].verdicts]
-    [3.0, 8.0]
-    >>> print(found.to_csv(), end="")
-    prompt_id,candidate,judge,judge_score,unscored
-    0,c0,<lambda>,3.0,
-    0,c1,<lambda>,8.0,
     """
 
     judged: tuple[JudgedPool, ...]
@@ -444,14 +436,30 @@ async def aselect_many(
 
 
 async def selected_by(
-    selector: Selector, pools: AsyncIterable[Any], control: RunControl, run: Path | None = None
+    selector: Selector, pools: Iterator[Any] | AsyncIterable[Any], control: RunControl, run: Path | None = None
 ) -> AsyncGenerator[Selection, None]:
-    """Yield the picks of many pools in input order, by a selector of the caller's; after a stop no pool is begun."""
+    """Yield the picks of many pools in input order, by a selector of the caller's; after a stop no pool is begun.
+
+    An iterator of pools that is not asynchronous is for a selector of which `computes_here` is true.
+    """
     summary = RunSummary(await selector.engine(), [selector.settings.judge], run)
-    async with (
-        control.over(summary, "pools") as stopped,
-        aclosing(selector.aselect_many(pools, ordered=True, stop=stopped)) as picks,
-    ):
-        async for pick in picks:
-            summary.note_pick(pick)
-            yield pick
+    async with control.over(summary, "pools") as stopped:
+        here = None if isinstance(pools, AsyncIterable) else _picked_here(selector, pools, stopped)
+        async with aclosing(here or selector.aselect_many(pools, ordered=True, stop=stopped)) as picks:
+            async for pick in picks:
+                summary.note_pick(pick)
+                yield pick
+
+
+async def _picked_here(
+    selector: Selector, pools: Iterator[Any], stopped: asyncio.Event
+) -> AsyncGenerator[Selection, None]:
+    """Yield picks that take no time, without a task for each; between them the event loop serves all else."""
+    served = time.monotonic()
+    for pick in selector.select_many(pools, ordered=True):
+        yield pick
+        if time.monotonic() > served + _SERVED_EVERY:
+            await asyncio.sleep(0)
+            served = time.monotonic()
+        if stopped.is_set():
+            return

@@ -44,7 +44,9 @@ def as_candidates(candidates: Sequence[Any], text: Callable[[Any], str] | None) 
         raise UsageError("candidates must be a sequence of answers", hint='such as ["answer a", "answer b"]')
     if not candidates:
         raise UsageError("no candidates to choose from", hint="pass at least one")
-    checked = tuple(_candidate(candidate, position, text) for position, candidate in enumerate(candidates))
+    if text is None and set(map(type, candidates)) == {str}:
+        return tuple([Candidate(f"c{position}", words) for position, words in enumerate(candidates)])
+    checked = tuple([_candidate(candidate, position, text) for position, candidate in enumerate(candidates)])
     repeated = first_repeat(checked)
     if repeated is not None:
         raise UsageError(f"two candidates have the id {checked[repeated[0]].id[:60]!r}", hint="give each its own id")
@@ -140,11 +142,15 @@ class Job:
         settings: SelectionSettings,
         turn: choosing.Turn | None = None,
         gate: PoolQueue | None = None,
+        waited: float | None = None,
     ) -> selection.Selection:
-        """Choose with the help of an engine, in its event loop, when the gate lets the pool in."""
+        """Choose with the help of an engine, in its event loop, when the gate lets the pool in.
+
+        It was let in already if it has `waited` there, for so many seconds.
+        """
         return await choosing.choose(
             settings,
-            judge_runner.EngineJudgeRunner(engine, gate),
+            judge_runner.EngineJudgeRunner(engine, gate, let_in=waited is not None),
             self.prompt,
             self.candidates,
             prompt_id=self.prompt_id,
@@ -152,6 +158,7 @@ class Job:
             turn=turn,
             salt=self.salt,
             judge_all=self.judge_all,
+            spent=waited or 0.0,
         )
 
     def here(self, settings: SelectionSettings) -> selection.Selection:
@@ -232,14 +239,15 @@ def beside_the_loop(pools: PoolSource | AsyncIterable[Any]) -> Iterable[Any] | A
     return opened(pools) if at_hand else read_in_thread(opened(pools))
 
 
-def refuse_nul(pool: Pool, where: str) -> None:
-    """Refuse names that no table of text can hold, before anything is paid."""
-    for name in (pool.prompt_id, *(candidate.id for candidate in pool.candidates)):
+def refuse_nul(pool: Pool, where: str) -> Pool:
+    """Return a pool whose names a table of text can hold, and refuse any other before anything is paid."""
+    for name in [pool.prompt_id, *[candidate.id for candidate in pool.candidates]]:
         if "\0" in name:
             raise InputError(
                 f"{where}: the identifier {quoted(name)} holds a NUL, which no text table can hold",
                 hint="leave it out",
             )
+    return pool
 
 
 class _Checked:
@@ -259,8 +267,7 @@ class _Checked:
                 f"pools {first} and {position} (counted from 0) both have the prompt_id {quoted(pool.prompt_id)}",
                 hint="give every pool a prompt_id of its own",
             )
-        refuse_nul(pool, f"pool {position}")
-        return pool
+        return refuse_nul(pool, f"pool {position}")
 
 
 async def _checked_pools(pools: AsyncIterable[Any], check: _Checked) -> AsyncGenerator[Pool, None]:

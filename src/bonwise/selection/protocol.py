@@ -59,7 +59,9 @@ class Entrants:
     first_pass_alone: bool = False
     """Whether the first round must ask for one score per candidate and no more, because a router looks at it."""
     lot: float = 0.5
-    """A number from 0 to 1, drawn by the seed for this pool: it decides what is left to chance beside ties."""
+    """A number from 0 to 1, drawn by the seed for this pool: it decides what is left to chance beside ties. None is
+    drawn for a strategy with an attribute `draws_lot` that is false.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,14 +51,6 @@ class RankedCandidates(list[RankedCandidate[T]]):
     ----------
     selection : Selection or None
         What the ranking rests on: verdicts, calls, cost, settings. None where there were no candidates.
-
-    Examples
-    --------
-    >>> import bonwise as bw
-    >>> with bw.Selector(lambda prompt, text: -len(text)) as selector:
-    ...     found = selector.rank("Name a colour", ["a long answer", "red"])
-    >>> [(one.candidate, one.score, one.rank) for one in found]
-    [('red', -3.0, 1), ('a long answer', -13.0, 2)]
     """
 
     selection: Selection[T] | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
@@ -21,14 +20,7 @@ __all__ = ["document_of", "pick_record", "settings_of"]
 
 
 def pick_record(pick: Selection, *, whole: bool = True) -> result.PickRecord:
-    """Return the line that ``bonwise select`` writes; without `whole`, less the text of the pick and the settings.
-
-    Examples
-    --------
-    >>> import bonwise as bw
-    >>> pick_record(bw.select("Say hi", ["hello", "hi"], judge=lambda prompt, text: -len(text))).best
-    'c1'
-    """
+    """Return the line that ``bonwise select`` writes; without `whole`, less the text of the pick and the settings."""
     more: dict[str, Any] = given(
         p_best_reason=pick.p_best_reason or None, filled=pick.filled or None, lost=pick.lost or None
     )
@@ -54,7 +46,7 @@ _BY_NAME = result.PickRecord.model_fields.keys() - {"text", "settings", "p_best_
 
 def _held(source: Selection | Bill) -> dict[str, Any]:
     """Return what a line holds under the name that it has already."""
-    held = {part.name: getattr(source, part.name) for part in fields(source) if part.name in _BY_NAME}
+    held = {name: getattr(source, name) for name in source.__dataclass_fields__ if name in _BY_NAME}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in held.items()}
 
 

@@ -38,14 +38,7 @@ class StrategySpec:
 
 
 def read_strategy(text: str) -> StrategySpec:
-    """Take the text of a strategy apart; ``read_strategy(str(spec)) == spec``, or a `UsageError`.
-
-    Examples
-    --------
-    >>> spec = read_strategy("tie_break:knockout=true,of=pairwise,orders=1:openai/m")
-    >>> spec.kind, dict(spec.options), spec.of
-    ('tie_break', {'knockout': 'true'}, 'pairwise,orders=1:openai/m')
-    """
+    """Take the text of a strategy apart; ``read_strategy(str(spec)) == spec``, or a `UsageError`."""
     kind, colon, behind = text.partition(":")
     if not kind or any(sign in kind for sign in ",="):
         raise UsageError(f"{text!r} names no strategy", hint="write KIND or KIND:option=value,option=value")

@@ -35,6 +35,7 @@ from bonwise.selection.ranked_candidates import RanksCandidates
 from bonwise.selection.selection import Selection, T
 from bonwise.selection.selector_settings import CopiesSettings
 from bonwise.selection.settings import ChoiceSettings, Engines, SelectionSettings, SelectorSettings, settings_of
+from bonwise.tracing import UNTRACED, span
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask
@@ -130,6 +131,11 @@ class Selector(RanksCandidates, CopiesSettings):
         """Who judges, by which strategy, and what happens when a judge fails."""
         return self._settings
 
+    @property
+    def computes_here(self) -> bool:
+        """Whether all judges are bonwise's own that ask no model: they wait for nothing, and no pick takes long."""
+        return self._here and {type(judge).__module__ for judge in self._settings.judges} == {"bonwise.judges.local"}
+
     async def engine(self) -> Engine:
         """Return the engine that asks for this event loop: its totals, and what it has spent."""
         return await self._host(RunningLoopHost).work(_itself)
@@ -154,7 +160,8 @@ class Selector(RanksCandidates, CopiesSettings):
         bonwise.errors.CallError
             A model that was asked did not answer.
         """
-        return await self._awaited(Job.of(prompt, candidates, self._text, prompt_id))
+        host, waited = await self._let_in()
+        return await self._awaited(Job.of(prompt, candidates, self._text, prompt_id), host=host, waited=waited)
 
     def select(self, prompt: Any, candidates: Sequence[T], *, prompt_id: str | None = None) -> Selection[T]:
         """Do what `aselect` does, and wait for it; also inside a running event loop and a notebook."""
@@ -287,7 +294,29 @@ class Selector(RanksCandidates, CopiesSettings):
     ) -> None:
         self.close()
 
-    async def _awaited(self, job: Job | AnswerDraws[Any], turn: Turn | None = None) -> Selection:
+    async def _let_in(self) -> tuple[LoopHost | None, float | None]:
+        """Wait at the gate of the running loop before all else: what a crowd does at its first turn blocks the loop.
+
+        Where somebody traces, or the loop has no gate yet, a pick waits later: its span holds the waiting.
+        """
+        host = self._hosts.get(RunningLoopHost)
+        if host is None or host.gate is None or not host.is_here or span("select", "CHAIN") is not UNTRACED:
+            return None, None
+        clock = asyncio.get_running_loop().time
+        came = clock()
+        await host.gate.begin()
+        return host, clock() - came
+
+    async def _awaited(
+        self,
+        job: Job | AnswerDraws[Any],
+        turn: Turn | None = None,
+        *,
+        host: LoopHost | None = None,
+        waited: float | None = None,
+    ) -> Selection:
+        if host is not None and isinstance(job, Job):
+            return await host.work(job.by, self._settings, turn, host.gate, waited)
         host = self._host(RunningLoopHost)
         if host.is_here:
             return await host.work(job.by, self._settings, turn, host.gate)

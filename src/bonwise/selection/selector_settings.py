@@ -45,15 +45,6 @@ class CopiesSettings:
         bonwise.errors.UsageError
             A setting that plain values cannot state: a function, a client, a transport, a router of another class,
             or an address with a login or a key.
-
-        Examples
-        --------
-        >>> import bonwise as bw
-        >>> settings = bw.Selector(bw.Pointwise("openai/gpt-5-mini"), strategy=bw.Adaptive(margin=0.2)).to_dict()
-        >>> settings["judge"], settings["strategy"]
-        ('pointwise:openai/gpt-5-mini', 'adaptive:margin=0.2')
-        >>> bw.Selector.from_dict(settings).to_dict() == settings
-        True
         """
         if self._text is not None:
             settings_mapping.refuse(
@@ -79,13 +70,6 @@ class CopiesSettings:
         ------
         bonwise.errors.UsageError
             No judge, an unknown key, or a value that means nothing.
-
-        Examples
-        --------
-        >>> import bonwise as bw
-        >>> with bw.Selector.from_dict({"judge": "local:length"}) as selector:
-        ...     selector.select("Say hello", ["Hi.", "Hello, how are you?"]).best
-        'Hello, how are you?'
         """
         given = settings_mapping.checked_mapping("the mapping of a selector", mapping, _KEYS, "judge")
         given["judge"] = settings_mapping.judge_from_values("judge", given["judge"])

@@ -88,7 +88,8 @@ class Totals:
 
     def _note_spending(self, pick: selection.Selection) -> None:
         self._unpriced += pick.bill.cost is None
-        self._bill += replace(pick.bill, cost=pick.bill.cost or 0.0)  # an unknown one would hide all others
+        # A cost that is unknown would hide all others.
+        self._bill += pick.bill if pick.bill.cost is not None else replace(pick.bill, cost=0.0)
         self._seconds += pick.latency
         self._longest = max(self._longest, pick.latency)
         self._latencies[math.floor(math.log(max(pick.latency, 1e-6)) / _STEP)] += 1

@@ -21,11 +21,6 @@ class ApiError(Exception):
 
     `code` is a word for programs, `kind` the ``type`` in OpenAI's shape, `param` the field of the request that is
     wrong, and `beside` what else stands in the body, such as the usage of candidates that are paid.
-
-    Examples
-    --------
-    >>> ApiError(404, "no such model", "model_not_found", param="model").body()["error"]["code"]
-    'model_not_found'
     """
 
     def __init__(
@@ -60,11 +55,6 @@ def upstream_error(problem: Problem, beside: Mapping[str, Any], *, by_client_key
 
     What is wrong with the request keeps the upstream's status. A refused key or an exhausted account is the server's
     affair, never a 401, unless the client's own key was forwarded.
-
-    Examples
-    --------
-    >>> upstream_error(Problem("denied", "the server answered HTTP 401", 401), {}).status
-    502
     """
     message = f"the upstream gave no candidate: {problem.message}"
     if by_client_key and problem.kind == "denied" and problem.status in {401, 403}:

@@ -136,15 +136,7 @@ _TEXTS = ("unscored", "failure", "failed_draws")
 
 
 def ranked_draws(chosen: generation.Chosen[Any], count: int) -> list[int]:
-    """Return the draws that a client gets, best first; those that could not be scored come last.
-
-    Examples
-    --------
-    >>> from bonwise.hosts.generation import BestOfN
-    >>> chosen = BestOfN(lambda prompt, text: len(text), n=3).pick("Name a colour", ["red", "scarlet", "blue"])
-    >>> ranked_draws(chosen, 2)
-    [1, 2]
-    """
+    """Return the draws that a client gets, best first; those that could not be scored come last."""
     selection = chosen.selection
     place = {name: at for at, name in enumerate(selection.ids)}
     order = [selection.index, *(place[one] for one in selection.ranking), *range(len(chosen.drawn))]

@@ -71,13 +71,7 @@ class KeyRing:
 
 
 def read_keys(given: Mapping[str, Any]) -> tuple[ClientKey, ...]:
-    """Read the table of keys, each of one name; no message ever repeats a key.
-
-    Examples
-    --------
-    >>> [one.name for one in read_keys({"alice": "one-secret", "bob": {"value": "two-secret", "max_cost": 5.0}})]
-    ['alice', 'bob']
-    """
+    """Read the table of keys, each of one name; no message ever repeats a key."""
     keys = tuple(_key(f"keys.{name}", name, one) for name, one in given.items())
     names: dict[str, str] = {}
     for key in keys:

@@ -30,13 +30,7 @@ _MOST = 256
 
 
 def bearer_key(authorization: str) -> str:
-    """Return the key of an ``Authorization`` header; ApiError 401 where it holds none.
-
-    Examples
-    --------
-    >>> bearer_key("Bearer of-the-client")
-    'of-the-client'
-    """
+    """Return the key of an ``Authorization`` header; ApiError 401 where it holds none."""
     scheme, _, key = authorization.partition(" ")
     key = key.strip()
     if scheme.lower() != "bearer" or not key or not key.isascii() or not key.isprintable():

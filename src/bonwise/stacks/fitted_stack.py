@@ -29,13 +29,7 @@ _Numbers = Annotated[list[Number], Field(min_length=1)]
 
 
 class StackFeature(NamedTuple):
-    """What a column of features is: of which judge, and what of it. A length is of no judge.
-
-    Examples
-    --------
-    >>> str(StackFeature("gpt", "score")), str(StackFeature("gpt", "spread")), str(StackFeature("", "length"))
-    ('gpt', 'spread of gpt', 'length')
-    """
+    """What a column of features is: of which judge, and what of it. A length is of no judge."""
 
     judge: str
     kind: FeatureKind
@@ -48,16 +42,7 @@ class StackFeature(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FeatureScaling:
-    """How features of the candidates of one prompt are put on one scale.
-
-    Examples
-    --------
-    >>> values = np.array([[.9, 80.], [.4, 60.], [.7, 90.], [.1, 50.]])
-    >>> features = StackFeature("a", "score"), StackFeature("b", "score")
-    >>> scaling = FeatureScaling.of(features, values, np.array([2, 2]))
-    >>> scaling.standardised(np.array([[.9, np.nan], [.4, np.nan]])).round(2).tolist()
-    [[0.64, 0.62], [-0.64, -0.62]]
-    """
+    """How features of the candidates of one prompt are put on one scale."""
 
     features: tuple[StackFeature, ...]
     scales: _Floats = field(repr=False)
@@ -178,14 +163,6 @@ class JudgeStack(Record):
 
     The quality of a candidate is its utility and a Gumbel error that no judge sees, so that the regret to be expected
     of picking i is ``unit * mean_s (log sum_k exp(x_k' b_s / t) - x_i' b_s / t)``.
-
-    Examples
-    --------
-    >>> scaling = FeatureScaling((StackFeature("a", "score"), StackFeature("b", "score")), np.ones(2), np.eye(2))
-    >>> stack = JudgeStack.of(scaling, np.array([2.0, 1.0]), np.zeros((2, 2)))
-    >>> pool = np.array([[.9, .2], [.4, .3]])
-    >>> stack.utilities(pool).tolist(), stack.p_best(pool).round(3).tolist()
-    ([0.45, -0.45], [0.711, 0.289])
     """
 
     features: Annotated[list[FeatureRecord], Field(min_length=1)]

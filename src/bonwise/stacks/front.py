@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, Unpack
 
 from bonwise.errors import InputError, UsageError
+from bonwise.extras import linear_algebra
 from bonwise.flags import Command, Flag, numbers, texts
 from bonwise.printable import listed, quoted, shell_word
 from bonwise.report.numbers import count, counted
@@ -35,6 +36,7 @@ _STACK = Flag("What bonwise stack fit --out wrote.", "--stack", Path)
 _NAME = Flag("What the stack is called as a judge.")
 
 
+@linear_algebra
 @opens_a_table
 def fit_stack(
     source: Annotated[ScoreSource, _SCORES],
@@ -252,6 +254,7 @@ def _refuse_other_direction(fitted: StackFit, table: ScoreTable) -> None:
         )
 
 
+@linear_algebra
 @opens_a_table
 def audit_stack(
     source: Annotated[ScoreSource, _SCORES],

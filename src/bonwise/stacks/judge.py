@@ -92,13 +92,7 @@ def _check_spec(spec: str) -> None:
 
 
 def names_no_model(spec: str) -> bool:
-    """Tell whether a text leaves it to its caller which model is asked.
-
-    Examples
-    --------
-    >>> names_no_model("resampled,draws=3,of=pointwise"), names_no_model("pointwise:openai/m")
-    (True, False)
-    """
+    """Tell whether a text leaves it to its caller which model is asked."""
     return not list(_nested(spec))[-1].rest
 
 

@@ -58,22 +58,26 @@ class ChanceCalibration:
         return max(gaps, default=float("nan"))
 
 
-def chances_and_regrets(quality: Floats, sizes: _Ints, temperature: float) -> tuple[Floats, Floats]:
-    """Return P(best) and expected regret, in utility over temperature, (cells,); `quality` is (cells, draws).
+_AT_ONCE = 1 << 15
+"""Utilities that are worked on together."""
 
-    Examples
-    --------
-    >>> chances, regrets = chances_and_regrets(np.array([[1.0], [0.0]]), np.array([2]), 1.0)
-    >>> chances.round(3).tolist(), regrets.round(3).tolist()
-    ([0.731, 0.269], [0.313, 1.313])
-    """
+
+def chances_and_regrets(quality: Floats, sizes: _Ints, temperature: float) -> tuple[Floats, Floats]:
+    """Return P(best) and expected regret, in utility over temperature, (cells,); `quality` is (cells, draws)."""
+    chances, regrets = np.empty((2, len(quality)))
     starts = np.cumsum(sizes) - sizes
-    scaled = quality / temperature
-    top = np.maximum.reduceat(scaled, starts, axis=0)
-    sums = np.exp(scaled - np.repeat(top, sizes, axis=0))
-    total = np.add.reduceat(sums, starts, axis=0)
-    chances: Floats = (sums / np.repeat(total, sizes, axis=0)).mean(axis=1)
-    regrets: Floats = (np.repeat(top + np.log(total), sizes, axis=0) - scaled).mean(axis=1)
+    # Prompts of one size at a time have no bounds of segments, and some at a time fit the cache.
+    for size in np.unique(sizes).tolist():
+        alike = starts[sizes == size]
+        step = max(1, _AT_ONCE // (size * quality.shape[1]))
+        for some in (alike[at : at + step] for at in range(0, len(alike), step)):
+            cells = some[:, None] + np.arange(size)
+            scaled = quality[cells] / temperature
+            top = scaled.max(axis=1, keepdims=True)
+            sums = np.exp(scaled - top)
+            total = sums.sum(axis=1, keepdims=True)
+            regrets[cells] = (top + np.log(total) - scaled).mean(axis=2)
+            chances[cells] = np.divide(sums, total, out=sums).mean(axis=2)
     return chances, regrets
 
 
@@ -265,9 +269,10 @@ class StackMeasures:
         count = int(self._laid.whole.sum())
         if count >= stack_table.FEWEST_PROMPTS:
             return ""
+        stated = " with --design cells" if self._laid.weights is None else ""
         return (
             f"{count} prompts are labelled whole, and a figure needs {stack_table.FEWEST_PROMPTS}: write the scores "
-            "with --scores, and audit them with --design cells"
+            f"with --scores, and audit them{stated}"
         )
 
     @property

@@ -53,14 +53,7 @@ class Deal:
 
 
 def deal(prompts: int, clusters: _Ints | None, *, seed: int, partitions: int = PARTITIONS) -> Deal:
-    """Deal prompts out by a seeded generator; `partitions` is how often all are dealt into folds.
-
-    Examples
-    --------
-    >>> found = deal(40, None, seed=0)
-    >>> found.folds.shape, int(found.groups.max())
-    ((3, 40), 19)
-    """
+    """Deal prompts out by a seeded generator; `partitions` is how often all are dealt into folds."""
     rng = np.random.default_rng(seed)
     units, count = (np.arange(prompts), prompts) if clusters is None else cluster_codes(clusters)
     parts = min(count, _MOST_PARTS)
@@ -79,11 +72,6 @@ def pick_gains(scores: Floats, labels: Floats, sizes: _Ints, first: npt.NDArray[
 
     `scores` is (cells, columns), the result (prompts, columns). A candidate with NaN is not picked; where all of a
     prompt have NaN the pick is random, or the cell that `first` marks.
-
-    Examples
-    --------
-    >>> pick_gains(np.array([[.9, 1.], [.4, 1.]]), np.array([1., 0.]), np.array([2])).tolist()
-    [[0.5, 0.0]]
     """
     known = by_rank(compared(scores), sizes, first)
     if len(sizes) and (sizes == sizes[0]).all():
@@ -275,9 +263,9 @@ class _InnerFold:
         """Add up prompts, gains of the stack and gains of the best judge over each set, as an array (3, sets)."""
         pools = self.pools
         stack = pick_gains(pools.features @ coefficients.T, pools.labels, pools.sizes, pools.first)
-        values = np.stack([np.ones_like(stack), stack, self.gains @ shares.T])
-        totals: Floats = np.where(sets[:, self.parts].T, values, 0.0).sum(axis=1)
-        return totals
+        held = np.ascontiguousarray(sets.T)[self.parts]
+        added = (np.where(held, gains, 0.0).sum(axis=0) for gains in (stack, self.gains @ shares.T))
+        return np.stack([held.sum(axis=0, dtype=np.float64), *added])
 
 
 def _train(pools: StackPools, paths: Paths, deal: Deal, folds: list[_InnerFold], sets: _Mask) -> Trained:

@@ -292,13 +292,7 @@ class StackFit(Document):
 
 
 def prompt_digest(prompt_id: str) -> str:
-    """Return what a file keeps of the id of a prompt.
-
-    Examples
-    --------
-    >>> prompt_digest("p1")
-    'e81665c97894ce91'
-    """
+    """Return what a file keeps of the id of a prompt."""
     return hashlib.blake2b(prompt_id.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

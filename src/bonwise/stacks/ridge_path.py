@@ -42,12 +42,6 @@ def labelled_pairs(
 
     `features` is (cells, features) of labelled candidates, grouped by prompt. `weights`, by cell, are 1 / chance of
     each label; a pair weighs their product, prompts 1 on average. The seed samples pairs of more than 16 candidates.
-
-    Examples
-    --------
-    >>> found = labelled_pairs(np.array([[.9], [.4]]), np.array([0., 1.]), np.array([2]))
-    >>> found.differences.tolist(), found.better.tolist(), found.weights.tolist()
-    ([[0.5]], [0.0], [1.0])
     """
     starts = np.cumsum(sizes) - sizes
     rng = np.random.default_rng(seed)
@@ -163,14 +157,7 @@ def ridge_path(pairs: LabelledPairs, parts: _Ints, count: int, ridges: tuple[flo
 
 
 def logit(pairs: LabelledPairs, ridge: float, start: Floats | None = None) -> Floats:
-    """Fit the logit at one ridge, above 0 for one maximum, by Newton's method, steps halved where they overshoot.
-
-    Examples
-    --------
-    >>> one = LabelledPairs(np.array([[1.0]]), np.array([1.0]), np.array([1.0]), np.array([0]))
-    >>> logit(one, 1.0).round(4).tolist()  # b = 1 / (1 + exp(b))
-    [0.4011]
-    """
+    """Fit the logit at one ridge, above 0 for one maximum, by Newton's method, steps halved where they overshoot."""
     features = pairs.differences.shape[1]
     at = np.zeros(features) if start is None else start
     value = _objective(pairs, ridge, at)

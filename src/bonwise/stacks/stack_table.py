@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import listed, quoted
@@ -19,6 +19,7 @@ from bonwise.table import cell_scores, checks, reading_options, words, writing
 from bonwise.table.cells import draw_columns
 from bonwise.table.panel import Panel, PromptLeftOut, lay_out
 from bonwise.table.score_table import ScoreTable
+from bonwise.table.store import Categories, CodedColumn, Names, objects
 
 __all__ = [
     "FEATURES",
@@ -226,7 +227,7 @@ def _refuse_few(table: ScoreTable, panel: Panel, labelled: _Mask) -> None:
 
 def _weights(table: ScoreTable, panel: Panel, labelled: _Mask, prompts: _Mask) -> Floats | None:
     """Return the weight of each labelled cell: of a pair the product counts, which is 1 / chance of its prompt."""
-    if "propensity" not in table.frame.columns:
+    if "propensity" not in table.rows.columns:
         return None
     if cell_scores.differ_within_prompts(table):
         return 1 / cell_scores.candidate_propensities(table, panel)[labelled]
@@ -272,7 +273,7 @@ def _spread(draws: Floats) -> Floats:
 def _lengths(table: ScoreTable, panel: Panel) -> Floats:
     """Return the logarithm of the length of each text, as its column has it or in characters."""
     if "length" in table.columns:
-        lengths = cell_scores.mean_of_rows(table, panel, table.frame["length"].to_numpy(dtype=np.float64))
+        lengths = cell_scores.mean_of_rows(table, panel, table.rows["length"])
     else:
         lengths = words.text_lengths(table, panel)
     # An empty answer has no logarithm: it counts as one of one character.
@@ -291,21 +292,27 @@ def with_judge(table: ScoreTable, panel: Panel, scores: Floats, name: str = STAC
     keys = table.cell_keys()
     order = np.argsort(keys, kind="stable")
     first = order[np.searchsorted(keys[order], cells)]
-    rows = table.frame.iloc[first].copy()
+    every = np.append(np.arange(len(keys)), first)
+    is_new = np.arange(len(every)) >= len(keys)
+    rows = table.rows.take(every)
     known = sorted([*table.judges, name])
-    rows["judge"] = pd.Categorical([name] * len(rows), categories=known)
-    rows["judge_score"] = scores
+    places = np.array([known.index(judge) for judge in table.judges])
+    named = Categories(np.where(is_new, known.index(name), places[rows["judge"].codes]), Names(objects(known)))
     # A label stands in the row of one judge or of several: here it is that of the cell.
-    rows["oracle_label"] = panel.labels
-    of_one_judge = {"draw", "low", "high", "ci_width", "judge_family", *draw_columns(table.frame.columns)}
-    own = [column for column in rows.columns if column not in of_one_judge]
-    others = table.frame.assign(judge=table.frame["judge"].cat.set_categories(known))
-    frame = pd.concat([others, rows[own]])
-    for column in table.frame.columns:
-        # Rows of a judge without draws lack what the others have; categories stay categories.
-        if isinstance(table.frame[column].dtype, pd.CategoricalDtype) and column != "judge":
-            frame[column] = frame[column].astype(table.frame[column].dtype)
-    return replace(table, frame=frame)
+    added = {"judge_score": scores, "oracle_label": panel.labels}
+    made = {"judge": named, **{role: np.append(table.rows[role], values) for role, values in added.items()}}
+    for role in {"draw", "low", "high", "ci_width", "judge_family", *draw_columns(rows.columns)} & {*rows.columns}:
+        # Rows of a judge without draws lack what the others have.
+        made[role] = _blanked(rows[role], is_new)
+    words = None if table.words is None else table.words.take(every)
+    return replace(table, rows=rows.assign(made), words=words)
+
+
+def _blanked(column: Any, rows: npt.NDArray[np.bool_]) -> Any:
+    """Return a column that says nothing in some rows."""
+    if isinstance(column, Categories):
+        return replace(column, codes=np.where(rows, -1, column.codes))
+    return column.masked(rows) if isinstance(column, CodedColumn) else np.where(rows, np.nan, column)
 
 
 def with_stack(
@@ -336,19 +343,7 @@ _FIRST = ("prompt_id", "candidate", "judge", "judge_score", "oracle_label")
 
 
 def score_file(table: ScoreTable) -> str:
-    """Render a table as CSV, under the names that need no flags; words of prompts and answers are left out.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bonwise.table.score_table import ScoreTable
-    >>> table = ScoreTable.from_frame(pd.DataFrame({
-    ...     "item_id": ["p1", "p1"], "model": ["=a", "b"], "score": [0.9, 0.4]}))
-    >>> print(score_file(table), end="")
-    prompt_id,candidate,judge,judge_score
-    p1,'=a,judge,0.9
-    p1,b,judge,0.4
-    """
+    """Render a table as CSV, under the names that need no flags; words of prompts and answers are left out."""
     frame = table.frame
     known = [name for name in _FIRST if name in frame.columns]
     order = [*known, *(name for name in frame.columns if name not in known)]

@@ -42,17 +42,6 @@ class Beliefs:
     all of them and p_i = sum w_j ybar_j / sum w_j with w_j = 1 / (tau2 + s2 / n_j). `first` is (n, K): NaN puts a
     candidate out of the running, also where a pool is smaller than K. Of two equal candidates the one of lower
     `rank`, (n, K), goes ahead. `most` counts the draws of one candidate, the first among them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> prior = DrawPrior(0.5, (0.3, 0.6), (0.01, 0.01, 0.01), (0.02, 0.02, 0.02), 10.0)
-    >>> beliefs = Beliefs(prior, np.array([[0.8, 0.8, 0.4]]), np.array([[0, 1, 2]]), most=8)
-    >>> beliefs.posterior().mean.round(3).tolist()
-    [[0.733, 0.733, 0.533]]
-    >>> beliefs.hear(beliefs.best_draw(), np.array([0.4]))
-    >>> beliefs.posterior().mean.round(3).tolist()
-    [[0.467, 0.6, 0.4]]
     """
 
     def __init__(self, prior: DrawPrior, first: Floats, rank: _Ints, most: int) -> None:

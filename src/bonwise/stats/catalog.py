@@ -17,8 +17,8 @@ __all__ = [
     "METRICS",
     "OF_PICKS",
     "VALUES",
-    "between_r",
     "functional_of",
+    "lost_share",
     "ratio",
     "recovery",
 ]
@@ -27,6 +27,8 @@ __all__ = [
 def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -> Floats:
     """Divide, NaN where the denominator is 0 or below 1e-12 of `scale`, the size of the terms it was summed from."""
     usable = denominator > 1e-12 * scale
+    if usable.all():
+        return numerator / denominator
     out = np.full(np.broadcast(numerator, usable).shape, np.nan)
     quotient: Floats = np.divide(numerator, denominator, out=out, where=usable)
     return quotient
@@ -44,8 +46,12 @@ def within_r(t: Sums) -> Floats:
 
 def inflation(t: Sums) -> Floats:
     """Share of the global correlation that is gone within prompts: 1 - within_r / global_r."""
-    overall = global_r(t)
-    return 1 - within_r(t) / np.where(overall > 1e-12, overall, np.nan)
+    return lost_share(within_r(t), global_r(t))
+
+
+def lost_share(within: Floats, overall: Floats) -> Floats:
+    """Return 1 less the ratio of two correlations, NaN where the second is not above 0."""
+    return 1 - within / np.where(overall > 1e-12, overall, np.nan)
 
 
 def attenuation(t: Sums) -> Floats:
@@ -69,15 +75,9 @@ def squares_of_labels(t: Sums) -> Floats:
     return t.all_OO - 2 * mean * t.all_O + mean * mean * t.all_cells
 
 
-def between_r(t: Sums) -> Floats:
-    """Correlation of prompt means, weighted by pool size."""
-    total, SS, OO = _total(t.SO, t.S, t.O, t.cells), _total_SS(t), _total_OO(t)
-    return _root_ratio(total - t.eSO, SS - t.eSS, OO - t.eOO, t.SS, t.OO)
-
-
 def _total(products: Floats, left: Floats, right: Floats, cells: Floats) -> Floats:
     # Prompts may all lack scores, or all that are left do: then nothing varies.
-    return products - left * right / np.where(cells == 0, 1.0, cells)
+    return products - left * right / (cells if np.all(cells) else np.where(cells == 0, 1.0, cells))
 
 
 def _total_SS(t: Sums) -> Floats:  # noqa: N802 - S squared, as in the paper
@@ -90,20 +90,23 @@ def _total_OO(t: Sums) -> Floats:  # noqa: N802
 
 def _root_ratio(product: Floats, left: Floats, right: Floats, scale_left: Floats, scale_right: Floats) -> Floats:
     usable = (left > 1e-12 * scale_left) & (right > 1e-12 * scale_right)
+    if usable.all():
+        whole: Floats = product / (np.sqrt(left) * np.sqrt(right))
+        return whole
     reach = np.sqrt(np.where(usable, left, 1.0)) * np.sqrt(np.where(usable, right, 1.0))
     return np.where(usable, product / reach, np.nan)
 
 
 def _spread(t: Sums) -> Floats:
-    """How far the labels of each prompt lie apart."""
-    spread: Floats = np.sqrt(t.eOO)
+    """How far the labels of each prompt lie apart, times what it weighs."""
+    spread: Floats = np.sqrt(t.eOO * t.prompts)
     return spread
 
 
 def _spread_over_cells(t: Sums) -> Floats:
-    """How far they lie from the mean of all cells, of which `t` is by prompt."""
+    """How far they lie from the mean of all cells, of which `t` is by prompt, times what it weighs."""
     mean = t.O.sum() / max(float(t.cells.sum()), 1.0)
-    spread: Floats = np.sqrt(np.maximum(t.OO - 2 * mean * t.O + mean * mean * t.cells, 0.0))
+    spread: Floats = np.sqrt(np.maximum(t.OO - 2 * mean * t.O + mean * mean * t.cells, 0.0) * t.prompts)
     return spread
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats.laws import special
 from bonwise.stats.sums import Floats
 
 __all__ = [
@@ -37,26 +38,13 @@ _Ints = npt.NDArray[np.int64]
 
 
 def cluster_codes(clusters: _Ints) -> tuple[_Ints, int]:
-    """Return codes 0, 1, ... of the clusters that occur, and how many these are.
-
-    Examples
-    --------
-    >>> codes, count = cluster_codes(np.array([7, 3, 7]))
-    >>> codes.tolist(), count
-    ([1, 0, 1], 2)
-    """
+    """Return codes 0, 1, ... of the clusters that occur, and how many these are."""
     known, codes = np.unique(clusters, return_inverse=True)
     return codes.reshape(-1).astype(np.int64), len(known)
 
 
 def cluster_sums(values: Floats, clusters: _Ints | None) -> Floats:
-    """Add up values (..., prompts) of prompts over each cluster; without clusters return the values themselves.
-
-    Examples
-    --------
-    >>> cluster_sums(np.array([[1.0, 2.0, 4.0]]), np.array([7, 3, 7])).tolist()
-    [[2.0, 5.0]]
-    """
+    """Add up values (..., prompts) of prompts over each cluster; without clusters return the values themselves."""
     if clusters is None:
         return values
     codes, count = cluster_codes(clusters)
@@ -66,13 +54,7 @@ def cluster_sums(values: Floats, clusters: _Ints | None) -> Floats:
 
 
 def too_few_clusters(clusters: _Ints | None) -> str:
-    """Return why no interval can rest on these clusters; empty where one can.
-
-    Examples
-    --------
-    >>> too_few_clusters(np.array([0, 0, 1, 1]))
-    'the prompts are in 2 clusters, and an interval needs 5'
-    """
+    """Return why no interval can rest on these clusters; empty where one can."""
     if clusters is None or (count := len(np.unique(clusters))) >= FEWEST:
         return ""
     return f"the prompts are in {count} cluster{'s' * (count != 1)}, and an interval needs {FEWEST}"
@@ -88,13 +70,7 @@ def most_df(clusters: _Ints) -> float:
 
 
 def too_few_kinds(clusters: _Ints) -> str:
-    """Return why no interval of a correlation or slope can rest on these clusters; empty where one can.
-
-    Examples
-    --------
-    >>> too_few_kinds(np.repeat(np.arange(8), [9, 1, 1, 1, 1, 1, 1, 1]))
-    'the prompts are in 8 clusters, worth 2.91 of equal size, and an interval of this metric needs 15'
-    """
+    """Return why no interval of a correlation or slope can rest on these clusters; empty where one can."""
     codes, count = cluster_codes(clusters)
     worth = len(codes) / typical_size(clusters)
     if worth >= FEWEST_KINDS - _ROUNDING or count == len(codes):
@@ -106,13 +82,7 @@ def too_few_kinds(clusters: _Ints) -> str:
 
 
 def intraclass_correlation(values: Floats, clusters: _Ints) -> float:
-    """Return the correlation of two prompts of one cluster, by one-way analysis of variance, cut to [0, 1].
-
-    Examples
-    --------
-    >>> intraclass_correlation(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1]))
-    1.0
-    """
+    """Return the correlation of two prompts of one cluster, by one-way analysis of variance, cut to [0, 1]."""
     found = _squares(values, clusters)
     return 0.0 if found is None else found.correlation(found.between, found.within)
 
@@ -146,41 +116,20 @@ def _squares(values: Floats, clusters: _Ints) -> _MeanSquares | None:
 
 
 def upper_correlation(values: Floats, clusters: _Ints, confidence: float) -> float:
-    """Return the end of the one-sided interval above `intraclass_correlation`, where values are normal.
-
-    Examples
-    --------
-    >>> values, clusters = np.array([1.0, 2.0, 2.0, 3.0, 1.0, 3.0]), np.array([0, 0, 1, 1, 2, 2])
-    >>> round(intraclass_correlation(values, clusters), 3), round(upper_correlation(values, clusters, 0.8), 3)
-    (0.0, 0.35)
-    """
-    from scipy import special  # noqa: PLC0415 - the tests of no gain need none of it
-
+    """Return the end of the one-sided interval above `intraclass_correlation`, where values are normal."""
     found = _squares(values, clusters)
     if found is None:
         return 0.0
-    least = float(special.fdtri(*found.freedom, 1 - confidence))
+    least = float(special().fdtri(*found.freedom, 1 - confidence))
     return found.correlation(found.between, found.within * least)
 
 
 def typical_size(clusters: _Ints) -> float:
-    """Return ``m* = sum m^2 / sum m`` over the sizes m of the clusters.
-
-    Examples
-    --------
-    >>> typical_size(np.array([0, 0, 0, 1]))
-    2.5
-    """
+    """Return ``m* = sum m^2 / sum m`` over the sizes m of the clusters."""
     sizes = np.bincount(cluster_codes(clusters)[0])
     return float(sizes @ sizes) / float(sizes.sum())
 
 
 def design_effect(values: Floats, clusters: _Ints) -> float:
-    """Return ``1 + (m* - 1) icc`` with m* the `typical_size`; `values` is what each prompt adds to the estimate.
-
-    Examples
-    --------
-    >>> design_effect(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1]))
-    2.0
-    """
+    """Return ``1 + (m* - 1) icc`` with m* the `typical_size`; `values` is what each prompt adds to the estimate."""
     return 1 + (typical_size(clusters) - 1) * intraclass_correlation(values, clusters)

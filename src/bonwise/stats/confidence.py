@@ -29,11 +29,6 @@ class Logit:
     """A share strictly between 0 and 1: log-odds plus or minus t times their standard error, turned back.
 
     That of log(v / (1 - v)) is se / (v (1 - v)), clustered by prompt; the ends never lie beyond 0 and 1.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in Logit(0.95, 0.02, 39).at(0.95)]
-    [0.89, 0.978]
     """
 
     estimate: float

@@ -1,4 +1,4 @@
-"""Correlation of two figures of a prompt, with an interval by prompt; scores that are too heavy for one."""
+"""Correlation of two figures of a prompt, with an interval by prompt; scores or labels that are too heavy for one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from bonwise.stats import estimand, estimation, jackknife, laws, sums
+from bonwise.stats import estimand, estimation, jackknife, sums
 
 __all__ = [
     "LEAST_CARRIERS",
     "correlation",
     "from_influence",
-    "heavy_scores",
+    "heavy_tails",
+    "kurtoses",
+    "most_kurtosis",
     "without_correlations",
     "without_interval",
 ]
@@ -32,11 +34,6 @@ def correlation(
     In the infinitesimal jackknife prompt t moves r by ``w_t / sum w * (z_x z_y - r (z_x^2 + z_y^2) / 2)``. NaN or
     weight 0 leaves a prompt out. Undefined with fewer than three prompts or a figure that does not vary; no interval
     where fewer than 20 prompts differ from the most common value of either.
-
-    Examples
-    --------
-    >>> correlation(np.array([1., 2, 3, 4]), np.array([1., 3, 2, 4])).estimate
-    0.8
     """
     w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=float)
     known = ~np.isnan(x) & ~np.isnan(y) & (w > 0)
@@ -61,26 +58,15 @@ def from_influence(
 
     `influence` is how far the estimate moves, times n, with a little more weight on each prompt; its mean is 0.
     """
-    n = len(influence)
-    if n < 2:
-        return estimand.Estimate(value, None, None, None, n, None, reason="no interval: it rests on a single prompt")
-    se = float(np.sqrt(np.sum(influence**2) / (n * (n - 1))))
-    if se <= _ROUNDING * max(1.0, abs(value)):
-        return estimand.Estimate(
-            value, None, None, None, n, None, reason="no interval: leaving out any prompt changes nothing"
-        )
-    law = laws.Student(value, se, jackknife.kurtosis_df(influence), limits)
-    return estimation.under(law, confidence, estimate=value, se=se, n=n)
+    n, scatter = len(influence), jackknife.Scatter(np.nan, np.nan)
+    if n > 1:
+        se = float(np.sqrt(np.sum(influence**2) / (n * (n - 1))))
+        scatter = jackknife.Scatter(se, jackknife.kurtosis_df(influence))
+    return estimation.from_jackknife(value, scatter, n, limits, confidence, exact=None)
 
 
 def without_interval(found: estimand.Estimate, reason: str) -> estimand.Estimate:
-    """Return an estimate without its interval and why it has none; unchanged where the reason is empty.
-
-    Examples
-    --------
-    >>> without_interval(correlation(np.arange(50.0), np.arange(50.0) ** 2), "it rests on 7 routed prompts").reason
-    'no interval: it rests on 7 routed prompts'
-    """
+    """Return an estimate without its interval and why it has none; unchanged where the reason is empty."""
     if not reason or found.low is None:
         return found
     return replace(found, low=None, high=None, se=None, interval=None, law=None, reason=f"no interval: {reason}")
@@ -111,52 +97,54 @@ _LEAST_KURTOSIS = 4.5  # of few normal values a sample has nearly always less
 _MOST_KURTOSIS, _POWER = 1.8, 0.2
 
 
-def heavy_scores(scores: sums.Floats, labels: sums.Floats) -> str:
-    """Return why scores have too heavy tails for the interval of a correlation; empty where they have not.
+def most_kurtosis(cells: float) -> float:
+    """Return the kurtosis up to which the interval of a correlation holds, by the candidates behind it."""
+    return max(_LEAST_KURTOSIS, _MOST_KURTOSIS * float(cells**_POWER))
 
-    Their kurtosis is that about the line that labels predict them by, over all scored and labelled candidates. Scores
-    on a scale with ends, within [0, 1] or with an end that recurs at either side, hide no larger ones.
 
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> labels = rng.integers(0, 11, 400).astype(float)
-    >>> heavy_scores(0.3 * labels + rng.standard_normal(400), labels)
-    ''
-    >>> heavy_scores(0.3 * labels + rng.standard_t(2.2, 400), labels)[:40]
-    'the scores have a kurtosis of 74.3, and '
+def kurtoses(scores: sums.Floats, labels: sums.Floats) -> dict[str, float]:
+    """Return the kurtosis of scores, about the line that labels predict them by, and of labels.
+
+    Over all scored and labelled candidates. Values on a scale with ends, within [0, 1] or with an end that recurs at
+    either side, hide no larger ones: they have no entry.
     """
     known = ~(np.isnan(scores) | np.isnan(labels))
-    s, o = scores[known], labels[known]
-    if not s.size or _has_ends(s):
-        return ""
+    if not known.any():
+        return {}
+    both = {"scores": scores[known], "labels": labels[known]}
     # In units of the largest, whose squares are doubles.
-    s, o = (off / (np.abs(off).max() or 1.0) for off in (s - s.mean(), o - o.mean()))
+    s, o = (off / (np.abs(off).max() or 1.0) for off in (values - values.mean() for values in both.values()))
     line = float(s @ o) / float(o @ o) if o.any() else 0.0
-    square = np.square(s - line * o)
-    total = float(square.sum())
-    kurtosis = len(square) * float(square @ square) / total**2 if total > 0 else 0.0
-    most = max(_LEAST_KURTOSIS, _MOST_KURTOSIS * len(square) ** _POWER)
-    if kurtosis <= most:
-        return ""
-    return (
-        f"the scores have a kurtosis of {kurtosis:.3g}, and intervals of correlations hold up to {most:.2g}; "
-        "effective_agreement goes by rank and has an interval"
-    )
+    squares = np.square(s - line * o), np.square(o)
+    return {
+        name: len(values) * float(square @ square) / (float(square.sum()) ** 2 or 1.0)
+        for (name, values), square in zip(both.items(), squares, strict=True)
+        if not _has_ends(values)
+    }
 
 
-def _has_ends(scores: sums.Floats) -> bool:
-    low, high = scores.min(), scores.max()
-    recur = min(np.count_nonzero(scores == low), np.count_nonzero(scores == high)) > 1
+def heavy_tails(scores: sums.Floats, labels: sums.Floats) -> str:
+    """Return why scores or labels have too heavy tails for the interval of a correlation; empty where neither has."""
+    most = most_kurtosis(float(np.count_nonzero(~(np.isnan(scores) | np.isnan(labels)))))
+    for name, kurtosis in kurtoses(scores, labels).items():
+        if kurtosis > most:
+            return (
+                f"a few {name} lie far from the others (a kurtosis of {kurtosis:.3g}, and intervals of correlations "
+                f"hold up to {most:.2g}); effective_agreement goes by rank and has an interval"
+            )
+    return ""
+
+
+def _has_ends(values: sums.Floats) -> bool:
+    low, high = values.min(), values.max()
+    recur = min(np.count_nonzero(values == low), np.count_nonzero(values == high)) > 1
     return bool((low >= 0 and high <= 1) or recur)
 
 
-def without_correlations(
-    metrics: Mapping[str, estimand.Estimate], scores: sums.Floats, labels: sums.Floats
-) -> dict[str, estimand.Estimate]:
-    """Return the metrics of a judge, correlations of heavy scores and labels without an interval."""
-    reason = heavy_scores(scores, labels)
-    return {
-        name: without_interval(estimate, reason) if name in ("global_r", "within_r") else estimate
-        for name, estimate in metrics.items()
-    }
+def without_correlations(metrics: Mapping[str, estimand.Estimate], heavy: str) -> dict[str, estimand.Estimate]:
+    """Return metrics, correlations without an interval where tails are too `heavy`; unchanged where that is empty."""
+    out = dict(metrics)
+    for name in {"global_r", "within_r"} & out.keys():
+        both, alone = without_interval(out[name], heavy), out[name].labelled_only
+        out[name] = replace(both, labelled_only=alone and without_interval(alone, heavy))
+    return out

@@ -62,16 +62,6 @@ def first_call_test(draws: Floats) -> FirstCallTest:
     cov_w(y_0, y_j) - mean over j < l of cov_w(y_j, y_l). All three have mean 0 where the calls are exchangeable.
     `draws` is (n, K, k) with k at least 3, ``draws[:, :, 0]`` from the first call. Candidates with a NaN among their
     draws are left out, and so are prompts with fewer than two candidates left.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> alike = rng.normal(0.5, 0.1, size=(100, 4, 1)) + rng.normal(0, 0.05, size=(100, 4, 5))
-    >>> first_call_test(alike).averaged_in
-    True
-    >>> alike[:, :, 0] += 0.05
-    >>> first_call_test(alike).averaged_in
-    False
     """
     whole = np.asarray(~np.isnan(draws).any(axis=2))
     used = whole.sum(axis=1) > 1
@@ -132,9 +122,7 @@ class DrawPrior(NamedTuple):
     1.
     """
     cuts: tuple[float, float]
-    """The two levels that part the classes; a level on a cut belongs to the outer class, on both to the middle one.
-
-    """
+    """The two levels that part the classes; one on a cut belongs to the outer class, on both to the middle."""
     sigma2: tuple[float, float, float]
     """Variance of later calls of one candidate, one a class, in squared score units."""
     tau2: tuple[float, float, float]
@@ -158,14 +146,6 @@ def learn_prior(draws: Floats, *, first_counts: bool | None = None) -> DrawPrior
     call counts as one like the later ones, vw and L_i are of all k calls and rr = cov_w(L, L) - vw / k; where
     `first_counts` is None, `first_call_test` decides. `draws` is as there. Fewer than 3 draws, no prompt left, and
     draws that never differ raise ValueError.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> quality = np.array([[0.2, 0.8], [0.4, 0.6]])[:, :, None]
-    >>> prior = learn_prior(quality + [0.0, 0.05, -0.05])
-    >>> round(prior.beta, 3), round(prior.sigma2[0], 4)
-    (1.0, 0.005)
     """
     y, whole = _complete(draws)
     alike = first_call_test(draws).averaged_in if first_counts is None else first_counts
@@ -177,13 +157,6 @@ def class_of(level: Floats, cuts: tuple[float, float]) -> _Ints:
 
     Levels of coarse scores heap on the cuts themselves. Put into the outer classes, these heaps keep
     the outer ones full. Where both cuts coincide, the levels on them are a class of their own, the middle one.
-
-    Examples
-    --------
-    >>> class_of(np.array([0.7, 0.8, 0.85]), cuts=(0.7, 0.85)).tolist()
-    [0, 1, 2]
-    >>> class_of(np.array([0.7, 0.8, 0.85]), cuts=(0.8, 0.8)).tolist()
-    [0, 1, 2]
     """
     rounded = np.round(level, _DECIMALS)
     found: _Ints = (rounded > cuts[0]).astype(np.intp) + (rounded >= cuts[1])

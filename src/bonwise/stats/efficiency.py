@@ -22,11 +22,9 @@ class Spent:
     room: Floats = field(repr=False)
     """Best label minus the mean label, M - R."""
     answers: Floats | None = field(repr=False)
-    """Answers of a model that were used, and their tokens; None where unknown."""
     tokens: Floats | None = field(repr=False)
     """Answers of a model that were used, and their tokens; None where unknown."""
     no_answers: str = "unknown"
-    """Why they are unknown."""
     no_tokens: str = "unknown"
     """Why they are unknown."""
 

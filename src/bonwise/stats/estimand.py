@@ -10,7 +10,7 @@ from bonwise.stats.laws import Law
 from bonwise.stats.sums import Floats, Sums
 
 if TYPE_CHECKING:
-    from bonwise.stats.no_gain import DealtLabels
+    from bonwise.stats.no_gain import DealtBefore, DealtLabels
     from bonwise.stats.support import Support
 
 
@@ -54,18 +54,23 @@ class Estimate:
     """Why there is no estimate, or no interval."""
     ess: float | None = None
     """Effective sample size of a weighted estimate."""
+    moved: str | None = None
+    """Which end of the interval is where further picks would take the estimate."""
     labelled_only: Estimate | None = None
     """The estimate from labelled prompts alone, beside a weighted one."""
     law: Law | None = field(default=None, repr=False, compare=False)
     """What is known of the estimate, for an interval at any confidence; see `bounds`."""
-    no_gain: DealtLabels | None = field(default=None, repr=False, compare=False)
+    no_gain: DealtLabels | DealtBefore | None = field(default=None, repr=False, compare=False)
     """Of gain and recovery: the tests that there is none."""
     support: Support | None = field(default=None, repr=False, compare=False)
     """What it rests on; None where that is not counted."""
 
     def bounds(self, confidence: float) -> tuple[float, float] | None:
         """Return the two-sided interval at another confidence, None where there is none."""
-        return self.law.at(confidence) if self.law is not None else None
+        ends = self.law.at(confidence) if self.law is not None else None
+        if ends is None or self.support is None or self.estimate is None:
+            return ends
+        return self.support.moved(self.estimate, ends)
 
     def with_method(self, method: str) -> Estimate:
         """Return the same estimate under another method name."""
@@ -137,9 +142,7 @@ class Estimand(Metric):
     parts: Callable[[Sums], tuple[Floats, Floats]] | None = None
     """Per-prompt sums to numerator and denominator a prompt, for a ratio of means: Fieller's interval."""
     contrast: bool = False
-    """Whether it is a difference of two mean labels, which lies within the width of their range on either side of 0.
-
-    """
+    """Whether it is a difference of two mean labels, within the width of their range on either side of 0."""
     weight: Callable[[Sums], Floats] | None = None
     """Per-prompt sums to what there is in each prompt for it, whatever its scores: these weights are worth as many
     prompts as it rests on. None of rates, which rest on draws, and of what has no such count.

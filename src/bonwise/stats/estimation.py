@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
+from bonwise.extras import limited_threads
 from bonwise.progress import counting
 from bonwise.stats import catalog, clusters, jackknife, support
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate
@@ -18,28 +19,39 @@ from bonwise.stats.laws import (
     EffectiveShare,
     Exact,
     Fieller,
+    FisherZ,
     Law,
-    OneLess,
     Percentile,
     RecoveryNearOne,
     Student,
+    Turned,
 )
+from bonwise.stats.no_gain import DealtBefore, DealtLabels
 from bonwise.stats.sums import Floats, Sums
 
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
-
 __all__ = [
+    "ALL_ALIKE",
+    "HALF_VARY",
+    "INDISPENSABLE",
+    "NEAR_0",
+    "NO_INTERVAL",
+    "SAME",
+    "SAME_MEAN",
+    "SET_BY_POOLS",
+    "SINGLE",
     "IntervalRule",
     "JudgeSums",
     "bootstrap",
     "difference",
     "estimate",
+    "estimated",
     "from_jackknife",
     "may_be_0",
     "mostly_alike",
     "one_estimate",
+    "same_means",
     "under",
+    "with_no_gain_tests",
     "without_wild",
 ]
 
@@ -56,7 +68,7 @@ def bootstrap(functional: Callable[..., Floats], matrices: Sequence[Floats], *, 
     """
     totals = [np.empty((len(matrix), resamples)) for matrix in matrices]
     # One BLAS thread: sums in one order, hence the same bits on any number of cores, and less CPU time.
-    with _blas().limit(limits=1, user_api="blas"), counting("resample", resamples) as step:
+    with limited_threads(1), counting("resample", resamples) as step:
         for some, counts in _counts(matrices[0].shape[1], resamples, seed):
             for total, matrix in zip(totals, matrices, strict=True):
                 np.matmul(matrix, counts.T, out=total[:, some])
@@ -77,19 +89,16 @@ def _counts(n: int, resamples: int, seed: int) -> Iterator[tuple[slice, Floats]]
         yield slice(start, start + len(drawn)), counts[: len(drawn)]
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    # An extra brings it, and only a bootstrap needs it.
-    from threadpoolctl import ThreadpoolController  # noqa: PLC0415
-
-    # Looking for the libraries takes longer than a small bootstrap: look once.
-    return ThreadpoolController()
-
-
 _FEW = 64
-_SAME_MEAN = 1e-8  # mean labels that differ by less differ by rounding: labels are compared by 9 digits
-_HALF_VARY = 0.5  # share of pools with different labels up to which labels count as mostly alike
-_SAME = 1e-12  # a standard error below this share of the values is rounding, not variation
+SAME_MEAN = 1e-8  # mean labels that differ by less differ by rounding: labels are compared by 9 digits
+HALF_VARY = 0.5  # share of pools with different labels up to which labels count as mostly alike
+SAME = 1e-12  # a standard error below this share of the values is rounding, not variation
+NEAR_0 = 1e-9
+
+SET_BY_POOLS = "every prompt has the same mean label, so the pools fix it by construction"
+SINGLE = "it rests on a single prompt"
+INDISPENSABLE = "the metric loses its meaning when some prompt is left out"
+ALL_ALIKE = "leaving out any prompt changes nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +112,6 @@ class IntervalRule:
     confidence: float = 0.95
     """Two-sided, in (0, 1)."""
     resamples: int = 1000
-    """Of the bootstrap."""
     seed: int = 0
     """Of the bootstrap."""
     label_range: tuple[float, float] = (0.0, 1.0)
@@ -122,9 +130,15 @@ class IntervalRule:
 
 def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) -> dict[str, Estimate]:
     """Estimate metrics from per-prompt sums, (len(Sums._fields), prompts), in the order of the estimands."""
-    sample = JudgeSums([sums], rule)
+    return estimated(estimands, JudgeSums([sums], rule))
+
+
+def estimated(estimands: Sequence[Estimand], sample: JudgeSums) -> dict[str, Estimate]:
+    """Estimate metrics of one judge from its sums, or differences of two."""
     found = _estimate(estimands, sample)
-    return {e.name: _lost(e, found[e.name], sample) for e in estimands}
+    if len(sample.matrices) == 1:
+        return {e.name: _lost(e, found[e.name], sample) for e in estimands}
+    return without_wild(estimands, found, lambda e: [estimated([e], own)[e.name] for own in sample.alone])
 
 
 def _lost(e: Estimand, found: Estimate, sample: JudgeSums) -> Estimate:
@@ -133,7 +147,7 @@ def _lost(e: Estimand, found: Estimate, sample: JudgeSums) -> Estimate:
         return found
     if found.reason is not None:
         return found
-    law = OneLess(_fieller_of_influence(e.lost_of, sample.units[0]))
+    law = Turned(sample.fieller_of_influence(e.lost_of), 1.0)
     if law.at(sample.rule.confidence) is None:
         return Estimate.undefined(f"unbounded: {NOT_DISTINGUISHABLE}", found.n)
     if found.interval != "jackknife":
@@ -141,20 +155,23 @@ def _lost(e: Estimand, found: Estimate, sample: JudgeSums) -> Estimate:
     return under(law, sample.rule.confidence, estimate=found.estimate, se=found.se or np.nan, n=found.n)
 
 
-def _fieller_of_influence(of: Sequence[Callable[[Sums], Floats]], unit: Floats) -> Fieller:
-    """Return the law of a ratio of two metrics, each with its influence values in the place of contributions."""
-    totals, n = unit.sum(axis=1), unit.shape[1]
-    rest = Sums(*(totals[:, None] - unit))
-    numerator, denominator = (
-        one(Sums(*totals)) + (n - 1) * (left.mean() - left) for one in of for left in [one(rest)]
-    )
-    return _fieller(numerator, denominator, (-np.inf, np.inf))
+def with_no_gain_tests(
+    found: Mapping[str, Estimate], of: Mapping[str, Law], test: Callable[[Law], DealtLabels | DealtBefore]
+) -> dict[str, Estimate]:
+    """Return gain and recovery with tests that there is none, where they have intervals."""
+    out: dict[str, Estimate] = {}
+    for name in ("gain", "recovery"):
+        own = found[name]
+        if own.law is not None:
+            # Where all prompts are alike their scatter is 0, and the bound for that case holds.
+            out[name] = replace(own, no_gain=test(own.law if own.interval == "exact" else of[name]))
+    return out
 
 
 def may_be_0(found: Estimate) -> bool:
     """Tell whether an estimate cannot be told from 0: nothing should be divided by it."""
     if found.low is None or found.high is None:
-        return found.estimate is None or abs(found.estimate) < 1e-9
+        return found.estimate is None or abs(found.estimate) < NEAR_0
     return found.low <= 0 <= found.high
 
 
@@ -162,11 +179,7 @@ def difference(
     estimands: Sequence[Estimand], first: Floats, second: Floats, rule: IntervalRule
 ) -> dict[str, Estimate]:
     """Estimate differences of metrics, first less second judge, from sums of the same prompts in the same order."""
-    found = _estimate(estimands, JudgeSums([first, second], rule))
-    alone = replace(rule, kind="default")
-    return without_wild(
-        estimands, found, lambda below: [estimate([below], sums, alone)[below.name] for sums in (first, second)]
-    )
+    return estimated(estimands, JudgeSums([first, second], rule))
 
 
 def without_wild(
@@ -192,6 +205,15 @@ class JudgeSums:
     matrices: list[Floats]
     rule: IntervalRule
 
+    @property
+    def alone(self) -> Sequence[JudgeSums]:
+        """Each of two judges."""
+        return [JudgeSums([sums], replace(self.rule, kind="default")) for sums in self.matrices]
+
+    def scatter(self, estimands: Sequence[Estimand]) -> jackknife.Jackknife:
+        """Return estimates, and how they vary with units left out."""
+        return jackknife.jackknife(catalog.functional_of(estimands), self.units)
+
     def limits(self, e: Estimand) -> tuple[float, float]:
         """Return the range of a metric, or of the difference of two."""
         low, high = e.limits if e.limits is not None else self.rule.label_range
@@ -201,8 +223,11 @@ class JudgeSums:
 
     @cached_property
     def too_few(self) -> str:
-        """Why no interval can rest on the clusters; empty where one can."""
-        return clusters.too_few_clusters(self.rule.clusters)
+        """Why no interval can rest on the clusters, or on the weights of the prompts; empty where one can."""
+        few, prompts = clusters.too_few_clusters(self.rule.clusters), self.of_prompts[0].prompts
+        if few or len(prompts) < 2:
+            return few
+        return support.too_light(support.effective_count(prompts), "prompts of equal weight")
 
     @cached_property
     def most_df(self) -> float:
@@ -229,8 +254,8 @@ class JudgeSums:
         """Whether every prompt has the same mean label although labels differ within prompts."""
         sums = self.of_prompts[0]
         means = sums.R / sums.prompts
-        rounding = max(_SAME_MEAN * self.rule.label_width, float(np.spacing(abs(means[0]) * 16)))
-        return bool(np.ptp(means) <= rounding and sums.apart_O.any())
+        alike = same_means(float(means.min()), float(means.max()), self.rule.label_width)
+        return alike and bool(sums.apart_O.any())
 
     def size(self, e: Estimand) -> float:
         """Return the size of a metric, of which a part is rounding: that of the labels, or of shares."""
@@ -270,7 +295,7 @@ class JudgeSums:
         """
         sums = self.of_prompts[0]
         if e.at_most_prompts:
-            return support.effective_count(self.weights)
+            return support.effective_count(self.weights * sums.prompts)
         if e.share_of is not None and mostly_alike(sums.all_apart_O > 0):
             return support.effective_count(self.weights * e.share_of(sums))
         return math.inf
@@ -311,6 +336,16 @@ class JudgeSums:
         """Return the law of a ratio of means."""
         return _fieller(*self.parts(of), limits)
 
+    def fieller_of_influence(self, of: Sequence[Callable[[Sums], Floats]]) -> Fieller:
+        """Return the law of a ratio of two metrics, each with its influence values in the place of contributions."""
+        unit = self.units[0]
+        totals, n = unit.sum(axis=1), unit.shape[1]
+        rest = Sums(*(totals[:, None] - unit))
+        numerator, denominator = (
+            one(Sums(*totals)) + (n - 1) * (left.mean() - left) for one in of for left in [one(rest)]
+        )
+        return _fieller(numerator, denominator, (-np.inf, np.inf))
+
     def bets(self, e: Estimand) -> BoundedMeans:
         """Return the bets on a mean or a ratio of means over prompts; a cluster is worth its largest number."""
         t, codes = self.of_prompts[0], self.rule.clusters
@@ -340,17 +375,22 @@ class JudgeSums:
         return max(value - reach, low), min(value + reach, high)
 
 
+def same_means(least: float, most: float, label_width: float) -> bool:
+    """Tell whether mean labels of prompts, the least and the most, differ by rounding alone."""
+    return most - least <= max(SAME_MEAN * label_width, float(np.spacing(abs(most) * 16)))
+
+
 def mostly_alike(vary: np.typing.NDArray[np.bool_]) -> bool:
     """Tell whether labels vary in so few pools that a share of their squares is worth those alone."""
-    return bool(vary.mean() <= _HALF_VARY)
+    return bool(vary.mean() <= HALF_VARY)
 
 
 def _estimate(estimands: Sequence[Estimand], sample: JudgeSums) -> dict[str, Estimate]:
-    rule, units, functional = sample.rule, sample.units, catalog.functional_of(estimands)
-    values = jackknife.jackknife(functional, units)
+    rule, values = sample.rule, sample.scatter(estimands)
     drawn: Sequence[Floats | None] = [None] * len(estimands)
     if rule.kind == "bootstrap":
-        drawn = list(bootstrap(functional, units, resamples=rule.resamples, seed=rule.seed))
+        functional = catalog.functional_of(estimands)
+        drawn = list(bootstrap(functional, sample.units, resamples=rule.resamples, seed=rule.seed))
     rows = zip(estimands, *values, drawn, strict=True)
     return {
         e.name: one_estimate(
@@ -377,14 +417,12 @@ def one_estimate(
     df = min(scatter.most if sample.only_ends(e) else scatter.df, most)
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", n)
-    if e.lost_of is not None and len(sample.matrices) == 1 and value <= _SAME:
+    if e.lost_of is not None and len(sample.matrices) == 1 and value <= SAME:
         return Estimate.undefined(NOTHING_LOST, n)
     # Only rounding can carry an estimate beyond the range of its metric.
     value = min(max(value, limits[0]), limits[1])
     if e.set_by_pools and n > 1 and sample.same_pools:
-        return _without_interval(
-            value, n, "every prompt has the same mean label, so the pools fix it by construction"
-        )
+        return _without_interval(value, n, SET_BY_POOLS)
     codes = sample.rule.clusters if e.of_products else None
     if reason := sample.too_few or ("" if codes is None else clusters.too_few_kinds(codes)):
         return _without_interval(value, n, reason)
@@ -398,6 +436,8 @@ def one_estimate(
         law = law or fieller
     elif sample.bounded(e) and limits[0] < value < limits[1] and np.isfinite(se) and se > 0:
         law = EffectiveShare(value, se, df, limits, most=sample.most_draws(e))
+    elif law is None and e.of_products and limits == (-1.0, 1.0) and abs(value) < 1:
+        law = FisherZ(value, se, df)
     average = e.average_over is not None or e.parts is not None
     exact = (lambda: sample.exact(e, value)) if average else None
     scatter = jackknife.Scatter(se, df, size=sample.size(e), skew=scatter.skew if average else 0.0)
@@ -421,19 +461,19 @@ def from_jackknife(
     """
     se, df = scatter.se, scatter.df
     if n < 2:
-        return _without_interval(value, n, "it rests on a single prompt")
+        return _without_interval(value, n, SINGLE)
     if not np.isfinite(se):
-        return _without_interval(value, n, "the metric loses its meaning when some prompt is left out")
-    if se <= _SAME * max(scatter.size, abs(value)):
+        return _without_interval(value, n, INDISPENSABLE)
+    if se <= SAME * max(scatter.size, abs(value)):
         if exact is None:
-            return _without_interval(value, n, "leaving out any prompt changes nothing")
+            return _without_interval(value, n, ALL_ALIKE)
         return under(exact(), confidence, estimate=value, se=0.0, n=n)
     if isinstance(law, Percentile):
         se = float(law.replicates.std(ddof=1))
     return under(law or Student(value, se, df, limits, skew=scatter.skew), confidence, estimate=value, se=se, n=n)
 
 
-_NO_INTERVAL = {
+NO_INTERVAL = {
     "bootstrap": "no interval: undefined in some of the resamples",
     "exact": "no interval: all prompts are alike and the metric has no finite range",
 }
@@ -444,7 +484,7 @@ def under(law: Law, confidence: float, *, estimate: float, se: float, n: int) ->
     se_or_none = se if math.isfinite(se) else None
     ends = law.at(confidence)
     if ends is None:
-        return Estimate(estimate, None, None, se_or_none, n, None, reason=_NO_INTERVAL[law.kind])
+        return Estimate(estimate, None, None, se_or_none, n, None, reason=NO_INTERVAL[law.kind])
     return Estimate(estimate, *ends, se_or_none, n, law.kind, law=law)
 
 

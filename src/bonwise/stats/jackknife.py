@@ -14,12 +14,12 @@ __all__ = [
     "FEWEST_DF",
     "Jackknife",
     "Scatter",
+    "SpreadSoFar",
     "from_left_out",
     "jackknife",
     "kurtosis_df",
     "moments_df",
     "moments_skew",
-    "paired_jackknives",
     "skewness",
 ]
 
@@ -32,13 +32,6 @@ def kurtosis_df(contributions: Floats) -> float:
 
     ``min(max(3, 3 (sum d^2)^2 / sum d^4 - 1), G - 1)`` with d what a prompt or cluster adds, less the mean: the
     variance of G normal contributions has a relative variance of 2 / (G - 1), with a kurtosis of k it is (k - 1) / G.
-
-    Examples
-    --------
-    >>> kurtosis_df(np.array([-1.0, 1.0] * 50))
-    99.0
-    >>> round(kurtosis_df(np.array([1.0] * 2 + [0.0] * 98)), 2)
-    5.25
     """
     d = contributions - contributions.mean()
     # Times a power of two, without rounding: fourth powers of large and of small labels are no doubles.
@@ -118,37 +111,18 @@ def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
     n = matrices[0].shape[1]
     if n < 2:
         return _of_one_unit(estimate)
-    seen = _SpreadSoFar(len(estimate))
+    seen = SpreadSoFar(len(estimate))
     for some in _chunks(n):
         left = [total[:, None] - matrix[:, some] for total, matrix in zip(totals, matrices, strict=True)]
         seen.add(functional(*(Sums(*rest) for rest in left)))
     return seen.jackknife(estimate)
 
 
-def paired_jackknives(
-    functional: Callable[[Sums], Floats], matrices: Sequence[Floats], pairs: Sequence[tuple[int, int]]
-) -> list[Jackknife]:
-    """Estimate differences of metrics, first less second of each pair of judges, leaving out once for all pairs."""
-    totals = [matrix.sum(axis=1) for matrix in matrices]
-    alone = [functional(Sums(*total)) for total in totals]
-    estimates = [alone[i] - alone[j] for i, j in pairs]
-    n = matrices[0].shape[1]
-    if n < 2:
-        return [_of_one_unit(estimate) for estimate in estimates]
-    seen = [_SpreadSoFar(len(estimate)) for estimate in estimates]
-    for some in _chunks(n):
-        rests = (total[:, None] - matrix[:, some] for total, matrix in zip(totals, matrices, strict=True))
-        left = [functional(Sums(*rest)) for rest in rests]
-        for moments, (i, j) in zip(seen, pairs, strict=True):
-            moments.add(left[i] - left[j])
-    return [moments.jackknife(estimate) for moments, estimate in zip(seen, estimates, strict=True)]
-
-
 def from_left_out(estimate: Floats, left_out: Floats) -> Jackknife:
     """Return what the values without each unit in turn, shape (metrics, units), say of the estimates."""
     if left_out.shape[1] < 2:
         return _of_one_unit(estimate)
-    seen = _SpreadSoFar(len(estimate))
+    seen = SpreadSoFar(len(estimate))
     seen.add(left_out)
     return seen.jackknife(estimate)
 
@@ -162,7 +136,7 @@ def _chunks(n: int) -> Iterator[slice]:
     yield from (slice(start, min(start + _CHUNK, n)) for start in range(0, n, _CHUNK))
 
 
-class _SpreadSoFar:
+class SpreadSoFar:
     """Sums of powers of deviations from the mean, gathered chunk by chunk (Pebay's update)."""
 
     def __init__(self, metrics: int) -> None:

@@ -33,9 +33,7 @@ class LargestOf:
     """Interval of the largest absolute mean, by Bonferroni over the candidate names."""
 
     biases: Floats
-    """Mean residuals, their standard errors, and the degrees of freedom of each."""
     errors: Floats
-    """Mean residuals, their standard errors, and the degrees of freedom of each."""
     df: Floats
     """Mean residuals, their standard errors, and the degrees of freedom of each."""
     kind: str = "jackknife"
@@ -112,11 +110,6 @@ def pool_adjacent_violators(values: Floats, weights: Floats) -> Floats:
 
     To the last bit that of ``scipy.optimize.isotonic_regression``, whose import takes longer than an audit computes.
     No NaN; weights above 0. Busing (2022), Journal of Statistical Software 102, code snippet 1.
-
-    Examples
-    --------
-    >>> pool_adjacent_violators(np.array([1.0, 3.0, 2.0, 4.0]), np.array([1.0, 1.0, 1.0, 1.0])).tolist()
-    [1.0, 2.5, 2.5, 4.0]
     """
     # Python's floats: they are the same numbers as numpy's, and a step on one of them takes a tenth of the time.
     heights, ends = _blocks(values.tolist(), weights.tolist())
@@ -180,7 +173,7 @@ def level_bias_difference(
     """Return the first judge's level bias minus the second's.
 
     A largest absolute value has no smooth difference, so the interval is Bonferroni's: it holds whatever the
-    correlation of the two, and is wider than a paired one would be. Both are of the same prompts.
+    correlation of the two, and is wider than a paired one would be.
     """
     n = min(first.n, second.n)
     if first.law is None or second.law is None or first.estimate is None or second.estimate is None:

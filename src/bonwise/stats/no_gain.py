@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from bonwise.stats import laws, sums, top_of_scores
 from bonwise.stats.clusters import cluster_sums, design_effect
 
-__all__ = ["Z_NEEDED", "Dealt", "DealtLabels", "dealt", "no_gain_laws", "z_of_dealt"]
+__all__ = ["Z_NEEDED", "Dealt", "DealtBefore", "DealtLabels", "dealt", "laws_of_means", "no_gain_laws", "z_of_dealt"]
 
 Z_NEEDED = 1.6448536269514722
 """Beyond this z, on either side, the test finds a gain or a loss: one-sided at 95 %."""
@@ -37,12 +38,6 @@ def dealt(scores: sums.Floats, labels: sums.Floats, sizes: _Ints) -> Dealt:
 
         variance = s^2 (1/a - 1/K)
         third    = m3 (K - a)(K - 2a) / ((K - 1)(K - 2) a^2),  0 where K = 2
-
-    Examples
-    --------
-    >>> found = dealt(np.array([.9, .1, .1]), np.array([1., 0., 0.]), np.array([3]))
-    >>> [round(float(one[0]), 4) for one in found]  # the pick gains 2/3 or, twice as often, loses 1/3
-    [0.6667, 0.2222, 0.0741]
     """
     starts, K = np.cumsum(sizes) - sizes, sizes.astype(np.float64)
     top = top_of_scores.at_top(scores, sizes)
@@ -63,12 +58,6 @@ def z_of_dealt(found: Dealt, clusters: _Ints | None = None) -> float | None:
 
     ``z' = z - (g3 / V^1.5) (z^2 - 1) / 6`` with ``z = sum gain / sqrt V``, V and g3 the sums of the moments. Deals of
     one cluster are not independent: there V counts `design_effect` times, and g3 its square times. None where V is 0.
-
-    Examples
-    --------
-    >>> ten = dealt(np.tile([.9, .1], 10), np.tile([1., 0.], 10), np.full(10, 2))
-    >>> round(z_of_dealt(ten), 3)  # ten of ten: 10 * .5 / sqrt(10 * .25)
-    3.162
     """
     effect = 1.0 if clusters is None else design_effect(found.gain, clusters)
     variance, third = float(found.variance.sum()) * effect, float(found.third.sum()) * effect**2
@@ -97,6 +86,13 @@ class DealtLabels:
         return z_of_dealt(dealt(self.scores, self.labels, self.sizes), self.clusters)
 
 
+class DealtBefore(NamedTuple):
+    """The same of labels that are not held."""
+
+    z: float | None
+    law: laws.Law
+
+
 def no_gain_laws(
     gain: sums.Floats, room: sums.Floats, clusters: _Ints | None, limits: tuple[float, float]
 ) -> dict[str, laws.Law]:
@@ -108,9 +104,15 @@ def no_gain_laws(
     units = rows.shape[1]
     # Per prompt, so that the mean of the units is that of the prompts.
     covariance = np.cov(rows * (units / n), ddof=1) / units
+    return laws_of_means((float(gain.mean()), float(room.mean())), covariance, units, limits)
+
+
+def laws_of_means(
+    means: Sequence[float], covariance: sums.Floats, units: int, limits: tuple[float, float]
+) -> dict[str, laws.Law]:
+    """Return them from the means of gain and room, and the covariance matrix of these means."""
     (caa, cab), (_, cbb) = covariance.tolist()
-    a, b = float(gain.mean()), float(room.mean())
     return {
-        "gain": laws.Student(a, math.sqrt(caa), units - 1.0, limits),
-        "recovery": laws.Fieller(a, b, caa, cab, cbb, units - 1.0, (-np.inf, 1.0)),
+        "gain": laws.Student(means[0], math.sqrt(max(caa, 0.0)), units - 1.0, limits),
+        "recovery": laws.Fieller(means[0], means[1], caa, cab, cbb, units - 1.0, (-np.inf, 1.0)),
     }

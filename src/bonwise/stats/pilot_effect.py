@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import special
 
 from bonwise.stats import catalog, laws, sample_size
-from bonwise.stats.clusters import cluster_sums
+from bonwise.stats.clusters import cluster_sums, design_effect
 from bonwise.stats.sums import Floats
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Redrawn",
     "Samples",
     "Shift",
+    "log_fewest",
     "log_residual",
     "redraw",
     "shift",
@@ -37,7 +38,6 @@ class Shift(NamedTuple):
     """A figure of a pilot."""
 
     estimate: float
-    """The figure and its standard error, one prompt or cluster left out at a time; NaN where undefined."""
     se: float
     """The figure and its standard error, one prompt or cluster left out at a time; NaN where undefined."""
     units: int
@@ -87,6 +87,17 @@ def log_residual(y1: Floats, y2: Floats, clusters: _Ints | None = None) -> Shift
         return np.log(np.where(positive > 0, positive, np.nan))
 
     return shift(np.array([np.ones(len(y1)), y1, y2, y1 * y1, y1 * y2, y2 * y2]), of, clusters)
+
+
+def log_fewest(weights: Floats, needed: float, clusters: _Ints | None = None) -> Shift:
+    """Estimate the log of the prompts that are worth so many of equal weight: ``needed mean(w^2) / mean(w)^2``."""
+
+    def of(t: Floats) -> Floats:
+        return np.log(needed * np.fmax(catalog.ratio(t[0] * t[2], t[1] ** 2, t[0] * t[2]), 1.0))
+
+    found = shift(np.array([np.ones(len(weights)), weights, weights**2]), of, clusters)
+    effect = 1.0 if clusters is None else design_effect(weights, clusters)
+    return found._replace(estimate=found.estimate + math.log(effect))
 
 
 def within_z(squares_score: Floats, squares_label: Floats, products: Floats, clusters: _Ints | None = None) -> Shift:
@@ -159,11 +170,6 @@ def small_sample_units(standardised: float, power: float, confidence: float) -> 
     """Return the units that a one-sided t test of a mean needs, where values are normal.
 
     ``((z_alpha + z_power) / standardised)^2 + z_alpha^2 / 2``, Guenther's correction of the z test.
-
-    Examples
-    --------
-    >>> round(small_sample_units(0.5, 0.9, 0.95), 1)
-    35.6
     """
     z = sample_size.critical_value(confidence, 1)
     return sample_size.mean_units(standardised, power, confidence, 1) + z * z / 2

@@ -20,12 +20,6 @@ class CallPrice(NamedTuple):
     """What a call costs: one of two neighbouring prices, which one is decided by each pool's own lot.
 
     Scores are coarse: one price takes all of many pools at one opportunity cost, or none; two meet a mean of calls.
-
-    Examples
-    --------
-    >>> prices = CallPrice(0.01, 0.02, 0.25)
-    >>> prices.of(0.2), prices.of(0.6)
-    (0.01, 0.02)
     """
 
     lower: float
@@ -109,13 +103,6 @@ class Replay(NamedTuple):
         prices = np.concatenate([[2 * steps[0]], (steps[last] + steps[last + 1]) / 2, [0.0]])
         taken = np.concatenate([[0], last + 1, [len(steps)]])
         return CallCurve(self.first.mean() + taken / len(lowest), prices)
-
-    @property
-    def range_of_calls(self) -> tuple[float, float]:
-        """The fewest and the most calls on average."""
-        further = np.isfinite(self.opportunity).sum() / len(self.opportunity)
-        least = float(self.first.mean())
-        return least, least + float(further)
 
 
 def replay(draws: sums.Floats, prior: draw_prior.DrawPrior, *, most: int = 8, seed: int = 0) -> Replay:

@@ -142,9 +142,9 @@ def looks(first: int, running: RunningRatio) -> np.typing.NDArray[np.int64]:
 
 
 def precise(running: RunningRatio, half_width: float, confidence: float) -> np.typing.NDArray[np.bool_]:
-    """Tell at which looks the ratio is known to a half-width, by an interval that reaches to where losses take it."""
+    """Tell at which looks the ratio is known to a half-width."""
     low, high = precision_limits(running, confidence)
-    return np.asarray((high - np.minimum(low, running.after_losses)) / 2 <= half_width)
+    return np.asarray((high - low) / 2 <= half_width)
 
 
 def precision_limits(running: RunningRatio, confidence: float) -> tuple[Floats, Floats]:

@@ -131,13 +131,7 @@ def threshold(signal: Floats, share: float, weights: Floats | None = None) -> fl
 
 
 def routed_part(signal: Floats, share: float, weights: Floats) -> Floats:
-    """Return each prompt's probability of being routed, highest signal first, NaN last; ties share what is left.
-
-    Examples
-    --------
-    >>> routed_part(np.array([3.0, 1.0, 2.0, 2.0]), 0.5, np.ones(4)).tolist()
-    [1.0, 0.0, 0.5, 0.5]
-    """
+    """Return each prompt's probability of being routed, highest signal first, NaN last; ties share what is left."""
     if share <= 0:
         return np.zeros(len(signal))
     values = _ranked(signal)

@@ -21,21 +21,13 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class UnitSums:
-    """Sums over each prompt's cluster, before and after that prompt; without clusters a prompt is its own.
-
-    Examples
-    --------
-    >>> sums = UnitSums.of(np.array([1.0, 0.0, 2.0]), np.array([2.0, 2.0, 2.0]), np.array([7, 4, 7]))
-    >>> sums.before.tolist(), sums.after.tolist()
-    ([[0.0, 0.0, 1.0], [0.0, 0.0, 2.0]], [[1.0, 0.0, 3.0], [2.0, 2.0, 4.0]])
-    """
+    """Sums over each prompt's cluster, before and after that prompt; without clusters a prompt is its own."""
 
     count: Floats
     """Clusters so far."""
     new: npt.NDArray[np.bool_]
     """Whether the prompt is the first one of its cluster."""
     before: Floats
-    """Of numerator and denominator; 0 before the first prompt."""
     after: Floats
     """Of numerator and denominator; 0 before the first prompt."""
 
@@ -97,19 +89,9 @@ class RunningRatio:
     """Means of numerator and denominator after 1, 2, ... prompts, with the covariance matrix of the means.
 
     A unit is a prompt, or a cluster of prompts with the sums over those that came so far.
-
-    Examples
-    --------
-    >>> running = RunningRatio.of(np.array([1.0, 0.0, 2.0]), np.array([2.0, 2.0, 2.0]))
-    >>> running.estimate.tolist()
-    [0.5, 0.25, 0.5]
-    >>> running = RunningRatio.of(np.array([1.0, 0.0, 2.0]), np.array([2.0, 2.0, 2.0]), np.array([7, 4, 7]))
-    >>> running.estimate.tolist(), running.count.tolist()
-    ([0.5, 0.25, 0.5], [1.0, 2.0, 2.0])
     """
 
     prompts: Floats
-    """Prompts so far, and m, the units they are."""
     count: Floats
     """Prompts so far, and m, the units they are."""
     telling: Floats
@@ -117,13 +99,10 @@ class RunningRatio:
     effective: Floats
     """Units that those so far are worth in what there was to gain, as `bonwise.stats.support` counts them."""
     a: Floats
-    """Means of numerator and denominator per unit."""
     b: Floats
     """Means of numerator and denominator per unit."""
     caa: Floats
-    """Covariances of those means, sample covariance / m; NaN after a single unit."""
     cab: Floats
-    """Covariances of those means, sample covariance / m; NaN after a single unit."""
     cbb: Floats
     """Covariances of those means, sample covariance / m; NaN after a single unit."""
     pull: Floats
@@ -193,7 +172,8 @@ class RunningRatio:
     def limits(self, squared: Floats, inflation: Floats | float = 1.0) -> tuple[Floats, Floats]:
         """Return Fieller's interval at every look, NaN where it is unbounded or units do not vary.
 
-        `squared`, (looks,), is the squared critical value; `inflation` is a factor on the covariances.
+        It reaches to where further losses would take the ratio. `squared`, (looks,), is the squared critical value;
+        `inflation` is a factor on the covariances.
         """
         squared = squared * inflation
         lead = self.b**2 - squared * self.cbb
@@ -205,7 +185,7 @@ class RunningRatio:
             np.divide(end, lead, out=np.full(lead.shape, np.nan), where=bounded)
             for end in (middle - root, middle + root)
         )
-        return low, high
+        return np.minimum(low, self.after_losses), high
 
     def gap(self, than: Floats | float) -> tuple[Floats, Floats]:
         """Return the mean of ``psi = numerator - than x denominator`` and its standard error, at every look."""

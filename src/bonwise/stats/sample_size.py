@@ -19,15 +19,16 @@ __all__ = [
     "correlation_power",
     "critical_value",
     "detectable_margin",
+    "detectable_mean",
     "equal_mean_units",
     "equal_votes",
     "equal_votes_power",
     "mean_power",
     "mean_units",
-    "nearest",
     "paper_margin",
     "paper_votes",
     "paper_votes_power",
+    "smallest",
     "votes",
     "votes_power",
 ]
@@ -36,13 +37,7 @@ _Counts = npt.ArrayLike
 
 
 def critical_value(confidence: float, sides: int) -> float:
-    """Return the normal quantile beyond which a test with one or two sides rejects.
-
-    Examples
-    --------
-    >>> round(critical_value(0.95, 1), 3), round(critical_value(0.95, 2), 3)
-    (1.645, 1.96)
-    """
+    """Return the normal quantile beyond which a test with one or two sides rejects."""
     return float(special.ndtri(1 - (1 - confidence) / sides))
 
 
@@ -115,6 +110,11 @@ def mean_units(standardised: float, power: float, confidence: float, sides: int)
     return ((critical_value(confidence, sides) + float(special.ndtri(power))) / standardised) ** 2
 
 
+def detectable_mean(n: float, power: float, confidence: float, sides: int) -> float:
+    """Return the smallest mean, over the standard deviation of a unit, that a z test of so many units finds."""
+    return math.sqrt(mean_units(1.0, power, confidence, sides) / n)
+
+
 def equal_mean_units(standardised: float, power: float, confidence: float) -> float:
     """Return the units two one-sided tests need to show that a mean of 0 lies within a bound, `standardised`."""
     return ((critical_value(confidence, 1) + float(special.ndtri((1 + power) / 2))) / standardised) ** 2
@@ -132,12 +132,7 @@ def paper_votes(delta: float, power: float, confidence: float) -> float:
 
 def paper_margin(votes: float, power: float, confidence: float) -> float:
     """Return the smallest margin that equation 8 finds with so many votes."""
-    return (critical_value(confidence, 2) + float(special.ndtri(power))) / (2 * math.sqrt(votes))
-
-
-def nearest(raw: float) -> int:
-    """Round as the paper's tables do, half to even; for reproducing them, as it may round below what is needed."""
-    return round(raw)
+    return detectable_mean(votes, power, confidence, 2) / 2
 
 
 def votes(delta: float, power: float, confidence: float) -> ExactSampleSize:
@@ -147,13 +142,7 @@ def votes(delta: float, power: float, confidence: float) -> ExactSampleSize:
 
 
 def equal_votes(bound: float, power: float, confidence: float) -> ExactSampleSize:
-    """Return the votes that two exact one-sided tests need to show a margin of 0 within a bound of at most 1/2.
-
-    Examples
-    --------
-    >>> equal_votes(0.1, 0.9, 0.95)
-    ExactSampleSize(first=268, settled=281)
-    """
+    """Return the votes that two exact one-sided tests need to show a margin of 0 within a bound of at most 1/2."""
     near = equal_mean_units(2 * bound, power, confidence)
     return _settled(lambda n: equal_votes_power(bound, n, confidence), near, power)
 
@@ -170,10 +159,15 @@ def _settled(power_of: Callable[[Floats], Floats], near: float, power: float) ->
 
 def detectable_margin(count: int, power: float, confidence: float) -> float | None:
     """Return the smallest margin that an exact binomial test of so many votes finds, None where it finds none."""
-    if votes_power(0.5, count, confidence) < power:
+    return smallest(lambda margin: float(votes_power(margin, count, confidence)), 0.5, power)
+
+
+def smallest(power_of: Callable[[float], float], most: float, power: float) -> float | None:
+    """Return the smallest margin up to `most` that has the power, None where none has."""
+    if power_of(most) < power:
         return None
-    low, high = 0.0, 0.5
+    low, high = 0.0, most
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (low, middle) if votes_power(middle, count, confidence) >= power else (middle, high)
+        low, high = (low, middle) if power_of(middle) >= power else (middle, high)
     return high

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from bonwise.flags import TIE_DECIMALS, compared_decimals, decimals_of_pool
 
 __all__ = [
+    "ColumnScale",
     "Floats",
     "PairCounts",
     "Sums",
@@ -50,17 +52,20 @@ def pair_counts(scores: _Floats, labels: _Floats) -> PairCounts:
 def single_pairs(scores: _Floats, labels: _Floats) -> PairCounts:
     """Look at each pair: K (K - 1) / 2 steps a prompt."""
     n, K = scores.shape
-    apart_S, apart_O, both, agree = (np.zeros(n, np.int64) for _ in range(4))
+    S, O = _by_candidate(scores), _by_candidate(labels)
+    counts, narrow = np.zeros((4, n), np.int64), np.min_scalar_type(K)
     # All pairs at distance d at once: K - 1 passes, never a K x K array.
     for d in range(1, K):
-        dS = _order(scores[:, d:], scores[:, :-d])
-        dO = _order(labels[:, d:], labels[:, :-d])
+        dS, dO = _order(S[d:], S[:-d]), _order(O[d:], O[:-d])
         same = dS * dO
-        apart_S += np.count_nonzero(dS, axis=1)
-        apart_O += np.count_nonzero(dO, axis=1)
-        both += np.count_nonzero(same, axis=1)
-        agree += np.count_nonzero(same > 0, axis=1)
-    return np.stack([apart_S, apart_O, both, agree])
+        for at, told_apart in enumerate((dS != 0, dO != 0, same != 0, same > 0)):
+            counts[at] += np.add.reduce(told_apart.view(np.uint8), axis=0, dtype=narrow)
+    return counts
+
+
+def _by_candidate(values: _Floats) -> _Floats:
+    """Put a candidate of all prompts into one row: what is compared then stands side by side in memory."""
+    return np.ascontiguousarray(values.T)
 
 
 def sorted_pairs(scores: _Floats, labels: _Floats) -> PairCounts:
@@ -128,39 +133,42 @@ Floats = npt.NDArray[np.float64]
 
 def tie_decimals(column: Floats) -> int:
     """Return the decimals by which values of a column are compared; NaN and infinities do not count."""
-    known = column[np.isfinite(column)]
-    if not known.size:
-        return TIE_DECIMALS
-    low, high = float(known.min()), float(known.max())
+    low, high = (float(column.min()), float(column.max())) if column.size else (np.nan, np.nan)
+    if not (isfinite(low) and isfinite(high)):
+        known = column[np.isfinite(column)]
+        if not known.size:
+            return TIE_DECIMALS
+        low, high = float(known.min()), float(known.max())
     return compared_decimals(high - low, max(abs(low), abs(high)))
 
 
 def compared(values: Floats) -> Floats:
-    """Return the values of a column, or of several, as they are compared: beyond 9 digits of the spread all tie.
-
-    Examples
-    --------
-    >>> compared(np.array([0.1 + 0.2, 0.3])).tolist(), len(set(compared(np.array([2e-20, 9e-20]))))
-    ([0.3, 0.3], 2)
-    """
+    """Return the values of a column, or of several, as they are compared: beyond 9 digits of the spread all tie."""
     if values.ndim > 1:
-        return np.stack([compared(column) for column in values.T], axis=1)
+        if not len(values):
+            return values
+        lows, highs = values.min(axis=0), values.max(axis=0)
+        known = np.isfinite(lows) & np.isfinite(highs)
+        decimals = [
+            compared_decimals(high - low, max(abs(low), abs(high))) if known[at] else tie_decimals(values[:, at])
+            for at, (low, high) in enumerate(zip(lows.tolist(), highs.tolist(), strict=True))
+        ]
+        if len(set(decimals)) == 1:
+            return np.round(values, decimals[0])
+        return np.stack([np.round(column, own) for column, own in zip(values.T, decimals, strict=True)], axis=1)
     return np.round(values, tie_decimals(values))
 
 
 def tied_by_rounding(values: Floats, sizes: _Ints) -> int:
-    """Count the cells that tie with another of their prompt only as `compared`, rounding errors of doubles apart.
-
-    Examples
-    --------
-    >>> tied_by_rounding(np.array([1.0, 3e-12, 2e-12, 0.1 + 0.2, 0.3]), np.array([3, 2]))
-    1
-    """
+    """Count the cells that tie with another of their prompt only as `compared`, rounding errors of doubles apart."""
+    rounded, least = compared(values), _ROUNDING * float(np.nanmax(np.abs(values), initial=0.0))
+    if not (np.abs(values - rounded) > least / 2).any():
+        return 0  # what is rounded to one value lies no further apart
     owner = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((values, owner))
-    own, rounded, owner = values[order], compared(values)[order], owner[order]
+    own, rounded, owner = values[order], rounded[order], owner[order]
     same = (owner[1:] == owner[:-1]) & (rounded[1:] == rounded[:-1])
-    apart = own[1:] - own[:-1] > _ROUNDING * float(np.nanmax(np.abs(values), initial=0.0))
+    apart = own[1:] - own[:-1] > least
     return int(np.count_nonzero(same & apart))
 
 
@@ -183,6 +191,15 @@ def rounded_each(values: Floats, decimals: _Ints) -> Floats:
 _ROUNDING = 1e-14
 
 _BLOCK_CELLS = 1 << 18  # cells worked on at a time: what fits the cache, and bounds the memory
+
+
+class ColumnScale(NamedTuple):
+    """What all prompts share of the columns of scores and labels."""
+
+    decimals_S: int  # by which values are compared
+    decimals_O: int
+    middle_S: float  # at which values are centred: of a constant column its value
+    middle_O: float
 
 
 class Sums(NamedTuple):
@@ -227,16 +244,22 @@ class Sums(NamedTuple):
     decided_right: Floats
 
 
-def prompt_sums(scores: Floats, labels: Floats, sizes: _Ints, ranked: Floats | None = None) -> Floats:
+def prompt_sums(
+    scores: Floats, labels: Floats, sizes: _Ints, ranked: Floats | None = None, shared: ColumnScale | None = None
+) -> Floats:
     """Compute the sums of every prompt, (len(Sums._fields), prompts), in memory proportional to the rows.
 
     Scores and labels are (cells,), grouped by prompt of 2 candidates or more, a missing score NaN. The pick is made
-    by `ranked`, or else the scores, below them what has none.
+    by `ranked`, or else the scores, below them what has none. `shared` is that of a table of which these are a part.
     """
-    scores, labels = compared(scores), compared(labels)
-    ranked = by_rank(scores) if ranked is None else compared(ranked)
+    if shared is None:
+        scores, labels = compared(scores), compared(labels)
+        ranked = by_rank(scores) if ranked is None else compared(ranked)
+        middle = _middle(scores), _middle(labels)
+    else:
+        scores, labels = np.round(scores, shared.decimals_S), np.round(labels, shared.decimals_O)
+        ranked, middle = by_rank(scores), (shared.middle_S, shared.middle_O)
     out = np.empty((len(Sums._fields), len(sizes)))
-    middle = _middle(scores), _middle(labels)
     for prompts, cells, size in _blocks(sizes):
         shape = (-1, size)
         S, O = scores[cells].reshape(shape), labels[cells].reshape(shape)
@@ -255,13 +278,6 @@ def by_rank(scores: Floats, sizes: _Ints | None = None, first: npt.NDArray[np.bo
     """Return scores, (cells,) or (cells, columns), what lacks one below all others, so that it is picked last.
 
     Where nothing of a prompt has one all are alike; if `first` marks its first cell, that is above the others.
-
-    Examples
-    --------
-    >>> by_rank(np.array([.2, np.nan]))
-    array([ 0.2, -inf])
-    >>> by_rank(np.array([np.nan, np.nan]), np.array([2]), np.array([False, True]))
-    array([-inf,   0.])
     """
     lost = np.isnan(scores)
     if not lost.any():
@@ -276,13 +292,7 @@ def by_rank(scores: Floats, sizes: _Ints | None = None, first: npt.NDArray[np.bo
 
 
 def filled_scores(scores: Floats, sizes: _Ints) -> Floats:
-    """Return scores for models: where a candidate has none the lowest of its prompt, else the mean of all.
-
-    Examples
-    --------
-    >>> filled_scores(np.array([.2, np.nan, .4, np.nan]), np.array([3, 1])).round(1).tolist()
-    [0.2, 0.2, 0.4, 0.3]
-    """
+    """Return scores for models: where a candidate has none the lowest of its prompt, else the mean of all."""
     lost = np.isnan(scores)
     if not lost.any():
         return scores
@@ -363,7 +373,8 @@ def _dot(a: Floats, b: Floats) -> Floats:
 def _deviations(values: Floats) -> Floats:
     deviations: Floats = values - values.mean(1, keepdims=True)
     # The mean of equal numbers need not equal them in floating point; a tied prompt has no spread.
-    deviations[values.max(1) == values.min(1)] = 0.0
+    by_candidate = _by_candidate(values)
+    deviations[by_candidate.max(0) == by_candidate.min(0)] = 0.0
     return deviations
 
 
@@ -376,11 +387,11 @@ def _pair_sums(S: Floats, O: Floats) -> tuple[Floats, ...]:
 
 
 def _top_sums(S: Floats, O: Floats) -> tuple[Floats, ...]:
-    best = O.max(1)
-    top_S, top_O = S == S.max(1, keepdims=True), O == best[:, None]
-    size_S, size_O = top_S.sum(1), top_O.sum(1)
-    shared = (top_S & top_O).sum(1)
-    expected = _dot(top_S.astype(float), O) / size_S
+    by_candidate, labels = _by_candidate(S), _by_candidate(O)
+    best = labels.max(0)
+    top_S, top_O = by_candidate == by_candidate.max(0), labels == best
+    size_S, size_O, shared = (np.add.reduce(top, axis=0, dtype=np.int32) for top in (top_S, top_O, top_S & top_O))
+    expected = _dot(np.ascontiguousarray(top_S.T, dtype=float), O) / size_S
     mean = O.mean(1)
     # Where the judge ties all candidates its pick is the random pick, to the last bit.
     judge = np.where(size_S == S.shape[1], mean, expected)

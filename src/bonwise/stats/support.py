@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, isfinite, log
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats import catalog, clusters, estimand, no_gain
+from bonwise.stats import catalog, clusters, estimand, jackknife, no_gain
+from bonwise.stats.laws import Student
 from bonwise.stats.sums import Floats, Sums
+
+if TYPE_CHECKING:
+    from bonwise.stats.estimation import IntervalRule
 
 __all__ = [
     "FEWEST",
     "FEWEST_ON_OPEN_SCALE",
     "MOST_TIMES",
     "ONE_SIDED",
-    "FurtherLoss",
+    "REACHING",
+    "Further",
+    "FurtherPick",
     "GateDecision",
-    "Loss",
     "LossesSoFar",
     "SeenPools",
     "Support",
@@ -29,14 +34,15 @@ __all__ = [
     "decide",
     "effective_count",
     "enough",
-    "ground_of_difference",
     "losses_so_far",
     "more_prompts",
     "of_difference",
     "of_whole_prompts",
     "open_ground",
     "passes",
+    "reaching",
     "shows_losses",
+    "too_light",
     "unseen_losses",
     "with_support",
     "worth_of_mean",
@@ -53,10 +59,13 @@ of 30 prompts 4 %, and nothing else in such a table tells of it.
 ONE_SIDED = 0.95
 """Confidence of the bound that decides a gate; the printed interval stays two-sided."""
 
+REACHING = ("gain", "recovery", "value_judge")
+"""Figures whose differences reach to further prompts."""
+
 MOST_TIMES = 100
 """Times the prompts at hand beyond which no number is named: the estimate lies at the gate."""
 
-_LARGE = 0.5 - 1e-9
+_LARGE = 0.25 - 1e-9
 _DECIMALS = 9  # equal weights count as many as they are
 
 _Ints = npt.NDArray[np.int64]
@@ -66,11 +75,6 @@ def effective_count(weights: Floats, of_clusters: _Ints | None = None) -> float:
     """Return ``(sum w)^2 / sum w^2``, the equal weights that these are worth; 0 where all are 0.
 
     Weights of prompts in clusters are worth so many times fewer as their design effect is.
-
-    Examples
-    --------
-    >>> effective_count(np.array([1.0, 1.0, 0.0, 0.0])), round(effective_count(np.array([50.0, 1.0, 1.0])), 2)
-    (2.0, 1.08)
     """
     square = float(weights @ weights)
     if square <= 0:
@@ -81,27 +85,37 @@ def effective_count(weights: Floats, of_clusters: _Ints | None = None) -> float:
     return round(count, _DECIMALS)
 
 
+_FEWEST_ALIKE = 2  # that say anything of their own scatter
+
+
+def too_light(count: float, what: str) -> str:
+    """Return why no interval can rest on weights that are worth so many equal ones; empty where one can.
+
+    One heavy prompt or label then is the estimate, and the scatter of the light ones says nothing of it.
+    """
+    reason = f"the weights are worth {count:.1f} {what}, and an interval needs {_FEWEST_ALIKE}"
+    return "" if count > _FEWEST_ALIKE - 1e-9 else reason
+
+
 def enough(prompts: Floats | float, count: Floats | float, needed: int = FEWEST) -> npt.NDArray[np.bool_]:
     """Tell whether prompts, and the effective ones among them, are as many as a gate needs."""
     return np.asarray((np.asarray(prompts) >= FEWEST) & (np.round(count, _DECIMALS) >= needed))
 
 
-class Loss(NamedTuple):
-    """What further losses of the largest size do to a figure A / D: each adds p to A and q to D."""
+class Further(NamedTuple):
+    """What further picks do to a figure A / D: each adds p to A and q to D."""
 
     pull: float
-    """What they add to A beyond what keeps the figure: ``m (p - A / D q)`` for m losses."""
+    """What they add to A beyond what keeps the figure: ``m (p - A / D q)`` for m picks."""
     total: float
-    """D, and what they add to it."""
     own: float
     """D, and what they add to it."""
-    losses: int
-    """m."""
+    what: str
+    """Which picks, as the subject of a sentence."""
 
-    def shift(self, ratio: float = 1.0) -> float:
-        """Return how far they move the figure, with `ratio` times as many prompts."""
-        below = self.total * ratio + self.own
-        return min(self.pull / below, 0.0) if below > 0 else 0.0
+    def shift(self) -> float:
+        """Return how far they move the figure."""
+        return self.pull / (self.total + self.own) if self.total + self.own > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,30 +128,46 @@ class Support:
     """Prompts that they are worth."""
     needed: int = FEWEST
     """Effective prompts below which nothing is settled."""
-    loss: Loss | None = None
-    """What further losses would do; None for a figure that no loss moves further than its interval says."""
+    loss: Further | None = None
+    """What further losses, and wins, would do; None for a figure that its interval alone tells of."""
+    win: Further | None = None
+    """What further losses, and wins, would do; None for a figure that its interval alone tells of."""
+    own: tuple[float, float] | None = None
+    """The two-sided interval that the figure would have without them."""
 
     @property
     def thin(self) -> bool:
         """Whether they are too few."""
         return self.count < self.needed
 
-    def crosses(self, estimate: float, value: float) -> bool:
-        """Tell whether further losses take the figure from above a value to it or below."""
-        return self.loss is not None and estimate > value >= estimate + self.loss.shift()
+    def moved(self, estimate: float, ends: tuple[float, float]) -> tuple[float, float]:
+        """Return an interval that reaches to where further losses and wins would take the figure."""
+        down, up = (further.shift() if further else 0.0 for further in (self.loss, self.win))
+        return min(ends[0], estimate + down), max(ends[1], estimate + up)
+
+    def across(self, estimate: float, value: float) -> Further | None:
+        """Return what takes the figure from one side of a value to it or beyond; None where nothing does."""
+        further = self.loss if estimate > value else self.win
+        low, high = self.moved(estimate, (estimate, estimate))
+        return further if low <= value <= high and estimate != value else None
 
     def times(self, ratio: float) -> Support:
         """Return the support of the same figure on so many times as many prompts."""
-        loss = None if self.loss is None else self.loss._replace(total=self.loss.total * ratio)
-        return replace(self, count=self.count * ratio, prompts=max(round(self.prompts * ratio), 1), loss=loss)
+        loss, win = (further and further._replace(total=further.total * ratio) for further in (self.loss, self.win))
+        return Support(self.count * ratio, max(round(self.prompts * ratio), 1), self.needed, loss, win)
+
+    def turned(self) -> Support:
+        """Return the support of a difference whose two sides are exchanged."""
+        win, loss = (further and further._replace(pull=-further.pull) for further in (self.loss, self.win))
+        return replace(self, loss=loss, win=win, own=self.own and (-self.own[1], -self.own[0]))
 
     def ratio_needed(self, estimate: float, value: float) -> float | None:
         """Return how many times the prompts settle a value on these grounds; None where no number does."""
         if self.count <= 0:
             return None
         found = max(self.needed / self.count, 1.0)
-        if self.crosses(estimate, value) and self.loss is not None:
-            found = max(found, (self.loss.pull / (value - estimate) - self.loss.own) / self.loss.total)
+        if further := self.across(estimate, value):
+            found = max(found, (further.pull / (value - estimate) - further.own) / further.total)
         return found
 
 
@@ -157,25 +187,21 @@ def unseen_losses(confidence: float = ONE_SIDED) -> int:
 def losses_so_far(gained: Floats, possible: Floats, worst: Floats, confidence: float = ONE_SIDED) -> LossesSoFar:
     """Return one more loss of the largest size that the picks show, prompt by prompt.
 
-    Where none is half as large as the worst pick that a pool allows, that size is unseen: such a loss counts
-    `unseen_losses` times, at that confidence. Arguments are J - R, M - R and R less the lowest label.
-
-    Examples
-    --------
-    >>> room = np.array([0.5, 25.5])
-    >>> losses_so_far(np.array([-0.5, 25.5]), room, room).further.tolist()  # a loss of 1 says nothing of one of 51
-    [1.0, 3.0]
+    Where none is a quarter as large as the worst pick that a pool allows, that size is unseen: such a loss counts
+    `unseen_losses` times, at that confidence. Arguments are J - R, M - R and R less the lowest label; those of labels
+    turned round, R - J, R less the lowest label and M - R, give further wins.
     """
-    lost, span = possible - gained, possible + worst
+    lost, span = np.nan_to_num(possible - gained), possible + worst  # a pick without a label shows no loss
     largest, widest = _first_largest(lost), _first_largest(span)
     seen = shows_losses(lost[largest], span[widest])
     at = np.where(seen, largest, widest)
-    return LossesSoFar(at, np.where(seen, gained[at], -worst[at]), np.where(seen, 1.0, unseen_losses(confidence)))
+    gain = np.where(seen, np.nan_to_num(gained[at]), -worst[at])
+    return LossesSoFar(at, gain, np.where(seen, 1.0, unseen_losses(confidence)))
 
 
 def shows_losses(lost: Floats, span: Floats) -> npt.NDArray[np.bool_]:
-    """Tell whether the largest loss of a pick is half as large as the worst pick that a pool allows."""
-    return np.asarray(lost >= _LARGE * span)  # half of the picks of a tie may lose it, but for rounding
+    """Tell whether the largest loss of a pick is a quarter as large as the worst pick that a pool allows."""
+    return np.asarray(lost >= _LARGE * span)  # some of the picks of a tie may lose it, but for rounding
 
 
 def _first_largest(values: Floats) -> _Ints:
@@ -197,27 +223,35 @@ class Worth:
     """Sum of ``B = M - R`` over these prompts."""
 
 
-class FurtherLoss(NamedTuple):
-    """The losses to reckon with beyond those that picks show: gain, room and label of each, and how many."""
+class FurtherPick(NamedTuple):
+    """The picks to reckon with beyond those that there are: gain, room and label of each, and how many."""
 
     gain: float
     room: float
     value: float
     times: int
-    prompts: float = 1.0
-    """What the prompt of such a loss weighs."""
+    prompts: float
+    """What the prompt of such a pick weighs."""
+    side: int
+    """-1 of losses, 1 of wins."""
+    df: float
+    """Degrees of freedom that the tail of the labels on that side leaves a mean of them."""
 
     @classmethod
     def beyond(
         cls, gained: Floats, room: Floats, random: Floats, lowest: Floats, prompts: Floats | None = None
-    ) -> FurtherLoss:
-        """Return them for J - R, M - R, R and the lowest label of each labelled pick, times what `prompts` weigh."""
-        every = losses_so_far(gained, room, random - lowest)
-        at, gain = every.at[-1], float(every.gain[-1])
-        own = 1.0 if prompts is None else float(prompts[at])
-        return cls(gain, float(room[at]), float(random[at]) + gain, int(every.further[-1]), own)
+    ) -> list[FurtherPick]:
+        """Return losses and wins for J - R, M - R, R and the lowest label of each labelled pick, times `prompts`."""
+        below, picks = random - lowest, []
+        for side, own, best, worst in ((-1, gained, room, below), (1, -gained, below, room)):
+            every = losses_so_far(own, best, worst)
+            at, gain, times = every.at[-1], -side * float(every.gain[-1]), int(every.further[-1])
+            weight = 1.0 if prompts is None else float(prompts[at])
+            value, df = float(random[at]) + gain, max(jackknife.kurtosis_df(worst), jackknife.FEWEST_DF)
+            picks.append(cls(gain, float(room[at]), value, times, weight, side, df))
+        return picks
 
-    def on(self, name: str, estimate: float, worth: Worth) -> Loss | None:
+    def on(self, name: str, estimate: float, worth: Worth) -> Further | None:
         """Return what they do to a figure."""
         parts = {
             "gain": (self.gain, self.prompts, worth.prompts),
@@ -227,19 +261,23 @@ class FurtherLoss(NamedTuple):
         if name not in parts:
             return None
         above, own, total = parts[name]
-        return Loss(self.times * (above - estimate * own), total, self.times * own, self.times)
+        verb, end = ("gain", "best") if self.side > 0 else ("lose", "worst")
+        what = f"{self.times} picks that {verb} as much as their pools allow, as none here did,"
+        if self.times == 1:
+            what = f"one more pick that {verb}s as much as the {end} one here"
+        return Further(self.times * (above - estimate * own), total, self.times * own, what)
 
 
 def with_support(
     metrics: Mapping[str, estimand.Estimate],
     worth: Mapping[str, Worth],
-    further: FurtherLoss | None,
-    limits: tuple[float, float],
+    further: Sequence[FurtherPick],
+    rule: IntervalRule,
     weights: Floats | None = None,
 ) -> dict[str, estimand.Estimate]:
     """Return figures with what they rest on: the `worth` of some, n* up to n of rates, of what unequal weights leave.
 
-    `limits` is the range of the labels: with one, a mean label is a rate.
+    With a range of the labels a mean label is a rate; without one its interval is as wide as their tails ask for.
     """
     out = {}
     share = 1.0 if weights is None else effective_count(weights) / len(weights)
@@ -247,24 +285,39 @@ def with_support(
         figure = metrics.get(e.name)
         if figure is None or figure.estimate is None:
             continue
-        ends = limits if e.limits is None else e.limits
+        ends = rule.label_range if e.limits is None else e.limits
         if e.average_over is not None and not e.contrast and all(map(isfinite, ends)):
             draws = min(_draws(figure, ends), share * figure.n)
             out[e.name] = replace(figure, support=Support(draws, figure.n))
         elif e.name in worth:
             own = worth[e.name]
             needed = FEWEST_ON_OPEN_SCALE if e.limits is None and not e.contrast else FEWEST
-            loss = None if further is None else further.on(e.name, figure.estimate, own)
-            out[e.name] = replace(figure, support=Support(own.count, own.prompts, needed, loss))
+            sides = {pick.side: pick.on(e.name, figure.estimate, own) for pick in further}
+            rests = Support(own.count, own.prompts, needed, sides.get(-1), sides.get(1))
+            if e.limits is None and isinstance(figure.law, Student) and not all(map(isfinite, ends)):
+                law = replace(figure.law, df=min([figure.law.df, *(pick.df for pick in further)]))
+                low, high = law.at(rule.confidence) or ends
+                figure = replace(figure, law=law, low=low, high=high)
+            out[e.name] = reaching(replace(figure, support=rests))
     return out
+
+
+def reaching(figure: estimand.Estimate) -> estimand.Estimate:
+    """Return a figure whose interval reaches to where further picks would take it."""
+    if figure.support is None or figure.estimate is None or figure.low is None or figure.high is None:
+        return figure
+    rests, own = figure.support, (figure.low, figure.high)
+    low, high = rests.moved(figure.estimate, own)
+    sides = (("lower", low < own[0], rests.loss), ("upper", high > own[1], rests.win))
+    words = (f"its {side} end is where {pick.what} would take it" for side, out, pick in sides if out and pick)
+    return replace(figure, low=low, high=high, support=replace(rests, own=own), moved="; ".join(words) or None)
 
 
 def of_whole_prompts(
     metrics: Mapping[str, estimand.Estimate],
     t: Sums,
     lowest: Floats,
-    limits: tuple[float, float],
-    of_clusters: _Ints | None = None,
+    rule: IntervalRule,
     weights: Floats | None = None,
 ) -> dict[str, estimand.Estimate]:
     """Return figures with what they rest on: ``(sum w)^2 / sum w^2`` over w, the `weight` of the metric.
@@ -274,20 +327,20 @@ def of_whole_prompts(
     w = np.ones(len(t.R)) if weights is None else weights / weights.mean()
     room = t.M - t.R
     weighed = {e.name: e.weight for e in catalog.ESTIMANDS if e.weight is not None}
-    counts = {weight: effective_count(w * weight(t), of_clusters) for weight in dict.fromkeys(weighed.values())}
+    counts = {weight: effective_count(w * weight(t), rule.clusters) for weight in dict.fromkeys(weighed.values())}
     worth = {name: Worth(counts[weight], len(room), float(w @ room)) for name, weight in weighed.items()}
-    further = FurtherLoss.beyond(t.J - t.R, room, t.R, lowest, t.prompts)
-    return with_support(metrics, worth, further, limits, t.prompts)
+    further = FurtherPick.beyond(t.J - t.R, room, t.R, lowest, t.prompts)
+    return with_support(metrics, worth, further, rule, t.prompts)
 
 
 def of_difference(
     differences: Mapping[str, estimand.Estimate],
     sides: tuple[Mapping[str, estimand.Estimate], Mapping[str, estimand.Estimate]],
-    paired: tuple[Floats, Sums] | None = None,
+    paired: tuple[Floats, Sums, Floats] | None = None,
 ) -> dict[str, estimand.Estimate]:
-    """Return differences with what they rest on: what the thinner side does, and a further loss of what is ahead.
+    """Return differences with what they rest on: what the thinner side does, and further prompts that differ.
 
-    `paired` are the differences of the labels of the picks, and the sums of one side.
+    `paired` are the differences of the labels of the picks, the sums of one side, and the lowest labels.
     """
     out = dict(differences)
     for name, apart in differences.items():
@@ -295,34 +348,29 @@ def of_difference(
         if apart.estimate is None or len(both) < 2 or None in both:
             continue
         thinner = min((own for own in both if own is not None), key=lambda own: own.count)
-        loss = None if paired is None else _loss_of_ahead(name, apart.estimate, *paired)
-        out[name] = replace(apart, support=replace(thinner, loss=loss))
+        rests = replace(thinner, loss=None, win=None)
+        if paired is not None and name in REACHING:
+            rests = replace(rests, **_further_apart(name, apart.estimate, *paired))
+        out[name] = reaching(replace(apart, support=rests))
     return out
 
 
-def _loss_of_ahead(name: str, apart: float, gained: Floats, t: Sums) -> Loss | None:
-    """Return what a further prompt does to a difference, on which the side ahead loses as much as either ever did."""
-    if name not in ("gain", "recovery", "value_judge"):
-        return None
-    at, room = int(np.abs(gained).argmax()), t.M - t.R
-    own, total = (float(room[at]), float(room.sum())) if name == "recovery" else (1.0, float(len(room)))
-    return Loss(-abs(float(gained[at])) - abs(apart) * own, total, own, 1)
-
-
-def ground_of_difference(apart: estimand.Estimate) -> Literal["", "count", "loss"]:
-    """Return on which ground a difference does not tell what is ahead, whatever its interval says."""
-    return "" if apart.estimate is None else open_ground(replace(apart, estimate=abs(apart.estimate)), 0.0)
+def _further_apart(name: str, apart: float, gained: Floats, t: Sums, lowest: Floats) -> dict[str, Any]:
+    """Return what further prompts on which the two differ most do to a difference, to either side."""
+    every = losses_so_far(-np.abs(gained), np.zeros(len(gained)), t.M - lowest)
+    room, at, size, times = t.M - t.R, every.at[-1], float(every.gain[-1]), int(every.further[-1])
+    own, total = (float(room[at]), float(room.sum())) if name == "recovery" else (1.0, float(t.prompts.sum()))
+    what = f"{times} prompts on which the two differ as much as a pool allows, as on none here,"
+    if times == 1:
+        what = "one more prompt on which the two differ as much as they ever do here"
+    ends = {"loss": size, "win": -size}
+    return {side: Further(times * (end - apart * own), total, times * own, what) for side, end in ends.items()}
 
 
 def worth_of_mean(added: Floats, prompts: float, of_clusters: _Ints | None = None) -> float:
     """Return n_B where B is known of some prompts: of what each of all adds to its mean, and how many are labelled.
 
     ``1 / (1 / m + se^2 / mean^2)``; with every B known this is ``(sum B)^2 / sum B^2``.
-
-    Examples
-    --------
-    >>> worth_of_mean(np.array([1.0, 1.0, 0.0, 0.0]), 4)
-    2.0
     """
     mean = float(added.mean())
     if mean <= 0 or prompts <= 0:
@@ -341,20 +389,20 @@ class SeenPools(NamedTuple):
 
     @classmethod
     def of(cls, labels: Floats, top: npt.NDArray[np.bool_], sizes: _Ints) -> SeenPools:
-        """Return them for labels, NaN where there is none; a pick without a label is worth a random candidate."""
+        """Return them for labels, NaN where there is none, as is what a pick without a label is worth."""
         starts, known = np.cumsum(sizes) - sizes, ~np.isnan(labels)
         counts, picks = (np.add.reduceat(some.astype(np.float64), starts) for some in (known, known & top))
         filled, some = np.where(known, labels, 0.0), counts > 1
         R = np.add.reduceat(filled, starts) / np.maximum(counts, 1)
-        J = np.where(picks > 0, np.add.reduceat(filled * top, starts) / np.maximum(picks, 1), R)
+        J = np.where(picks > 0, np.add.reduceat(filled * top, starts) / np.maximum(picks, 1), np.nan)
         M = np.maximum.reduceat(np.where(known, labels, -np.inf), starts)
         lowest = np.minimum.reduceat(np.where(known, labels, np.inf), starts)
         return cls(J[some], R[some], M[some], lowest[some])
 
     @property
-    def further(self) -> FurtherLoss | None:
-        """The losses to reckon with beyond theirs; None where there is no such prompt."""
-        return FurtherLoss.beyond(self.J - self.R, self.M - self.R, self.R, self.lowest) if len(self.R) else None
+    def further(self) -> list[FurtherPick]:
+        """The picks to reckon with beyond theirs; empty where there is no such prompt."""
+        return FurtherPick.beyond(self.J - self.R, self.M - self.R, self.R, self.lowest) if len(self.R) else []
 
 
 def _draws(figure: estimand.Estimate, ends: tuple[float, float]) -> float:
@@ -371,7 +419,9 @@ class GateDecision(NamedTuple):
 
     state: Literal["met", "not met", "inconclusive"]
     ends: tuple[float, float]
-    """One-sided bounds."""
+    """One-sided bounds, which reach to where further picks would take the figure."""
+    own: tuple[float, float]
+    """Those of the interval alone."""
     open_by: Literal["", "count", "loss", "interval", "dealt labels"] = ""
     """Empty where it is decided."""
 
@@ -379,13 +429,13 @@ class GateDecision(NamedTuple):
 def open_ground(figure: estimand.Estimate, value: float) -> Literal["", "count", "loss"]:
     """Return on which ground a figure settles nothing of a value, whatever its interval says; empty for none.
 
-    Effective prompts are too few on either side of the value; further losses only take what lies above it below.
+    Effective prompts are too few on either side of the value; further losses, or wins, take the figure across it.
     """
     if figure.support is None or figure.estimate is None:
         return ""
     if figure.support.thin:
         return "count"
-    return "loss" if figure.support.crosses(figure.estimate, value) else ""
+    return "loss" if figure.support.across(figure.estimate, value) else ""
 
 
 def deals_disagree(figure: estimand.Estimate, value: float, ends: tuple[float, float]) -> bool:
@@ -401,22 +451,20 @@ def decide(found: estimand.Estimate, value: float) -> GateDecision | None:
 
     That `FEWEST` prompts have labels is checked by who counts them, see `enough`.
     """
-    ends = None if found.estimate is None else found.bounds(2 * ONE_SIDED - 1)
-    if ends is not None and value == 0 and found.no_gain is not None:
-        ends = found.no_gain.law.at(2 * ONE_SIDED - 1)
-    if ends is None:
+    law = found.no_gain.law if value == 0 and found.no_gain is not None else found.law
+    own = None if found.estimate is None or law is None else law.at(2 * ONE_SIDED - 1)
+    if own is None or found.estimate is None:
         return None
-    ground = open_ground(found, value)
-    if ground == "count":
-        return GateDecision("inconclusive", ends, ground)
+    ends = own if found.support is None else found.support.moved(found.estimate, own)
+    if open_ground(found, value) == "count":
+        return GateDecision("inconclusive", ends, own, "count")
+    if own[0] <= value <= own[1]:
+        return GateDecision("inconclusive", ends, own, "interval")
+    if deals_disagree(found, value, own):
+        return GateDecision("inconclusive", own, own, "dealt labels")
     if ends[0] <= value <= ends[1]:
-        return GateDecision("inconclusive", ends, "interval")
-    above = ends[0] > value
-    if deals_disagree(found, value, ends):
-        return GateDecision("inconclusive", ends, "dealt labels")
-    if above and ground == "loss":
-        return GateDecision("inconclusive", ends, ground)
-    return GateDecision("met" if above else "not met", ends)
+        return GateDecision("inconclusive", ends, own, "loss")
+    return GateDecision("met" if ends[0] > value else "not met", ends, own)
 
 
 def passes(figure: estimand.Estimate | None, value: float) -> bool:
@@ -433,24 +481,17 @@ def more_prompts(
     `ends` are of the interval that decides, one-sided where they are not given. The half-width shrinks as 1 /
     sqrt(prompts), z of dealt labels grows as that root. None where the estimate is so close to the gate that these
     would be more than `MOST_TIMES` as many, or where nothing is known of what more prompts would show.
-
-    Examples
-    --------
-    >>> from bonwise.stats import laws
-    >>> found = estimand.Estimate(0.6, 0.4, 0.8, 0.1, 100, "jackknife", law=laws.Student(0.6, 0.1, 99, (0, 1)))
-    >>> round(more_prompts(found, 100, 0.5) or 0)
-    176
     """
     decided = decide(found, value)
     if decided is None or found.estimate is None:
         return None
-    low, high = ends or decided.ends
+    low, high = ends or decided.own
     distance = found.estimate - value
     half = found.estimate - low if distance > 0 else high - found.estimate
     if not distance or distance**2 * MOST_TIMES < half**2 * (1 - 1e-9):  # but for rounding
         return None
     ratio = max((half / distance) ** 2, 1.0)
-    if found.no_gain is not None and deals_disagree(found, value, decided.ends):
+    if found.no_gain is not None and deals_disagree(found, value, decided.own):
         z = found.no_gain.z
         if not z or (z > 0) != (distance > 0):
             return None

@@ -22,13 +22,7 @@ class TopOfScores(NamedTuple):
 
 
 def at_top(scores: Floats, sizes: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.bool_]:
-    """Return which cells hold the highest score of their prompt, ties as `compared` has them; NaN is below.
-
-    Examples
-    --------
-    >>> at_top(np.array([.9, .5, .9, .1, np.nan]), np.array([3, 2])).tolist()
-    [True, False, True, True, False]
-    """
+    """Return which cells hold the highest score of their prompt, ties as `compared` has them; NaN is below."""
     if not len(scores):
         return np.zeros(0, dtype=bool)
     ranked = by_rank(compared(scores))

@@ -38,15 +38,6 @@ def unscored_cost(
     the others in its prompt, r a residual of it, 200 seeded draws. It assumes that the loss does not depend on the
     score at equal label; fits are made anew without each of at most 60 groups of prompts or clusters. All cells are
     labelled.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> labels = rng.random(400)
-    >>> lost = np.where((labels > .8) & (rng.random(400) < .5), np.nan, labels)
-    >>> cost = unscored_cost(lost, labels, np.full(100, 4), confidence=0.95, seed=0)
-    >>> cost.low > 0.1
-    True
     """
     n = len(sizes)
     if int((~np.isnan(scores)).sum()) < FEWEST_SCORED:

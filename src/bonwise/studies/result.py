@@ -76,13 +76,7 @@ class StudyDocument(Document):
 
     @classmethod
     def told_apart_by(cls) -> dict[str, str]:
-        """Return the constants that tell this class from those of the other studies.
-
-        Examples
-        --------
-        >>> study_class("mix").told_apart_by()
-        {'study': 'mix'}
-        """
+        """Return the constants that tell this class from those of the other studies."""
         return {name: str(cls.model_fields[name].default) for name in cls.constants if name != "schema_"}
 
     @classmethod
@@ -124,13 +118,7 @@ def study_names() -> tuple[str, ...]:
 
 
 def study_class(name: str) -> type[StudyDocument]:
-    """Return the class of the documents of a study; of a study with several kinds what they share.
-
-    Examples
-    --------
-    >>> study_class("mix").study_name()
-    'mix'
-    """
+    """Return the class of the documents of a study; of a study with several kinds what they share."""
     model: type[StudyDocument] = _module(name).MODEL
     return model
 

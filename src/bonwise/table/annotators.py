@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bonwise.errors import RowError
 from bonwise.printable import listed, quoted
 from bonwise.table import checks, identifiers, label_words, numbers, reading_options, scales
 from bonwise.table.cells import distinct_cells, draw_columns, label_by_cell, mean_by_cell, positions
 from bonwise.table.columns import LabelColumns
+from bonwise.table.store import Categories, CodedColumn, Names, Rows
 
 __all__ = [
     "DEFAULT_RULES",
@@ -57,13 +57,7 @@ class Aggregated(NamedTuple):
 
 
 def kind_of_labels(values: _Floats, *, words: bool = False) -> LabelKind:
-    """Tell the kind of labels, NaN where none; with `words`, more than two different ones are ordered categories.
-
-    Examples
-    --------
-    >>> kind_of_labels(np.array([0, 1, 1.0])), kind_of_labels(np.array([1, 3, 5.0])), kind_of_labels(np.array([0.25]))
-    ('yes or no', 'ordered categories', 'numbers')
-    """
+    """Tell the kind of labels, NaN where none; with `words`, more than two different ones are ordered categories."""
     known = np.unique(np.round(values[~np.isnan(values)], _SAME))
     if np.isin(known, (0.0, 1.0)).all() or (words and len(known) <= 2):
         return "yes or no"
@@ -72,14 +66,7 @@ def kind_of_labels(values: _Floats, *, words: bool = False) -> LabelKind:
 
 
 def aggregate(rule: checks.AnnotatorRule, at: _Ints, values: _Floats, count: int) -> Aggregated:
-    """Return one label for each of `count` cells; `at` is the cell of each label in `values`, which hold no NaN.
-
-    Examples
-    --------
-    >>> found = aggregate("majority", np.array([0, 0, 0, 1, 1]), np.array([1.0, 0.0, 1.0, 0.0, 1.0]), 3)
-    >>> found.labels.tolist(), found.split.tolist()
-    ([1.0, 0.5, nan], [False, True, False])
-    """
+    """Return one label for each of `count` cells; `at` is the cell of each label in `values`, which hold no NaN."""
     if rule == "mean":
         return Aggregated(mean_by_cell(at, values, count), np.zeros(count, dtype=bool))
     kept = _middle(at, values, count) if rule == "median" else _most_frequent(at, values)
@@ -135,8 +122,8 @@ class AnnotatorLabels:
     """How labels become one."""
     stated: bool
     """Whether the user named the rule."""
-    prompts: pd.Categorical = field(repr=False)
-    candidates: pd.Categorical = field(repr=False)
+    prompts: Categories = field(repr=False)
+    candidates: Categories = field(repr=False)
     annotators: _Ints = field(repr=False)
     """Positions in `names`."""
     values: _Floats = field(repr=False)
@@ -146,7 +133,7 @@ class AnnotatorLabels:
     split: int
     """Candidates whose labels do not settle on one, see `bonwise.table.annotators.Aggregated`."""
 
-    def cell_keys(self, prompts: pd.Index, candidates: pd.Index) -> _Ints:
+    def cell_keys(self, prompts: Names, candidates: Names) -> _Ints:
         """Return the cell of each label, keyed as a table with these prompts and candidates keys it; -1 for none."""
         prompt = prompts.get_indexer(self.prompts.categories)[self.prompts.codes].astype(np.int64)
         name = candidates.get_indexer(self.candidates.categories)[self.candidates.codes].astype(np.int64)
@@ -168,7 +155,7 @@ class AnnotatorLabels:
 class OneLabelEach(NamedTuple):
     """A table in which a candidate has one label."""
 
-    frame: pd.DataFrame
+    rows: Rows
     """One row per candidate, judge and draw."""
     taken: dict[str, str]
     """Role to column, in this frame."""
@@ -182,13 +169,13 @@ class OneLabelEach(NamedTuple):
 class _RowCells(NamedTuple):
     """Prompt and candidate of each row."""
 
-    prompts: pd.Categorical
-    names: pd.Categorical
+    prompts: Categories
+    names: Categories
 
     @property
     def keys(self) -> _Ints:
         """One integer a row that is equal exactly where prompt and candidate are."""
-        return self.prompts.codes.astype(np.int64) * len(self.names.categories) + self.names.codes
+        return np.asarray(self.prompts.codes.astype(np.int64) * len(self.names.categories) + self.names.codes)
 
 
 class _Given(NamedTuple):
@@ -201,19 +188,11 @@ class _Given(NamedTuple):
 
 
 def with_one_label_each(
-    frame: pd.DataFrame, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
+    frame: Rows, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
 ) -> OneLabelEach | None:
     """Return the rows with one label per candidate; None where there are no annotators.
 
     A RowError is a label without an annotator, two of one annotator, and rows that differ in more than the label.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"p": ["q", "q"], "c": ["a", "a"], "who": ["ann", "bo"], "label": [0.25, 0.5]})
-    >>> taken = {"prompt_id": "p", "candidate": "c", "annotator": "who", "oracle_label": "label"}
-    >>> found = with_one_label_each(frame, taken, reading_options.ReadingOptions(), "t")
-    >>> found.frame.values.tolist(), found.reading
-    ([['q', 'a', 0.375]], 'the mean of the labels of 2 annotators (numbers, column who)')
     """
     columns = taken.get("oracle_label")
     several = isinstance(columns, LabelColumns)
@@ -225,7 +204,7 @@ def with_one_label_each(
     )
     if isinstance(columns, LabelColumns):
         read, given = _in_columns(frame, columns, reading, source)
-        kept = frame.drop(columns=list(columns.names))
+        kept = frame.without(*columns.names)
         at_rows = np.arange(len(frame))
         label = str(columns) if str(columns) not in kept.columns else f"{columns} "
     else:
@@ -242,7 +221,7 @@ def with_one_label_each(
             given.labels, reading.label_scale, rows=frame.index[given.rows], role="oracle_label", source=source
         ),
     )
-    made = kept.assign(**{label: labels[at_rows]})
+    made = kept.assign({label: CodedColumn(kept.index, labels[at_rows])})
     readings = "; ".join(filter(None, (read.reading, annotators.reading)))
     return OneLabelEach(made, {**taken, "oracle_label": label}, read.words, readings, annotators)
 
@@ -275,7 +254,7 @@ def _made_one(
 
 
 def _in_rows(
-    frame: pd.DataFrame, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
+    frame: Rows, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
 ) -> tuple[label_words.ReadLabels, _Given]:
     """Read labels whose annotators are in rows of their own."""
     read = label_words.read_labels(frame[taken["oracle_label"]], source=source, worth=reading.word_values)
@@ -288,13 +267,13 @@ def _in_rows(
             f"in {quoted(taken['annotator'])}",
             hint="name the annotator of every label",
         )
-    who = identifiers.as_categories(frame[taken["annotator"]].iloc[rows], role="annotator", source=source)
+    who = identifiers.as_categories(frame[taken["annotator"]].take(rows), role="annotator", source=source)
     names = tuple(map(str, who.categories))
     return read, _Given(rows, who.codes.astype(np.int64), every[rows], names)
 
 
 def _in_columns(
-    frame: pd.DataFrame, columns: LabelColumns, reading: reading_options.ReadingOptions, source: str
+    frame: Rows, columns: LabelColumns, reading: reading_options.ReadingOptions, source: str
 ) -> tuple[label_words.ReadLabels, _Given]:
     """Read labels whose annotators have a column each; a column counts as one annotator."""
     read = [
@@ -311,7 +290,9 @@ def _in_columns(
     return label_words.ReadLabels(np.concatenate(values), words, first_reading), given
 
 
-def _refuse_mixed(names: Sequence[str], read: Sequence[label_words.ReadLabels], rows: pd.Index, source: str) -> None:
+def _refuse_mixed(
+    names: Sequence[str], read: Sequence[label_words.ReadLabels], rows: npt.NDArray[Any], source: str
+) -> None:
     """Refuse columns that are written in different ways: another scale could be meant."""
     labelled = [(name, *own) for name, own in zip(names, read, strict=True) if not np.isnan(own[0]).all()]
     for name, values, words, own_reading in labelled:
@@ -330,16 +311,16 @@ def _are_yes_or_no(values: _Floats) -> bool:
     return bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
 
 
-def _is_empty(column: pd.Series) -> npt.NDArray[np.bool_]:
+def _is_empty(column: CodedColumn) -> npt.NDArray[np.bool_]:
     """Tell which cells name nobody; a name such as NA is one like any other."""
-    return np.asarray((column.isna() | (column.astype(str).str.strip() == "")).to_numpy(dtype=bool))
+    return column.marked([not str(cell).strip() for cell in column.cells], missing=True)
 
 
 def _pair(cells: _RowCells, row: int) -> str:
     return f"{quoted(cells.prompts[row])} / {quoted(cells.names[row])}"
 
 
-def _without_repeats(given: _Given, cells: _RowCells, index: pd.Index, source: str) -> _Given:
+def _without_repeats(given: _Given, cells: _RowCells, index: npt.NDArray[Any], source: str) -> _Given:
     """Return one label per annotator and candidate, which rows of judges repeat; two that differ are refused."""
     keys = cells.keys[given.rows] * len(given.names) + given.annotators
     known = distinct_cells(keys)
@@ -361,76 +342,71 @@ def _without_repeats(given: _Given, cells: _RowCells, index: pd.Index, source: s
     return _Given(given.rows[kept], given.annotators[kept], given.labels[kept], given.names)
 
 
-def _one_row_each(
-    frame: pd.DataFrame, taken: Mapping[str, str], cells: _RowCells, source: str
-) -> tuple[_Ints, pd.DataFrame]:
+def _one_row_each(frame: Rows, taken: Mapping[str, str], cells: _RowCells, source: str) -> tuple[_Ints, Rows]:
     """Return one row per candidate, judge and draw, without the column of annotators, and which rows these are.
 
     An annotator who stands twice there, and rows that differ in what is not the annotator's, are refused.
     """
-    units = _grouped(frame, taken, cells.keys)
-    who, nobody = numbers.distinct(frame[taken["annotator"]])[0], _is_empty(frame[taken["annotator"]])
-    again = pd.DataFrame({"unit": units, "who": np.where(nobody, -1, who)})
-    repeated = again.duplicated().to_numpy()
+    units, annotators = _grouped(frame, taken, cells.keys), frame[taken["annotator"]]
+    nobody = _is_empty(annotators)
+    who = np.where(nobody, -1, annotators.codes) + 1
+    keys = np.unique(units, return_inverse=True)[1] * (len(annotators.cells) + 1) + who
+    _, first, again = np.unique(keys, return_index=True, return_inverse=True)
+    repeated = first[again] != np.arange(len(keys))
     if "judge_score" not in taken:
         repeated = repeated & ~nobody  # of a file of labels a row without label and annotator says nothing
     if repeated.any():
         second = int(repeated.argmax())
-        first = int(np.flatnonzero((again == again.iloc[second]).all(axis=1).to_numpy())[0])
         raise RowError(
-            f"{source}, row {frame.index[second]}: {quoted(frame[taken['annotator']].iloc[second])} labels "
-            f"{_pair(cells, second)} again (first in row {frame.index[first]})",
+            f"{source}, row {frame.index[second]}: {quoted(annotators.cell(second))} labels "
+            f"{_pair(cells, second)} again (first in row {frame.index[first[again[second]]]})",
             hint="keep one row per annotator and candidate",
         )
     first_rows = np.unique(units, return_index=True)[1]
     first_rows.sort()
-    rows_kept = frame.iloc[first_rows].drop(columns=taken["annotator"])
+    rows_kept = frame.without(taken["annotator"]).take(first_rows)
     if len(first_rows) == len(frame):
         return first_rows, rows_kept
-    of_unit = units[first_rows]
-    for column in _common(frame, taken):
-        rows_kept[column] = _one_value(frame[column], units, taken, source).reindex(of_unit).to_numpy()
-    return first_rows, rows_kept
+    common = {
+        name: frame[name].take(_stated_rows(frame[name], name, units, taken, source), rows_kept.index)
+        for name in _common(frame, taken)
+    }
+    return first_rows, rows_kept.assign(common)
 
 
-def _grouped(frame: pd.DataFrame, taken: Mapping[str, str], cells: _Ints) -> _Ints:
+def _grouped(frame: Rows, taken: Mapping[str, str], cells: _Ints) -> _Ints:
     """Return a number for each row that is the same where candidate, judge and draw are."""
     group = cells
     for role in ("judge", "draw"):
         if taken.get(role) in frame.columns:
-            codes, names = numbers.distinct(frame[taken[role]])
+            column = frame[taken[role]]
             # Renumbered each time, so that no product grows beyond its type.
-            group = np.asarray(pd.factorize(group)[0], dtype=np.int64) * (len(names) + 1) + codes + 1
+            group = np.unique(group, return_inverse=True)[1] * (len(column.cells) + 1) + column.codes + 1
     return group
 
 
-def _common(frame: pd.DataFrame, taken: Mapping[str, str]) -> Iterator[str]:
+def _common(frame: Rows, taken: Mapping[str, str]) -> Iterator[str]:
     """Yield the columns that say one thing of all the rows of a candidate, judge and draw."""
     own = {taken.get(role) for role in (*_KEYS, "oracle_label", "annotator")}
     yield from (column for column in taken.values() if column in frame.columns and column not in own)
     yield from draw_columns(frame.columns)
 
 
-def _one_value(column: pd.Series, units: _Ints, taken: Mapping[str, str], source: str) -> pd.Series:
-    """Return what the rows of each group say in a column, blanks left out, by group."""
+def _stated_rows(column: CodedColumn, name: str, units: _Ints, taken: Mapping[str, str], source: str) -> _Ints:
+    """Return, group by group as they appear, the first row that says something in a column, or the first of all."""
     is_stated = ~numbers.is_blank(column)
-    some, codes = units[is_stated], numbers.distinct(column[is_stated])[0]
-    by_unit = pd.DataFrame({"unit": some, "code": codes, "place": np.flatnonzero(is_stated)})
-    first = by_unit.drop_duplicates("unit").set_index("unit")
-    differs = first["code"].reindex(some).to_numpy() != codes
+    _, first, group = np.unique(units, return_index=True, return_inverse=True)
+    stated = first.copy()
+    places = np.flatnonzero(is_stated)[::-1]
+    stated[group[places]] = places  # back to front, so that the first row of a group is the one that stays
+    differs = is_stated & (column.codes[stated[group]] != column.codes)
     if differs.any():
-        second = int(by_unit["place"].iloc[int(differs.argmax())])
-        at = int(first["place"].loc[units[second]])
-        role = next((role for role, name in taken.items() if name == column.name), str(column.name))
+        second = int(differs.argmax())
+        at = int(stated[group[second]])
+        role = next((role for role, played in taken.items() if played == name), name)
         raise RowError(
-            f"{source}, row {column.index[second]}: the {role} is {quoted(column.iloc[second])}, but "
-            f"{quoted(column.iloc[at])} in row {column.index[at]}, and only annotator and label may differ",
+            f"{source}, row {column.index[second]}: the {role} is {quoted(column.cell(second))}, but "
+            f"{quoted(column.cell(at))} in row {column.index[at]}, and only annotator and label may differ",
             hint="name the judge or the draw of each score, or write one score per candidate",
         )
-    blank = column[~is_stated]
-    values = pd.Series(column.iloc[first["place"].to_numpy()].to_numpy(), index=first.index)
-    rest = pd.Index(units).unique().difference(first.index)
-    if not len(rest):
-        return values
-    empty = blank.iloc[:1].to_numpy()[0] if len(blank) else None
-    return pd.concat([values, pd.Series([empty] * len(rest), index=rest, dtype=column.dtype)])
+    return np.asarray(stated[np.argsort(first)])

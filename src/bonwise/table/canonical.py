@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table import cells, columns, identifiers, label_words, numbers, reading_options, roles
 from bonwise.table.scales import Scale, to_unit
+from bonwise.table.store import Categories, CodedColumn, Rows
 
 __all__ = ["Canonical", "Problems", "canonical", "refuse_two_clusters", "resolved", "spoken_columns"]
 
@@ -23,19 +24,7 @@ _MOST = 5
 
 @dataclass
 class Problems:
-    """Rows that cannot be read, gathered before any of them is refused.
-
-    Examples
-    --------
-    >>> problems = Problems()
-    >>> with problems.noted():
-    ...     raise RowError("s.csv, row 2: no candidate", hint="name it")
-    >>> with problems.noted():
-    ...     raise RowError("s.csv, row 3: 'x' is not a number", hint="write a number")
-    >>> problems.refuse()
-    Traceback (most recent call last):
-    bonwise.errors.RowError: s.csv, row 2: no candidate; s.csv, row 3: 'x' is not a number (name it; write a number)
-    """
+    """Rows that cannot be read, gathered before any of them is refused."""
 
     found: list[RowError] = field(default_factory=list)
 
@@ -69,7 +58,7 @@ _NUMBERS = ("judge_score", "oracle_label", "low", "high", "ci_width", "propensit
 class Canonical:
     """The columns of a table under their canonical names."""
 
-    frame: pd.DataFrame
+    rows: Rows
     label_words: Mapping[str, float]
     """What the words of the labels were taken for."""
     readings: Mapping[str, str]
@@ -79,7 +68,7 @@ class Canonical:
 
 
 def resolved(
-    frame: pd.DataFrame, reading: reading_options.ReadingOptions, source: str, *, complete: bool = True
+    frame: Rows, reading: reading_options.ReadingOptions, source: str, *, complete: bool = True
 ) -> dict[str, str]:
     """Map each role to what plays it, a score if `complete`; draws without a score are scored by their mean."""
     wide = cells.draw_columns(frame.columns)
@@ -106,7 +95,7 @@ def resolved(
 
 
 def canonical(
-    frame: pd.DataFrame, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
+    frame: Rows, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
 ) -> Canonical:
     """Return canonical columns, numbers on declared scales, strata last; the error names a row of each bad column."""
     out: dict[str, Any] = {}
@@ -133,7 +122,7 @@ def canonical(
 
 
 def _numbers(
-    column: pd.Series, role: str, reading: reading_options.ReadingOptions, source: str
+    column: CodedColumn, role: str, reading: reading_options.ReadingOptions, source: str
 ) -> tuple[np.typing.NDArray[np.float64], Mapping[str, float], str]:
     """Return the values of a column, what its words were taken for, and how it was read."""
     if role not in ("judge_score", "oracle_label"):
@@ -146,12 +135,8 @@ def _numbers(
 
 
 def _completed(
-    out: dict[str, Any],
-    frame: pd.DataFrame,
-    taken: Mapping[str, str],
-    reading: reading_options.ReadingOptions,
-    source: str,
-) -> pd.DataFrame:
+    out: dict[str, Any], frame: Rows, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
+) -> Rows:
     """Bring numbers to their scales, and add what is made of the columns that were read, and the strata."""
     wide = cells.draw_columns(frame.columns)
     out.setdefault("oracle_label", np.full(len(frame), np.nan))
@@ -172,35 +157,35 @@ def _completed(
     strata |= {str(c): frame[c] for c in frame.columns if c not in used and c not in roles.WORDS}
     for name, column in strata.items():
         _refuse_no_text(name, column, source)
-    out.update({name: column.to_numpy(copy=True) for name, column in strata.items()})
-    return pd.DataFrame(out, index=frame.index, copy=False)
+    return Rows({**out, **strata}, frame.index)
 
 
-def spoken_columns(frame: pd.DataFrame, taken: Mapping[str, str]) -> pd.DataFrame | None:
+def spoken_columns(frame: Rows, taken: Mapping[str, str]) -> Rows | None:
     """Return what was asked, answered and said, and why there is no score; None without such a column."""
     spoken = [name for name in (*roles.SPOKEN, "unscored") if name in frame.columns and name not in taken.values()]
-    return frame[spoken] if spoken else None
+    return frame.only(spoken) if spoken else None
 
 
-def _refuse_no_text(name: str, column: pd.Series, source: str) -> None:
+def _refuse_no_text(name: str, column: CodedColumn, source: str) -> None:
     """Refuse half a surrogate pair, which is a Python string but no text that can be stored."""
     if not identifiers.is_text(name):
         raise ColumnError(f"{source}: the name of column {quoted(name)} is not text", hint="write valid Unicode")
-    if column.dtype.kind != "O" or isinstance(column.array, pd.arrays.ArrowExtensionArray):
-        return  # numbers, or a column of Arrow's, which holds valid text alone
-    for row, value in column.items():
-        if isinstance(value, str) and not identifiers.is_text(value):
-            raise RowError(f"{source}, row {row}: {quoted(name)} holds what is not text", hint="write valid Unicode")
+    if column.kind != "O" or all(isinstance(cell, str) and cell.isascii() for cell in column.cells):
+        return
+    broken = column.marked([isinstance(cell, str) and not identifiers.is_text(cell) for cell in column.cells])
+    if broken.any():
+        row = column.index[int(broken.argmax())]
+        raise RowError(f"{source}, row {row}: {quoted(name)} holds what is not text", hint="write valid Unicode")
 
 
-def _judges(frame: pd.DataFrame, taken: Mapping[str, str], source: str) -> pd.Categorical:
+def _judges(frame: Rows, taken: Mapping[str, str], source: str) -> Categories:
     if "judge" in taken:
         return identifiers.as_categories(frame[taken["judge"]], role="judge", source=source)
-    return pd.Categorical.from_codes(np.zeros(len(frame), dtype=np.int8), pd.Index(["judge"], dtype=object))
+    return Categories.alike(len(frame), "judge")
 
 
-def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Index, source: str) -> None:
-    judges: pd.Categorical = out["judge"]
+def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: npt.NDArray[Any], source: str) -> None:
+    judges: Categories = out["judge"]
     unknown = [name for name in scales if name and name not in judges.categories]
     if unknown:
         raise UsageError(
@@ -222,7 +207,7 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
             )
 
 
-def refuse_two_clusters(prompt_ids: pd.Categorical, named: pd.Categorical, rows: pd.Index, source: str) -> None:
+def refuse_two_clusters(prompt_ids: Categories, named: Categories, rows: npt.NDArray[Any], source: str) -> None:
     """Refuse a prompt whose rows (`prompt_ids`) name two clusters (`named`)."""
     prompts, clusters = prompt_ids.codes, named.codes
     first = np.full(len(prompt_ids.categories), -1, dtype=np.int64)
@@ -239,7 +224,7 @@ def refuse_two_clusters(prompt_ids: pd.Categorical, named: pd.Categorical, rows:
         )
 
 
-def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> None:
+def _refuse_bad_ranges(out: Mapping[str, Any], rows: npt.NDArray[Any], source: str) -> None:
     if "propensity" in out:
         numbers.check_propensities(out["propensity"], rows, source)
     if "ci_width" in out and (out["ci_width"] < 0).any():

@@ -14,10 +14,9 @@ from bonwise.printable import quoted
 from bonwise.table.cells import averaged, draw_columns, mean_by_cell, positions
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bonwise.table.panel import Panel
     from bonwise.table.score_table import ScoreTable
+    from bonwise.table.store import Categories, Names
 
 __all__ = [
     "NOT_SAID",
@@ -40,12 +39,12 @@ _Ints = npt.NDArray[np.int64]
 
 def scores_of(table: ScoreTable, panel: Panel, judge: str) -> _Floats:
     """Return a judge's scores of the cells of a panel laid out from this table, NaN where it gave none."""
-    return mean_of_judge(table, panel, table.frame["judge_score"].to_numpy(), judge)
+    return mean_of_judge(table, panel, table.rows["judge_score"], judge)
 
 
 def mean_of_judge(table: ScoreTable, panel: Panel, values: _Floats, judge: str) -> _Floats:
     """Return values of one judge's rows of a table at the cells of a panel, averaged as `mean_of_rows` does."""
-    of_judge = (table.frame["judge"] == judge).to_numpy()
+    of_judge = table.rows["judge"].are(judge)
     return mean_of_rows(table, panel, np.where(of_judge, values, np.nan))
 
 
@@ -69,12 +68,13 @@ NOT_SAID = "no reason given"
 def unscored_reasons(table: ScoreTable, panel: Panel, lost: npt.NDArray[np.bool_]) -> dict[str, int]:
     """Count the cells of a panel that are `lost` by the reason that the table holds, the most frequent first."""
     by_cell: dict[tuple[str, str], str] = {}
-    if lost.any() and table.words is not None and "unscored" in table.words:
-        rows = table.frame[(table.frame["judge"] == panel.judge) & table.frame["judge_score"].isna()]
-        stated = table.words["unscored"].reindex(rows.index)
-        for prompt, name, reason in zip(rows["prompt_id"], rows["candidate"], stated, strict=True):
+    if lost.any() and table.words is not None and "unscored" in table.words.columns:
+        rows, reasons = table.rows, table.words["unscored"]
+        lacking = rows["judge"].are(panel.judge) & np.isnan(rows["judge_score"])
+        for at in np.flatnonzero(lacking).tolist():
+            reason = reasons.cell(at)
             if isinstance(reason, str) and reason.strip():
-                by_cell[prompt, name] = reason
+                by_cell[rows["prompt_id"][at], rows["candidate"][at]] = reason
     prompts = np.repeat(panel.prompt_ids.to_numpy(), panel.sizes)[lost]
     names = panel.candidates.to_numpy()[panel.names[lost]]
     return dict(Counter(by_cell.get(cell, NOT_SAID) for cell in zip(prompts, names, strict=True)).most_common())
@@ -86,10 +86,19 @@ _ROUNDING = 1e-9
 
 def differ_within_prompts(table: ScoreTable) -> bool:
     """Tell whether some prompt states two propensities: then candidates were drawn, not prompts."""
-    if "propensity" not in table.frame.columns:
+    if "propensity" not in table.rows.columns:
         return False
-    by_prompt = table.frame["propensity"].groupby(table.frame["prompt_id"], observed=False)
-    return bool((by_prompt.min() < by_prompt.max()).any())
+    least, most = _ends_by_prompt(table)
+    return bool((least < most).any())
+
+
+def _ends_by_prompt(table: ScoreTable) -> tuple[_Floats, _Floats]:
+    """Return the lowest and the highest propensity of each prompt, NaN where it has none."""
+    codes, stated = table.rows["prompt_id"].codes, table.rows["propensity"]
+    least, most = np.full((2, len(table.prompts)), np.nan)
+    np.fmin.at(least, codes, stated)
+    np.fmax.at(most, codes, stated)
+    return least, most
 
 
 def candidate_propensities(table: ScoreTable, panel: Panel) -> npt.NDArray[np.float64]:
@@ -98,7 +107,7 @@ def candidate_propensities(table: ScoreTable, panel: Panel) -> npt.NDArray[np.fl
     cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
     order = np.argsort(cells, kind="stable")
     at = positions(table.cell_keys(), cells[order])
-    stated = table.frame["propensity"].to_numpy()
+    stated = table.rows["propensity"]
     chances = np.empty(len(cells))
     chances[order] = mean_by_cell(at, stated, len(cells))
     if (absent := np.isnan(chances)).any():
@@ -124,13 +133,12 @@ def _cell(panel: Panel, chosen: npt.NDArray[np.bool_]) -> str:
     return f"{quoted(prompt)} / {quoted(panel.candidates[panel.names[first]])}"
 
 
-def propensities(table: ScoreTable, prompt_ids: pd.Index, labelled: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+def propensities(table: ScoreTable, prompt_ids: Names, labelled: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
     """Return the propensity of some prompts of a table, NaN where an unlabelled one has none.
 
     Both arrays are (prompts,). A labelled prompt without one is a RowError, and so is a prompt with two.
     """
-    by_prompt = table.frame["propensity"].groupby(table.frame["prompt_id"], observed=False)
-    least, most = by_prompt.min().to_numpy(), by_prompt.max().to_numpy()
+    least, most = _ends_by_prompt(table)
     at = table.prompts.get_indexer(prompt_ids)
     if (absent := np.isnan(least[at]) & labelled).any():
         raise RowError(
@@ -172,18 +180,6 @@ def cell_repeats(table: ScoreTable, panel: Panel, *, one_draw: bool = False) -> 
     """Return the first pass, the draws and the interval widths behind a panel, aligned with its cells.
 
     With `one_draw` the first draw is the first pass even where the table has a score of its own.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bonwise.table.panel import lay_out
-    >>> from bonwise.table.score_table import ScoreTable
-    >>> frame = pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["a", "b"],
-    ...                       "draw_0": [.8, .5], "draw_1": [.6, .7], "ci_width": [.1, .2]})
-    >>> table = ScoreTable.from_frame(frame)
-    >>> found = cell_repeats(table, lay_out(table)[0])
-    >>> found.first.tolist(), found.draws.shape, found.width.tolist()
-    ([0.8, 0.5], (2, 2), [0.1, 0.2])
     """
     rows, at = _rows_of(table, panel)
     draws = _wide(table, rows, at, len(panel.scores))
@@ -198,7 +194,7 @@ def cell_repeats(table: ScoreTable, panel: Panel, *, one_draw: bool = False) -> 
 
 def _has_own_score(table: ScoreTable) -> bool:
     """Tell whether a column holds scores that are neither draws nor their mean."""
-    wide = draw_columns(table.frame.columns)
+    wide = draw_columns(table.rows.columns)
     return bool(wide) and table.columns.get("judge_score") not in {averaged(wide), *wide}
 
 
@@ -206,15 +202,15 @@ def _rows_of(table: ScoreTable, panel: Panel) -> tuple[_Ints, _Ints]:
     """Return the rows of the panel's judge that belong to its cells, and the cell of each."""
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
     cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
-    of_judge = (table.frame["judge"] == panel.judge).to_numpy()
+    of_judge = table.rows["judge"].are(panel.judge)
     at = np.where(of_judge, positions(table.cell_keys(), cells), -1)
     rows = np.flatnonzero(at >= 0)
     return rows, at[rows]
 
 
 def _wide(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | None:
-    names = list(draw_columns(table.frame.columns))
-    values = table.frame[names].to_numpy(dtype=np.float64)[rows]
+    names = list(draw_columns(table.rows.columns))
+    values = np.column_stack([np.empty((len(rows), 0)), *(table.rows[name][rows] for name in names)])
     if np.isnan(values).all():
         return None
     draws = np.full((count, len(names)), np.nan)
@@ -223,24 +219,24 @@ def _wide(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | No
 
 
 def _long(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | None:
-    if "draw" not in table.frame.columns:
+    if "draw" not in table.rows.columns:
         return None
-    column: pd.Categorical = table.frame["draw"].array[rows].remove_unused_categories()
+    column: Categories = table.rows["draw"][rows].used()
     names = list(column.categories)
     if all(name.isdecimal() for name in names):
         names.sort(key=int)
     place = np.array([names.index(name) for name in column.categories])
     draws = np.full((count, len(names)), np.nan)
-    draws[at, place[column.codes]] = table.frame["judge_score"].to_numpy()[rows]
+    draws[at, place[column.codes]] = table.rows["judge_score"][rows]
     return draws
 
 
 def _width(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | None:
-    frame = table.frame
-    if "ci_width" in frame.columns:
-        values = frame["ci_width"].to_numpy()[rows]
-    elif {"low", "high"} <= set(frame.columns):
-        values = (frame["high"] - frame["low"]).to_numpy()[rows]
+    stated = table.rows
+    if "ci_width" in stated.columns:
+        values = stated["ci_width"][rows]
+    elif {"low", "high"} <= set(stated.columns):
+        values = stated["high"][rows] - stated["low"][rows]
     else:
         return None
     return None if np.isnan(values).all() else mean_by_cell(at, values, count)

@@ -76,25 +76,13 @@ _DRAW = re.compile(r"draw_(0|[1-9]\d*)")
 
 
 def draw_columns(columns: Iterable[object]) -> tuple[str, ...]:
-    """Return the columns named ``draw_0``, ``draw_1`` ..., in the order of their numbers.
-
-    Examples
-    --------
-    >>> draw_columns(["draw_10", "prompt_id", "draw_2", "draw", "draw_x"])
-    ('draw_2', 'draw_10')
-    """
+    """Return the columns named ``draw_0``, ``draw_1`` ..., in the order of their numbers."""
     draws = [name for name in columns if isinstance(name, str) and _DRAW.fullmatch(name)]
     return tuple(sorted(draws, key=lambda name: int(name.removeprefix("draw_"))))
 
 
 def span(columns: tuple[str, ...]) -> str:
-    """Name columns of draws by the first and the last of them.
-
-    Examples
-    --------
-    >>> span(("draw_0", "draw_1", "draw_2"))
-    'draw_0 to draw_2'
-    """
+    """Name columns of draws by the first and the last of them."""
     return columns[0] if len(columns) == 1 else f"{columns[0]} to {columns[-1]}"
 
 
@@ -104,13 +92,7 @@ def averaged(columns: tuple[str, ...]) -> str:
 
 
 def mean_of_draws(draws: _Floats) -> _Floats:
-    """Average each row of (rows, draws), blanks left out; NaN where a row has none.
-
-    Examples
-    --------
-    >>> mean_of_draws(np.array([[0.5, np.nan, 0.7], [np.nan, np.nan, np.nan]]))
-    array([0.6, nan])
-    """
+    """Average each row of (rows, draws), blanks left out; NaN where a row has none."""
     # Summed from the smallest up, as rows of draws are, so that either layout gives the same bits.
     ordered = np.sort(draws, axis=1)
     counts = np.count_nonzero(~np.isnan(ordered), axis=1)

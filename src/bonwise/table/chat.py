@@ -34,13 +34,6 @@ def prompt_text(prompt: Any) -> str:
     Several messages become blocks ``role: text`` with a blank line between two. Parts stand one per line, an image as
     ``[image]``, a tool call as its name and arguments; thoughts are left out. What is neither text nor chat is a
     UsageError.
-
-    Examples
-    --------
-    >>> prompt_text([{"role": "user", "content": "Name a colour"}])
-    'Name a colour'
-    >>> prompt_text([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Name a colour"}])
-    'system: Be brief.\n\nuser: Name a colour'
     """
     if isinstance(prompt, str):
         return prompt
@@ -58,16 +51,6 @@ def answer_text(answer: Any) -> str | None:
 
     What is no text, chat message, choice, or object with `text`, `page_content` or ``get_content()`` is a
     NotAnAnswerError. What a model refuses with is its text.
-
-    Examples
-    --------
-    >>> answer_text({"role": "assistant", "content": "red"})
-    'red'
-    >>> call = {"type": "function", "function": {"name": "paint", "arguments": '{"colour": "red"}'}}
-    >>> answer_text({"role": "assistant", "content": None, "tool_calls": [call]})
-    'tool call: paint({"colour": "red"})'
-    >>> answer_text({"role": "assistant", "content": None}) is None
-    True
     """
     if answer is None or isinstance(answer, str):
         return answer

@@ -67,14 +67,7 @@ class Limit:
 
 
 def number(fits: Callable[[Any], bool], words: str, kind: Any = Real) -> Limit:
-    """Limit an argument to finite numbers of a kind that fit.
-
-    Examples
-    --------
-    >>> above = number(lambda value: value > 0, "a number above 0")
-    >>> [above.fits(value) for value in (0.5, 0, float("nan"), True, "1")]
-    [True, False, False, False, False]
-    """
+    """Limit an argument to finite numbers of a kind that fit."""
     return Limit(words, lambda value: _is_number(value, kind) and fits(value))
 
 
@@ -84,14 +77,7 @@ def whole(least: int, words: str, kind: Any = Integral) -> Limit:
 
 
 def between(low: float, high: float, what: str, kind: Any = int | float) -> Limit:
-    """Limit a setting to numbers of a kind from `low` to `high`.
-
-    Examples
-    --------
-    >>> size = between(1, 1000, "a whole number", int)
-    >>> size.words, [size.fits(value) for value in (1, 1000, 1001, 2.0, 10**400, True)]
-    ('a whole number from 1 to 1,000', [True, True, False, False, False, False])
-    """
+    """Limit a setting to numbers of a kind from `low` to `high`."""
     return number(lambda value: low <= value <= high, f"{what} from {low:,} to {high:,}", kind)
 
 
@@ -101,15 +87,7 @@ def _is_number(value: Any, kind: Any) -> bool:
 
 
 def check(name: str, value: object, limit: Limit, *, said: str = "is", it: str = "") -> None:
-    """Refuse an argument that its limit does not hold; the hint names it `it`, and `said` stands before the value.
-
-    Examples
-    --------
-    >>> check("raters", 0, whole(1, "a whole number, 1 or more"))
-    Traceback (most recent call last):
-        ...
-    bonwise.errors.UsageError: raters is 0 (raters is a whole number, 1 or more)
-    """
+    """Refuse an argument that its limit does not hold; the hint names it `it`, and `said` stands before the value."""
     if not limit.fits(value):
         raise UsageError(f"{name} {said} {quoted(value)}", hint=f"{it or name} is {limit.words}")
 
@@ -134,13 +112,7 @@ _HIGHEST_PRICE = 1e9
 
 
 def checked_price(name: str, value: Any) -> tuple[float, float] | None:
-    """Return US dollars per million tokens of input and of output, None for no price; as text such as 0.25/2.
-
-    Examples
-    --------
-    >>> checked_price("price", "0.25/2")
-    (0.25, 2.0)
-    """
+    """Return US dollars per million tokens of input and of output, None for no price; as text such as 0.25/2."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -162,13 +134,7 @@ def check_number(name: str, value: object, *, low: float, high: float) -> None:
 
 
 def checked_whole(name: str, value: object, least: float, such_as: str) -> int:
-    """Return a count or a seed; what is no whole number, or below `least`, is refused.
-
-    Examples
-    --------
-    >>> checked_whole("draws", 200, 2, "200")
-    200
-    """
+    """Return a count or a seed; what is no whole number, or below `least`, is refused."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise UsageError(f"{name} must be a whole number, not {quoted(value)}", hint=f"such as {name}={such_as}")
     if value < least:
@@ -234,13 +200,7 @@ def check_unlabelled_is(value: object) -> None:
 
 
 def names_of(argument: str, given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names that were given as one, as several, or not at all.
-
-    Examples
-    --------
-    >>> names_of("exclude", "base"), names_of("exclude", ["a", "b"]), names_of("exclude", None)
-    (('base',), ('a', 'b'), ())
-    """
+    """Return the names that were given as one, as several, or not at all."""
     names = (given,) if isinstance(given, str) else given or ()
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise UsageError(

@@ -8,14 +8,20 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple, Self
 
-import pandas as pd
-
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.table import identifiers, label_words, numbers, other_files
+from bonwise.table import identifiers, label_words, numbers
 from bonwise.table.roles import CANDIDATE_ROLES, COLUMN_FLAGS, NUMERIC, PLAIN, ROLES, all_claims, name_tokens
+from bonwise.table.store import Rows
 
-__all__ = ["LabelColumns", "label_column_groups", "names_of_columns", "resolve_columns", "unread_labels"]
+__all__ = [
+    "LabelColumns",
+    "label_column_groups",
+    "names_of_columns",
+    "pools_or_picks",
+    "resolve_columns",
+    "unread_labels",
+]
 
 _PEOPLE = frozenset(
     {
@@ -31,13 +37,7 @@ _MOST = 200
 
 
 class LabelColumns(str):
-    """Two or more columns of labels, one per annotator, that play ``oracle_label``; the text lists their names.
-
-    Examples
-    --------
-    >>> LabelColumns.of(["label_1", "label_2"]), LabelColumns.of(["label_1", "label_2"]).names
-    ('label_1, label_2', ('label_1', 'label_2'))
-    """
+    """Two or more columns of labels, one per annotator, that play ``oracle_label``; the text lists their names."""
 
     __slots__ = ("names",)
     names: tuple[str, ...]
@@ -64,17 +64,11 @@ def names_of_columns(column: str) -> tuple[str, ...]:
 
 
 def label_column_groups(
-    frame: pd.DataFrame, candidate: str | None, worth: Mapping[str, float], taken: Collection[str]
+    frame: Rows, candidate: str | None, worth: Mapping[str, float], taken: Collection[str]
 ) -> list[LabelColumns]:
     """Return the groups of columns that hold labels of several annotators, such as ``rater_a`` and ``rater_b``.
 
     The letters of ``label_a`` and ``label_b`` are no annotators where these are names of candidates.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"Rater A": ["yes"], "Rater B": ["no"], "score_1": [1], "score_2": [2]})
-    >>> label_column_groups(frame, None, {}, ())
-    ['Rater A, Rater B']
     """
     groups: dict[tuple[str, ...], dict[str, str]] = {}
     for column in frame.columns:
@@ -101,10 +95,10 @@ def _stem_and_mark(name: object) -> tuple[tuple[str, ...], str] | None:
     return stem, marks[0]
 
 
-def _names(frame: pd.DataFrame, candidate: str | None) -> frozenset[str]:
+def _names(frame: Rows, candidate: str | None) -> frozenset[str]:
     if candidate is None or candidate not in frame.columns:
         return frozenset()
-    return frozenset(str(cell).strip().casefold() for cell in numbers.distinct(frame[candidate])[1])
+    return frozenset(str(cell).strip().casefold() for cell in frame[candidate].cells)
 
 
 _WHEN_NEEDED = ("judge", "draw")
@@ -125,7 +119,7 @@ class _ColumnProblem(NamedTuple):
 class _Search:
     """The search for the columns of one file."""
 
-    frame: pd.DataFrame
+    frame: Rows
     source: str
     claims: Mapping[str, Sequence[Sequence[str]]]
     """Columns whose name fits a role, likeliest first."""
@@ -272,7 +266,7 @@ class _Search:
 
 
 def resolve_columns(  # noqa: PLR0913 - all but the frame and what the user named are named
-    frame: pd.DataFrame,
+    frame: Rows,
     overrides: Mapping[str, str],
     *,
     source: str,
@@ -300,7 +294,7 @@ def resolve_columns(  # noqa: PLR0913 - all but the frame and what the user name
     return search.taken
 
 
-def unread_labels(frame: pd.DataFrame, taken: Mapping[str, str], worth: Mapping[str, float], source: str) -> str:
+def unread_labels(frame: Rows, taken: Mapping[str, str], worth: Mapping[str, float], source: str) -> str:
     """Say why a column with a name of labels is not taken for the labels; nothing where there is no such column."""
     for column in (
         column for group in all_claims(["oracle_label"], frame.columns)["oracle_label"] for column in group
@@ -330,18 +324,37 @@ def _refuse_bad_overrides(overrides: Mapping[str, str], source: str) -> None:
             roles[name] = role
 
 
-def _with_label_columns(overrides: Mapping[str, str], frame: pd.DataFrame) -> Mapping[str, str]:
+def _with_label_columns(overrides: Mapping[str, str], frame: Rows) -> Mapping[str, str]:
     """Take several columns of labels that the user named for what they are."""
     named = overrides.get("oracle_label")
     several = None if named is None else LabelColumns.named(named, frame.columns)
     return overrides if several is None else {**overrides, "oracle_label": several}
 
 
+def pools_or_picks(frame: Rows, source: str) -> ColumnError | None:
+    """Return what to say of a file of pools or picks; None for any other."""
+    if {"prompt", "candidates"} <= set(frame.columns):
+        return ColumnError(
+            f"{source}: pools of candidates, not a table of scores",
+            hint="score them first: bonwise judge POOLS --judge local:lexical --out scores.csv",
+        )
+    if {"best", "ids"} <= set(frame.columns):
+        return ColumnError(
+            f"{source}: picks of bonwise select, not a table of scores",
+            hint="picks are audited from their file: bonwise audit PICKS.jsonl --labels LABELS.csv",
+        )
+    return None
+
+
 def _refusal(search: _Search, lacking: Sequence[str]) -> ColumnError:
     """Say everything that is wrong with the columns, and how to mend it."""
     frame, source = search.frame, search.source
-    if lacking and (refused := other_files.other_file(frame, source)) is not None:
-        return refused
+    if lacking:
+        from bonwise.table.other_files import votes_file  # noqa: PLC0415 - votes are read with pandas
+
+        refused = pools_or_picks(frame, source) or votes_file(frame, source)
+        if refused is not None:
+            return refused
     troubles, hints = [problem.message for problem in search.problems], [problem.hint for problem in search.problems]
     if lacking:
         roles = " or ".join([", ".join(lacking[:-1]), lacking[-1]] if len(lacking) > 1 else lacking)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bonwise.errors import InputError, RowError
 from bonwise.printable import quoted
 from bonwise.table.numbers import is_blank, parse_numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "AS_WRITTEN",
@@ -156,13 +158,6 @@ class CellChances:
         """Return the chances that follow from the shares of each prompt's stratum that are drawn whole, and as pairs.
 
         All arrays are (prompts,); `tied` counts the candidates with the highest score.
-
-        Examples
-        --------
-        >>> drawn, sizes = np.array([True]), np.array([8])
-        >>> found = CellChances.of(drawn, np.array([0.1]), np.array([0.6]), np.array([2.0]), sizes)
-        >>> [round(float(one[0]), 6) for one in (found.top, found.other, found.pair)]
-        [0.4, 0.2, 0.15]
         """
         rest = sizes - tied
         apart, others = rest > 0, np.maximum(rest, 1)

@@ -206,13 +206,9 @@ class JoinedLabels(Record):
     pairs: Count
     """Judged pairs with a vote."""
     several: Count
-    """Pairs with two votes or more, and those of them whose votes are all alike; of the others the majority counts.
-
-    """
+    """Pairs with two votes or more, and those whose votes are all alike; of the others the majority counts."""
     unanimous: Count
-    """Pairs with two votes or more, and those of them whose votes are all alike; of the others the majority counts.
-
-    """
+    """Pairs with two votes or more, and those whose votes are all alike; of the others the majority counts."""
     no_majority: Count
     """Pairs with as many votes for either side: their label is a tie."""
     left_out: dict[LeftOutLabel, Count]

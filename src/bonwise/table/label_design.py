@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted, shell_path
@@ -26,10 +25,13 @@ from bonwise.table.draw_records import (
     refuse_strata,
     refuse_words,
 )
+from bonwise.table.store import Categories, Names
 from bonwise.table.text_files import open_plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pandas as pd
 
     from bonwise.table.score_table import ScoreTable
 
@@ -91,7 +93,7 @@ class LabelDesign:
         cluster. Empty where prompts were drawn one by one.
     """
 
-    prompt_ids: pd.Index = field(repr=False)
+    prompt_ids: Names = field(repr=False)
     phase: _Ints = field(repr=False)
     propensity: _Floats = field(repr=False)
     stratum: _Ints = field(repr=False)
@@ -126,6 +128,8 @@ class LabelDesign:
 
     def frame(self) -> pd.DataFrame:
         """Return one row per prompt, in `order`."""
+        import pandas as pd  # noqa: PLC0415 - loaded only for a DataFrame
+
         columns = {
             "prompt_id": self.prompt_ids.to_numpy(),
             "phase": self.phase,
@@ -151,7 +155,7 @@ class LabelDesign:
         order of the earlier ones as it was, and so does the order in which the prompts of the table stand. Prompts
         that were not drawn come last, by name. The prompts of a drawn cluster stand together.
         """
-        by_name = np.argsort(self.prompt_ids.astype(str).to_numpy(), kind="stable")
+        by_name = np.argsort(self.prompt_ids.to_numpy(), kind="stable")
         place = np.empty(len(by_name), dtype=np.int64)
         place[by_name] = np.arange(len(by_name))
         if len(self.clusters):
@@ -180,7 +184,7 @@ class LabelDesign:
             has two seeds or is missing, or a stratum has another propensity than the part of it that was drawn.
         """
         source = str(path)
-        raw = reading.read_raw(Path(path))
+        raw = reading.read_raw(Path(path)).to_frame()
         _require(raw, source)
         rule, judge = (_one(raw, column, source) for column in ("rule", "judge"))
         if rule not in _RULES:
@@ -203,9 +207,9 @@ class LabelDesign:
             cells = read_chances(raw, phase > 0, source, pools=rule == WHOLE_AND_PAIR)
         paired = phase > 0 if cells is None else (phase > 0) & ~cells.whole
         picks, others = _candidates(raw, rule, paired, source)
-        index = pd.Index(prompts.astype(object))
+        names = Names(prompts.to_numpy())
         return cls(
-            index, phase, propensity, stratum, rule, seed, judge, picks, others, source, seeds, cells, clusters
+            names, phase, propensity, stratum, rule, seed, judge, picks, others, source, seeds, cells, clusters
         )
 
     def refuse_other_clusters(self, at: _Ints, clusters: _Ints | None) -> None:
@@ -295,11 +299,12 @@ def _candidates(raw: pd.DataFrame, rule: str, drawn: npt.NDArray[np.bool_], sour
     return sides[0], sides[1]
 
 
-def _refuse_twice(prompts: pd.Categorical, rows: pd.Index, source: str) -> None:
-    again = np.flatnonzero(pd.Series(prompts.codes).duplicated())
+def _refuse_twice(prompts: Categories, rows: pd.Index, source: str) -> None:
+    _, first, of_prompt = np.unique(prompts.codes, return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[of_prompt] != np.arange(len(prompts)))
     if again.size:
         raise RowError(
-            f"{source}, row {rows[again[0]]}: {quoted(prompts[again[0]])} is in the design twice",
+            f"{source}, row {rows[again[0]]}: {quoted(prompts[int(again[0])])} is in the design twice",
             hint="keep one row per prompt",
         )
 

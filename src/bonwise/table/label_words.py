@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bonwise.errors import RowError, UsageError
 from bonwise.printable import quoted, shell_word
-from bonwise.table.numbers import distinct, first_text_row, is_blank, read_numbers
+from bonwise.table.numbers import BLANK, first_text_row, is_blank, read_numbers
+from bonwise.table.store import CodedColumn
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["ReadLabels", "fits_labels", "label_words", "parse_labels", "parse_word_values", "read_labels"]
 
@@ -57,13 +60,7 @@ class ReadLabels(NamedTuple):
 
 
 def parse_word_values(text: str) -> dict[str, float]:
-    """Read ``WORD=NUMBER,WORD=NUMBER``; a part without a number, or a word that is given two, is a UsageError.
-
-    Examples
-    --------
-    >>> parse_word_values("poor=1, very good=4")
-    {'poor': 1.0, 'very good': 4.0}
-    """
+    """Read ``WORD=NUMBER,WORD=NUMBER``; a part without a number, or a word that is given two, is a UsageError."""
     worths: dict[str, float] = {}
     for part in text.split(","):
         word, _, number = part.rpartition("=")
@@ -79,58 +76,44 @@ def parse_word_values(text: str) -> dict[str, float]:
     return worths
 
 
-def fits_labels(column: pd.Series, worth: Mapping[str, float] = MappingProxyType({})) -> bool:
-    """Tell whether each cell is blank, a number or one of the words for labels.
-
-    Examples
-    --------
-    >>> fits_labels(pd.Series(["Pass", "fail", ""])), fits_labels(pd.Series(["pass", "unclear"]))
-    (True, False)
-    """
+def fits_labels(column: CodedColumn | pd.Series, worth: Mapping[str, float] = MappingProxyType({})) -> bool:
+    """Tell whether each cell is blank, a number or one of the words for labels."""
+    column = CodedColumn.of(column)
     if first_text_row(column) is None:
         return True
     words = label_words(column, worth)
     return bool(words) and first_text_row(_as_numbers(column, words)) is None
 
 
-def label_words(column: pd.Series, worth: Mapping[str, float] = MappingProxyType({})) -> Mapping[str, float]:
-    """Return what the words of a column of labels stand for; empty where it holds numbers.
-
-    Examples
-    --------
-    >>> dict(label_words(pd.Series(["PASS", None]))), dict(label_words(pd.Series(["0.5", "1"])))
-    ({'pass': 1.0, 'fail': 0.0}, {})
-    """
-    if column.dtype.kind in "iuf":
-        return {}
-    if column.dtype.kind == "b":
-        return _TRUTH
-    words = _words(distinct(column)[1])
+def label_words(column: CodedColumn, worth: Mapping[str, float] = MappingProxyType({})) -> Mapping[str, float]:
+    """Return what the words of a column of labels stand for; empty where it holds numbers."""
+    if column.kind != "O":
+        return _TRUTH if column.kind == "b" else {}
+    words = column.words
     if any(word in worth for word in words):
         return worth
     first = next((word for word in words if any(word in pair for pair in _PAIRS)), None)
     return next((pair for pair in _PAIRS if first in pair), {})
 
 
-def parse_labels(column: pd.Series, *, source: str) -> _Floats:
-    """Parse one column of labels to floats, see `read_labels`.
-
-    Examples
-    --------
-    >>> parse_labels(pd.Series(["PASS", "fail", None]), source="labels.csv").tolist()
-    [1.0, 0.0, nan]
-    """
+def parse_labels(column: CodedColumn | pd.Series, *, source: str) -> _Floats:
+    """Parse one column of labels to floats, see `read_labels`."""
     values, _, _ = read_labels(column, source=source)
     return values
 
 
 def read_labels(
-    column: pd.Series, *, source: str, worth: Mapping[str, float] = MappingProxyType({}), role: str = "oracle_label"
+    column: CodedColumn | pd.Series,
+    *,
+    source: str,
+    worth: Mapping[str, float] = MappingProxyType({}),
+    role: str = "oracle_label",
 ) -> ReadLabels:
     """Parse one column of labels, or of scores, and say how it was read; `worth` is by words in lower case.
 
     RowErrors are what is no number or word, words of two pairs, and words beside numbers other than 0 and 1.
     """
+    column = CodedColumn.of(column)
     try:
         if role == "judge_score":
             with suppress(RowError):
@@ -145,7 +128,7 @@ def read_labels(
         raise
 
 
-def _read(column: pd.Series, source: str, worth: Mapping[str, float], role: str) -> ReadLabels:
+def _read(column: CodedColumn, source: str, worth: Mapping[str, float], role: str) -> ReadLabels:
     words = label_words(column, worth)
     if not words:
         values, reading = read_numbers(column, role=role, source=source)
@@ -154,73 +137,61 @@ def _read(column: pd.Series, source: str, worth: Mapping[str, float], role: str)
         return _worth_of(column, worth, role, source)
     values, _ = read_numbers(_as_numbers(column, words), role=role, source=source)
     strange = ~np.isnan(values) & ~np.isin(values, (0.0, 1.0))
-    if column.dtype.kind != "b":
-        codes, cells = distinct(column)
-        other = [word not in words and any(word in pair for pair in _PAIRS) for word in _words(cells)]
-        strange |= np.array([*other, False])[codes]
+    if column.kind != "b":
+        other = [word not in words and any(word in pair for pair in _PAIRS) for word in column.words]
+        strange |= column.marked(other)
     _refuse(column, strange, next(iter(words)), role, source)
     return ReadLabels(values, words, "")
 
 
-def _worth_of(column: pd.Series, worth: Mapping[str, float], role: str, source: str) -> ReadLabels:
+def _worth_of(column: CodedColumn, worth: Mapping[str, float], role: str, source: str) -> ReadLabels:
     """Read words by their worth; a word without one is refused, and so is a number, which could be another scale."""
-    codes, cells = distinct(column)
-    words = _words(cells)
-    values = np.array([*(worth.get(word, np.nan) for word in words), np.nan])[codes]
+    words = column.words
+    values = column.where([worth.get(word, np.nan) for word in words], np.nan, np.float64)
     unknown = np.isnan(values) & ~is_blank(column)
     if unknown.any():
         at = int(np.flatnonzero(unknown)[0])
         raise RowError(
-            f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}, "
+            f"{source}, row {column.index[at]}: {role} holds {quoted(column.cell(at))}, "
             "to which --label-map gives no number",
             hint="give every word of the column a number, such as --label-map poor=1,fair=2,good=3",
         )
     return ReadLabels(values, {word: worth[word] for word in worth if word in words}, "")
 
 
-def _propose_worth(column: pd.Series, worth: Mapping[str, float], role: str, source: str) -> None:
+def _propose_worth(column: CodedColumn, worth: Mapping[str, float], role: str, source: str) -> None:
     """Refuse ratings in words (half of the few distinct cells or more) with the flag that says their worth."""
-    codes, cells = distinct(column)
-    words = _words(cells)
+    words = column.words
     if any(word in worth for word in words):
         return
     scale = max(_GRADES, key=lambda grades: sum(word in grades for word in words))
     known = [word for word in scale if word in words]
-    others = [word for word, blank in zip(words, is_blank(pd.Series(cells)), strict=True) if not blank]
+    others = [word for word in words if word not in BLANK]
     if not known or 2 * len(known) < len(others):
         return
-    at = int(np.flatnonzero(np.isin(codes, [words.index(word) for word in known]))[0])
+    at = int(np.isin(column.codes, [words.index(word) for word in known]).argmax())
     rest = [word for word in others if word not in known][:_MOST_PROPOSED]
     given = [*(f"{word}={rank}" for rank, word in enumerate(known, start=1)), *(f"{word[:20]}=?" for word in rest)]
     raise RowError(
-        f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}: words, whose worth is not known",
+        f"{source}, row {column.index[at]}: {role} holds {quoted(column.cell(at))}: words, whose worth is not known",
         hint=f"say what each is worth, such as --label-map {shell_word(','.join(given))}",
     )
 
 
-def _words(cells: Iterable[object]) -> list[str]:
-    return [str(cell).strip().lower() for cell in cells]
-
-
-def _as_numbers(column: pd.Series, values: Mapping[str, float]) -> pd.Series:
+def _as_numbers(column: CodedColumn, values: Mapping[str, float]) -> CodedColumn:
     """Return a column with numbers in place of its words."""
-    if column.dtype.kind == "b":
+    if column.kind == "b":
         return column
     every = {word: value for pair in _PAIRS for word, value in pair.items()} | dict(values)
-    codes, cells = distinct(column)
-    numbers = [every.get(word, cell) for word, cell in zip(_words(cells), cells, strict=True)]
-    # One cell more, reached by the code -1 of a missing one.
-    replaced = np.empty(len(numbers) + 1, dtype=object)
-    replaced[:-1] = numbers
-    return pd.Series(replaced[codes], index=column.index, name=column.name, dtype=object)
+    return column.with_cells([every.get(word, cell) for word, cell in zip(column.words, column.cells, strict=True)])
 
 
-def _refuse(column: pd.Series, strange: npt.NDArray[np.bool_], word: str, role: str, source: str) -> None:
+def _refuse(column: CodedColumn, strange: npt.NDArray[np.bool_], word: str, role: str, source: str) -> None:
     """Refuse a cell that stands beside a word and is on another scale, or may be."""
     if strange.any():
         at = int(np.flatnonzero(strange)[0])
         raise RowError(
-            f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])} in a column of "
+            f"{source}, row {column.index[at]}: {role} holds {quoted(column.cell(at))} in a column of "
             f"{word!r} and the like: another scale could be meant",
             hint="write one pair of words, such as pass/fail, yes/no or true/false, or numbers alone",
         )

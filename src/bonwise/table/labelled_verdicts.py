@@ -14,6 +14,7 @@ from bonwise.errors import InputError, RowError, UsageError
 from bonwise.printable import quoted
 from bonwise.table import identifiers, numbers, reading, vote_columns, vote_readings, vote_rows
 from bonwise.table.facts import JoinedLabels
+from bonwise.table.store import Categories
 
 __all__ = ["LABEL_REASONS", "JoinedVotes", "LabelledVerdicts", "PairKeys", "VotedPairs", "join_votes"]
 
@@ -184,9 +185,9 @@ class LabelledVerdicts:
     """Verdicts on pairs, one row per judge and pair."""
 
     source: str
-    prompt: pd.Categorical = field(repr=False)
-    judge: pd.Categorical = field(repr=False)
-    context: pd.Categorical = field(repr=False)
+    prompt: Categories = field(repr=False)
+    judge: Categories = field(repr=False)
+    context: Categories = field(repr=False)
     verdicts: _Floats = field(repr=False)
     """1 for the first candidate, 0 for the second, 1/2 for a tie; NaN where there is none."""
     oracle: _Floats = field(repr=False)
@@ -203,7 +204,7 @@ class LabelledVerdicts:
     both_orders: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
     """Pairs that a judge saw in two rows, each side first in one of them; they are averaged."""
     label: str = ""
-    """Column of the labels."""
+    """CodedColumn of the labels."""
     kept: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
     """Positions of the rows in the source."""
 
@@ -226,7 +227,7 @@ class LabelledVerdicts:
         """
         taken = {"label": (oracle,), "prompt": prompt, "judge": judge, "context": context, "pair": pair}
         _refuse_twice(verdicts, taken)
-        raw, name = reading.open_rows(source)
+        raw, name = reading.open_frame(source)
         identifiers.require_columns(raw, [*verdicts, oracle, *prompt, *judge, *context, *pair], name)
         meaning = vote_rows.check_verdict_map(verdict_map)
         named = vote_columns.NamedVoteColumns(
@@ -272,8 +273,8 @@ class LabelledVerdicts:
         The first side of a pair is the alphabetically first one, in both files. `named` is of the verdicts, its pair
         and prompt also of labels that have them; `label` is the column of the votes.
         """
-        raw, name = reading.open_rows(source)
-        others, where = reading.open_rows(labels, "labels")
+        raw, name = reading.open_frame(source)
+        others, where = reading.open_frame(labels, "labels")
         identifiers.require_columns(raw, context, name)
         both = bool(vote_columns.rounds_of(raw)) and bool(vote_columns.rounds_of(others))
         meaning, needed = (
@@ -301,28 +302,32 @@ def _of_rows(
     verdicts: _Floats,
     gold: _Floats,
     reason: npt.NDArray[np.object_],
-    pairs: pd.Categorical,
+    pairs: Categories,
     context: Sequence[str],
 ) -> LabelledVerdicts:
     """Leave out rows without a verdict or a label, and count them."""
     raw, name, columns = rows.frame, rows.source, rows.columns
     judges = (
-        identifiers.joined_names(raw, columns.judge, "judge", name) if columns.judge else _constant(len(raw), "judge")
+        identifiers.joined_names(raw, columns.judge, "judge", name)
+        if columns.judge
+        else Categories.alike(len(raw), "judge")
     )
     reason = np.where((reason == "") & np.isnan(verdicts).any(axis=1), "no verdict", reason)
     kept = reason == ""
     if not kept.any():
         raise InputError(f"{name}: no row has both a verdict and a label", hint="check the columns that were named")
-    dropped = {str(j): dict(Counter(reason[(judges == j) & ~kept].tolist())) for j in judges.categories}
+    dropped = {str(j): dict(Counter(reason[judges.are(j) & ~kept].tolist())) for j in judges.categories}
     return LabelledVerdicts(
         name,
         identifiers.joined_names(raw, columns.prompt, "prompt_id", name)[kept],
         judges[kept],
-        (identifiers.joined_names(raw, context, "context", name) if context else _constant(len(raw), "all"))[kept],
+        (identifiers.joined_names(raw, context, "context", name) if context else Categories.alike(len(raw), "all"))[
+            kept
+        ],
         verdicts[kept],
         gold[kept],
         {j: counts for j, counts in dropped.items() if counts},
-        {str(j): frozenset(pairs.codes[judges == j].tolist()) for j in judges.categories},
+        {str(j): frozenset(pairs.codes[judges.are(j)].tolist()) for j in judges.categories},
         columns,
         rows.readings,
         both_orders=np.zeros(int(kept.sum()), dtype=bool),
@@ -336,10 +341,6 @@ def _in_one_order(rows: vote_rows.VoteRows, worth: _Floats, pairs: _Ints) -> _Bo
     judge = [rows.frame[name].astype(str).to_numpy() for name in rows.columns.judge]
     some_missing = missing.groupby([*judge, pairs]).transform("any")
     return np.asarray(some_missing & ~missing, dtype=bool)
-
-
-def _constant(rows: int, name: str) -> pd.Categorical:
-    return pd.Categorical(pd.Index([name], dtype=object)).repeat(rows)
 
 
 def _refuse_twice(verdicts: Sequence[str], taken: Mapping[str, Sequence[str]]) -> None:
@@ -379,7 +380,7 @@ def _refuse_repeats(table: LabelledVerdicts, pairs: npt.NDArray[np.intp], rows: 
         )
 
 
-def _averaged(table: LabelledVerdicts, pairs: pd.Categorical, judged: VotedPairs) -> LabelledVerdicts:
+def _averaged(table: LabelledVerdicts, pairs: Categories, judged: VotedPairs) -> LabelledVerdicts:
     """Average the verdicts on a pair that a judge saw in both orders, a row each; refuse any other repeated pair."""
     pair, turned = np.asarray(pairs.codes)[table.kept].astype(np.int64), judged.turned[table.kept]
     shown = judged.names.iloc[table.kept]

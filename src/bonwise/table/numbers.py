@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 from bonwise.errors import RowError
 from bonwise.printable import quoted
 from bonwise.table.cells import draw_columns
+from bonwise.table.store import CodedColumn, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    import pandas as pd
+
 __all__ = [
-    "DECIMAL_COMMA",
+    "BLANK",
     "LARGEST",
-    "StructuredText",
     "Styled",
     "check_propensities",
     "declared_missing",
@@ -28,6 +30,7 @@ __all__ = [
     "first_text_row",
     "is_blank",
     "parse_numbers",
+    "plain_numbers",
     "read_numbers",
     "styled",
     "without_missing",
@@ -116,13 +119,6 @@ def styled(words: Sequence[str], *, decimal_comma: bool = False) -> Styled | Non
     """Find the style of most `words`, distinct cells in lower case; with `decimal_comma` ``8,500`` is 8.5, not 8500.
 
     None where fewer than half of the cells that are no plain numbers, or than half of all, are in one style.
-
-    Examples
-    --------
-    >>> styled(["85%", "7.5%"])
-    Styled(reading='percent, 85% = 0.85', values=(0.85, 0.075))
-    >>> styled(["8,500", "900"]).values, styled(["8,5", "900"]).values
-    ((8500.0, 900.0), (8.5, 900.0))
     """
     best: tuple[int, int, _Style] | None = None
     for order, style in enumerate(_STYLES):
@@ -143,35 +139,25 @@ def styled(words: Sequence[str], *, decimal_comma: bool = False) -> Styled | Non
     )
 
 
-class StructuredText(str):
-    """Text like any other, except where an identifier is wanted.
+BLANK = frozenset({"", "nan", "none", "null", "na", "n/a", "<na>"})
+"""Words of a cell that say nothing, in lower case."""
 
-    Examples
-    --------
-    >>> StructuredText('{"id": 1}')
-    '{"id": 1}'
-    """
-
-    __slots__ = ()
-
-
-_BLANK = frozenset({"", "nan", "none", "null", "na", "n/a", "<na>"})
 _TRUTH = {"true": 1.0, "false": 0.0}
 
-DECIMAL_COMMA = "decimal comma"
-"""Key of a frame's ``attrs`` that says that its file separates cells by semicolons."""
-
-# Squares and their sums must stay finite in double precision.
-LARGEST = 1e100
+# Squares and their sums must stay finite in double precision, and those of a whole column above 0.
+LARGEST, _SMALLEST = 1e100, 1e-152
 
 
-def parse_numbers(column: pd.Series, *, role: str, source: str) -> np.typing.NDArray[np.float64]:
+def parse_numbers(column: CodedColumn | pd.Series, *, role: str, source: str) -> np.typing.NDArray[np.float64]:
     """Parse a column to floats, NaN for blanks; text, infinities and magnitudes beyond 1e100 are a RowError."""
     return read_numbers(column, role=role, source=source)[0]
 
 
-def read_numbers(column: pd.Series, *, role: str, source: str) -> tuple[np.typing.NDArray[np.float64], str]:
+def read_numbers(
+    column: CodedColumn | pd.Series, *, role: str, source: str
+) -> tuple[np.typing.NDArray[np.float64], str]:
     """Do what `parse_numbers` does, and say the style, such as ``percent, 85% = 0.85``; empty where it is plain."""
+    column = CodedColumn.of(column)
     values, text, reading = _convert(column)
     if text.any():
         at = int(np.flatnonzero(text)[0])
@@ -179,23 +165,32 @@ def read_numbers(column: pd.Series, *, role: str, source: str) -> tuple[np.typin
         more = f" (and {others:,} more rows like it)" if others else ""
         beside = f" where the column is read as {reading}" if reading else ""
         raise RowError(
-            f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}, "
+            f"{source}, row {column.index[at]}: {role} holds {quoted(column.cell(at))}, "
             f"which is not a number{beside}{more}",
             hint="write a number, or leave the cell blank for none",
         )
-    with np.errstate(invalid="ignore"):
-        wild = np.abs(values) > LARGEST
-    if wild.any():
-        at = int(np.flatnonzero(wild)[0])
-        kind = "infinite" if np.isinf(values[at]) else "too large to square"
+    sizes = np.where(np.isnan(values), 0.0, np.abs(values))
+    largest = sizes.max(initial=0.0)
+    if largest > LARGEST or 0 < largest < _SMALLEST:
+        at = int(np.flatnonzero(sizes > (LARGEST if largest > LARGEST else 0))[0])
+        kind = "infinite" if np.isinf(values[at]) else f"too {'large' if largest > 1 else 'small'} to square"
         raise RowError(
-            f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}, which is {kind}",
-            hint="write a finite number, or leave the cell blank for none",
+            f"{source}, row {column.index[at]}: {role} holds {quoted(column.cell(at))}, which is {kind}",
+            hint="write a finite number, or leave the cell blank for none"
+            if largest > 1
+            else "give the column in a larger unit",
         )
     return values, reading
 
 
-def check_propensities(values: np.typing.NDArray[np.float64], rows: pd.Index, source: str) -> None:
+def plain_numbers(column: CodedColumn) -> npt.NDArray[np.float64]:
+    """Return the cells that are plain numbers, NaN for others."""
+    if column.numbers is not None:
+        return column.numbers.astype(np.float64)
+    return column.where([_float(word) for word in column.words], np.nan, np.float64)
+
+
+def check_propensities(values: np.typing.NDArray[np.float64], rows: npt.NDArray[Any], source: str) -> None:
     """Refuse what is not a probability of being drawn, in (0, 1]; a blank is none."""
     bad = np.flatnonzero((values <= 0) | (values > 1))
     if bad.size:
@@ -205,68 +200,51 @@ def check_propensities(values: np.typing.NDArray[np.float64], rows: pd.Index, so
         )
 
 
-def first_text_row(column: pd.Series) -> Hashable | None:
+def first_text_row(column: CodedColumn | pd.Series) -> Hashable | None:
     """Return the row number of the first cell that is neither blank nor a number."""
+    column = CodedColumn.of(column)
     text = _convert(column).text
-    return column.index[int(np.flatnonzero(text)[0])] if text.any() else None
+    row: Hashable = column.index[int(text.argmax())] if text.any() else None
+    return row
 
 
-def is_blank(column: pd.Series) -> np.typing.NDArray[np.bool_]:
+def is_blank(column: CodedColumn | pd.Series) -> np.typing.NDArray[np.bool_]:
     """Tell which cells count as missing: NaN, None, or a word for nothing."""
-    missing = column.isna().to_numpy(dtype=bool)
-    if column.dtype.kind in "iufb":
-        return missing
-    words = column.astype(str).str.strip().str.lower()
-    return missing | words.isin(_BLANK).to_numpy(dtype=bool)
+    column = CodedColumn.of(column)
+    if column.kind != "O":
+        return column.is_missing()
+    return column.marked([word in BLANK for word in column.words], missing=True)
 
 
-def declared_missing(column: pd.Series, values: Sequence[str]) -> tuple[pd.Series, np.typing.NDArray[np.object_]]:
+def declared_missing(
+    column: CodedColumn | pd.Series, values: Sequence[str]
+) -> tuple[CodedColumn, np.typing.NDArray[np.object_]]:
     """Return a column without the cells that hold one of some values, and the value that each of them held."""
-    codes, cells = distinct(column)
+    column = CodedColumn.of(column)
     wanted = [(value, value.lower(), _number(value.lower())) for value in values]
     held = [
         next((value for value, text, number in wanted if word == text or _number(word) == number), "")
-        for word in (str(cell).strip().lower() for cell in cells)
+        for word in column.words
     ]
-    which = np.array([*held, ""], dtype=object)[codes]
-    return column.mask(which != ""), which
+    which = column.where(held, "", object)
+    return column.masked(which != ""), which
 
 
-def without_missing(frame: pd.DataFrame, taken: Mapping[str, str], missing: Sequence[str]) -> pd.DataFrame:
+def without_missing(frame: Rows, taken: Mapping[str, str], missing: Sequence[str]) -> Rows:
     """Blank the scores that were declared to be none, with the reason in the column ``unscored``."""
     columns = [*(taken.get(role) for role in ("low", "high", "judge_score")), *draw_columns(frame.columns)]
     for name in (str(name) for name in columns if missing and name in frame.columns):
         column, held = declared_missing(frame[name], missing)
-        reasons = pd.Series([f"declared missing ({value})" for value in held], index=frame.index, dtype=object)
-        stated = frame["unscored"] if "unscored" in frame.columns else pd.Series(None, frame.index, dtype=object)
-        frame = frame.assign(**{name: column, "unscored": stated.where(held == "", reasons)})
+        stated = frame["unscored"].to_numpy() if "unscored" in frame.columns else [None] * len(frame)
+        reasons = [f"declared missing ({why})" if why else own for why, own in zip(held, stated, strict=True)]
+        frame = frame.assign({name: column, "unscored": CodedColumn.of_cells(reasons, frame.index)})
     return frame
 
 
-def distinct(column: pd.Series) -> tuple[np.typing.NDArray[np.intp], pd.Index]:
+def distinct(column: CodedColumn | pd.Series) -> tuple[npt.NDArray[Any], npt.NDArray[np.object_]]:
     """Return a code for each cell, -1 where it is missing, and the distinct cells as they appear."""
-    try:
-        return _factorized(column)
-    except TypeError:  # lists and the like cannot be looked up: they are told apart by their words
-        return _factorized(pd.Series([_hashable(cell) for cell in column.astype(object)], dtype=object))
-
-
-def _factorized(column: pd.Series) -> tuple[np.typing.NDArray[np.intp], pd.Index]:
-    if not isinstance(column.array, pd.arrays.NumpyExtensionArray) or column.dtype.kind != "O":
-        codes, cells = pd.factorize(column)
-        return codes, pd.Index(cells)
-    # pandas 2 compares cells up to the first NUL where all of them are text, which a missing one beside them is not.
-    codes, values = pd.factorize(np.append(column.to_numpy(dtype=object), np.array([None])))
-    return codes[:-1], pd.Index(values, dtype=object)
-
-
-def _hashable(cell: object) -> object:
-    """Return a cell as it is, or its words where it cannot be looked up."""
-    try:
-        hash(cell)
-    except TypeError:
-        return StructuredText(cell)
-    return cell
+    column = CodedColumn.of(column)
+    return column.codes.astype(np.int64), column.cells
 
 
 class _Converted(NamedTuple):
@@ -277,21 +255,19 @@ class _Converted(NamedTuple):
     reading: str
 
 
-def _convert(column: pd.Series) -> _Converted:
-    if column.dtype.kind in "iufb":
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
-        return _Converted(values, np.zeros(len(column), dtype=bool), "")
+def _convert(column: CodedColumn) -> _Converted:
+    if column.numbers is not None:
+        return _Converted(column.numbers.astype(np.float64), np.zeros(len(column), dtype=bool), "")
     # Few distinct cells is the rule for scores: parse each distinct one once.
-    codes, cells = distinct(column)
-    words = [str(cell).strip().lower() for cell in cells]
+    words = column.words
     numbers = np.array([_number(word) for word in words], dtype=np.float64)
-    text = np.isnan(numbers) & np.array([word not in _BLANK for word in words], dtype=bool)
+    text = np.isnan(numbers) & np.array([word not in BLANK for word in words], dtype=bool)
     reading = ""
     if text.any():
-        reading = _restyle(words, numbers, text, decimal_comma=bool(column.attrs.get(DECIMAL_COMMA)))
-    # One slot more, reached by the code -1 of a missing cell.
-    numbers, text = np.append(numbers, np.nan), np.append(text, False)
-    return _Converted(numbers[codes], text[codes], reading)
+        reading = _restyle(words, numbers, text, decimal_comma=column.decimal_comma)
+    if not text.any():
+        return _Converted(column.where(numbers, np.nan, np.float64), np.zeros(len(column), dtype=bool), reading)
+    return _Converted(column.where(numbers, np.nan, np.float64), column.marked(text), reading)
 
 
 def _restyle(
@@ -302,7 +278,7 @@ def _restyle(
     decimal_comma: bool,
 ) -> str:
     """Read the cells in the style of their column, in place, and say which; say nothing where there is none."""
-    present = [at for at, word in enumerate(words) if word not in _BLANK]
+    present = [at for at, word in enumerate(words) if word not in BLANK]
     style = styled([words[at] for at in present], decimal_comma=decimal_comma)
     if style is None:
         return ""
@@ -312,9 +288,14 @@ def _restyle(
 
 
 def _number(word: str) -> float:
+    """Return the nearest float, also that of true and false; NaN for no number."""
+    return _TRUTH[word] if word in _TRUTH else _float(word)
+
+
+def _float(word: str) -> float:
     """Return the nearest float, which not every version of pandas finds; NaN for no number."""
     try:
         # Python alone would read 1_000 and the digits of other scripts.
         return float(word) if word.isascii() and "_" not in word else np.nan
     except ValueError:
-        return _TRUTH.get(word, np.nan)
+        return np.nan

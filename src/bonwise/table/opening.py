@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-import pandas as pd
 
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.table import canonical, columns, facts, identifiers, label_words, numbers, scales, sources
+from bonwise.table import canonical, cells, columns, facts, identifiers, label_words, numbers, scales, sources
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.table.roles import COLUMN_FLAGS, LABEL_ROLES, OF_LABELS
-from bonwise.table.score_table import ScoreTable
+from bonwise.table.score_table import LabelRows, ScoreTable
+from bonwise.table.store import Categories, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,13 +38,13 @@ class _Labels:
     """The rows of a label file; `keys` are the table's cell keys, -1 where a row matches no cell."""
 
     source: str
-    rows: pd.Index
-    prompts: pd.Categorical
-    names: pd.Categorical
+    rows: np.typing.NDArray[Any]
+    prompts: Categories
+    names: Categories
     values: np.typing.NDArray[np.float64]
     keys: np.typing.NDArray[np.int64]
     propensity: np.typing.NDArray[np.float64] | None = None
-    clusters: pd.Categorical | None = None
+    clusters: Categories | None = None
     words: Mapping[str, float] = field(default_factory=dict)
     also: Mapping[str, str] = field(default_factory=dict)
     reading: str = ""
@@ -69,15 +69,6 @@ def join_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions = 
     `reading` the columns and the scale of labels count. Columns ``propensity`` and ``cluster`` come along. An
     InputError: there are labels already; a named column is in neither file; no row matches; a candidate is labelled
     twice without an annotator; a propensity is none, or is in both; a prompt has no cluster, or two.
-
-    Examples
-    --------
-    >>> from bonwise.table.score_table import ScoreTable
-    >>> scores = pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["a", "b"], "judge_score": [0.2, 0.9]})
-    >>> labels = pd.DataFrame({"prompt_id": ["p", "q"], "candidate": ["b", "b"], "oracle_label": [1.0, 0.0]})
-    >>> table = join_labels(ScoreTable.from_frame(scores), labels)
-    >>> table.frame["oracle_label"].tolist(), table.labels_left_out
-    ([nan, 1.0], {'prompts': 1, 'rows': 1})
     """
     if table.has_labels:
         raise InputError(
@@ -86,63 +77,69 @@ def join_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions = 
         )
     read = _read_labels(table, labels, reading)
     _refuse_strangers(read)
-    strange = ~np.asarray(read.prompts.isin(table.prompts))
+    strange = ~read.prompts.categories.isin(table.prompts)[read.prompts.codes]
     found = read.keep(~strange)
     _refuse_unmatched(found, table.source)
     _refuse_repeated(found)
-    by_cell = pd.Series(found.values, index=found.keys).reindex(table.cell_keys()).to_numpy()
-    joined = table.frame.assign(oracle_label=by_cell)
+    joined = table.rows.assign({"oracle_label": _by_cell(found, found.values, table)})
     if found.propensity is not None:
-        joined = joined.assign(propensity=_propensity(found, table))
+        joined = joined.assign({"propensity": _propensity(found, table)})
     if found.clusters is not None:
-        joined = joined.assign(cluster=_clusters(found, table))
+        joined = joined.assign({"cluster": _clusters(found, table)})
     made = replace(
         table,
-        frame=joined,
+        rows=joined,
         columns=MappingProxyType({**table.columns, **read.also}),
         label_scale=reading.label_scale,
         label_words=read.words,
         readings={**table.readings, **({"oracle_label": read.reading} if read.reading else {})},
         labels_left_out=_left_out(read, strange),
         annotators=read.annotators,
-        label_rows=pd.Series(found.rows, index=found.keys, name=found.source),
+        label_rows=LabelRows(found.source, found.keys, found.rows),
     )
     return made.with_directions(reading, read.column)
 
 
+def _by_cell(
+    labels: _Labels, values: np.typing.NDArray[np.float64], table: ScoreTable
+) -> np.typing.NDArray[np.float64]:
+    """Return what the label file states of the candidate of each row, NaN where nothing."""
+    order = np.argsort(labels.keys, kind="stable")
+    at = cells.positions(table.cell_keys(), labels.keys[order])
+    return np.append(values[order], np.nan)[at]
+
+
 def _propensity(labels: _Labels, table: ScoreTable) -> np.typing.NDArray[np.float64]:
     """Return the label file's propensity of each row, NaN for none; one on all rows of a prompt is the prompt's."""
-    if "propensity" in table.frame.columns:
+    if "propensity" in table.rows.columns or labels.propensity is None:
         raise ColumnError(
             f"{labels.source} and {table.source} both state propensities", hint="drop the column from one of them"
         )
-    stated = pd.Series(labels.propensity).groupby(labels.prompts.codes)
-    least = stated.min()
-    if ((stated.max() - least) > 0).any():
-        by_cell = pd.Series(labels.propensity, index=labels.keys).reindex(table.cell_keys())
-        return by_cell.to_numpy(dtype=np.float64)
-    by_prompt = least.reindex(labels.prompts.categories.get_indexer(table.prompts)).to_numpy(dtype=np.float64)
-    chances: np.typing.NDArray[np.float64] = by_prompt[table.frame["prompt_id"].cat.codes.to_numpy()]
-    return chances
+    least, most = np.full((2, len(table.prompts)), np.nan)
+    of_table = table.prompts.get_indexer(labels.prompts.categories)[labels.prompts.codes]
+    np.fmin.at(least, of_table, labels.propensity)
+    np.fmax.at(most, of_table, labels.propensity)
+    if (most > least).any():
+        return _by_cell(labels, labels.propensity, table)
+    return np.asarray(least[table.rows["prompt_id"].codes])
 
 
-def _clusters(labels: _Labels, table: ScoreTable) -> pd.Categorical:
+def _clusters(labels: _Labels, table: ScoreTable) -> Categories:
     """Return the cluster of each row as the label file states it for the row's prompt."""
-    if labels.clusters is None or "cluster" in table.frame.columns:
+    if labels.clusters is None or "cluster" in table.rows.columns:
         raise ColumnError(
             f"{labels.source} and {table.source} both name clusters", hint="drop the column from one of them"
         )
-    stated = pd.Series(labels.clusters.codes, index=labels.prompts.codes).groupby(level=0).first()
-    of_prompt = stated.reindex(labels.prompts.categories.get_indexer(table.prompts)).to_numpy(dtype=np.float64)
-    lacking = np.flatnonzero(np.isnan(of_prompt))
+    of_prompt = np.full(len(table.prompts), -1)
+    of_prompt[table.prompts.get_indexer(labels.prompts.categories)[labels.prompts.codes]] = labels.clusters.codes
+    lacking = np.flatnonzero(of_prompt < 0)
     if lacking.size:
         raise ColumnError(
             f"{labels.source}: {lacking.size:,} prompts of {table.source} have no cluster, such as "
             f"{quoted(table.prompts[lacking[0]])}",
             hint="put the column of clusters into the scores, for every prompt",
         )
-    codes = of_prompt.astype(np.int64)[table.frame["prompt_id"].cat.codes.to_numpy()]
-    return pd.Categorical.from_codes(codes, categories=labels.clusters.categories)
+    return Categories(of_prompt[table.rows["prompt_id"].codes], labels.clusters.categories)
 
 
 def _left_out(labels: _Labels, strange: np.typing.NDArray[np.bool_]) -> dict[str, int]:
@@ -153,7 +150,7 @@ def _left_out(labels: _Labels, strange: np.typing.NDArray[np.bool_]) -> dict[str
 
 def _read_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions) -> _Labels:
     opened = sources.open_labels(labels)
-    raw, source = opened.frame, opened.name
+    raw, source = opened.rows, opened.name
     wanted = _wanted(raw, table, reading.named_columns, source)
     roles = (*LABEL_ROLES, "annotator", "propensity", "cluster")
     taken = columns.resolve_columns(
@@ -161,7 +158,7 @@ def _read_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions) 
     )
     several = with_one_label_each(raw, taken, reading, source)
     if several is not None:
-        raw, taken = several.frame, several.taken
+        raw, taken = several.rows, several.taken
     prompts = identifiers.as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
     names = identifiers.as_categories(raw[taken["candidate"]], role="candidate", source=source)
     labelled = label_words.read_labels(raw[taken["oracle_label"]], source=source, worth=reading.word_values)
@@ -182,7 +179,7 @@ def _read_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions) 
     return _Labels(*fields, column=taken["oracle_label"])
 
 
-def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:
+def _wanted(raw: Rows, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:
     """Return the named columns that are in the label file; one set of names serves both files."""
     for role, column in columns.items():
         if _is_there(column, raw) or role not in (*OF_LABELS, "cluster"):
@@ -196,11 +193,11 @@ def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], so
     return {role: column for role, column in columns.items() if _is_there(column, raw)}
 
 
-def _is_there(column: str, raw: pd.DataFrame) -> bool:
+def _is_there(column: str, raw: Rows) -> bool:
     return column in raw.columns or columns.LabelColumns.named(column, raw.columns) is not None
 
 
-def _keys_in(table: ScoreTable, prompts: pd.Categorical, names: pd.Categorical) -> np.typing.NDArray[np.int64]:
+def _keys_in(table: ScoreTable, prompts: Categories, names: Categories) -> np.typing.NDArray[np.int64]:
     """Key each label row as the table keys its cells; -1 where either name is unknown."""
     prompt = table.prompts.get_indexer(prompts.categories)[prompts.codes].astype(np.int64)
     name = table.candidates.get_indexer(names.categories)[names.codes].astype(np.int64)
@@ -231,13 +228,13 @@ def _refuse_unmatched(labels: _Labels, scored: str) -> None:
 
 
 def _refuse_repeated(labels: _Labels) -> None:
-    again = pd.Series(labels.keys).duplicated().to_numpy()
+    _, first, of_key = np.unique(labels.keys, return_index=True, return_inverse=True)
+    again = first[of_key] != np.arange(len(labels.keys))
     if again.any():
-        at = int(np.flatnonzero(again)[0])
-        first = int(np.flatnonzero(labels.keys == labels.keys[at])[0])
+        at = int(again.argmax())
         raise RowError(
             f"{labels.source}, row {labels.rows[at]}: {labels.pair(at)} is labelled again "
-            f"(first in row {labels.rows[first]})",
+            f"(first in row {labels.rows[first[of_key[at]]]})",
             hint="keep one label per candidate, or name the annotator of each in a column annotator",
         )
 
@@ -273,7 +270,7 @@ def with_unlabelled(table: ScoreTable, reading: ReadingOptions) -> ScoreTable:
     value, scale = reading.unlabelled_is, table.label_scale
     if value is None:
         return table
-    if "propensity" in table.frame.columns:
+    if "propensity" in table.rows.columns:
         raise UsageError(
             f"{table.source}: propensities say that labels were drawn, and --unlabelled-is what no label means",
             hint="drop the column of propensities, or leave --unlabelled-is out",
@@ -282,18 +279,18 @@ def with_unlabelled(table: ScoreTable, reading: ReadingOptions) -> ScoreTable:
         raise UsageError(
             f"--unlabelled-is {value:g} is off the scale of the labels, {scale}", hint="such as its low end"
         )
-    labels = table.frame["oracle_label"].to_numpy()
+    labels = table.rows["oracle_label"]
     # Any row of a candidate may hold its label, and any candidate's shows that the prompt was judged.
-    cells, at = np.unique(table.cell_keys(), return_inverse=True)
-    prompts, has_one = cells // len(table.candidates), np.isin(cells, cells[at[~np.isnan(labels)]])
+    keys, at = np.unique(table.cell_keys(), return_inverse=True)
+    prompts, has_one = keys // len(table.candidates), np.isin(keys, keys[at[~np.isnan(labels)]])
     judged = np.isin(prompts, prompts[has_one])
     lacking = judged & ~has_one
     counts = facts.UnlabelledCandidates(
         value=value, candidates=int(lacking.sum()), of=int(judged.sum()), prompts=len(np.unique(prompts[~judged]))
     )
     worth = value if scale is None else (value - scale.low) / (scale.high - scale.low)
-    frame = table.frame.assign(oracle_label=np.where(lacking[at], worth, labels))
-    return replace(table, frame=frame, unlabelled=counts)
+    rows = table.rows.assign({"oracle_label": np.where(lacking[at], worth, labels)})
+    return replace(table, rows=rows, unlabelled=counts)
 
 
 def refuse_clusters(table: ScoreTable, what: str) -> None:

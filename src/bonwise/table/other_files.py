@@ -1,4 +1,4 @@
-"""Files that are no table of scores, told by their columns: which command reads them."""
+"""Files of votes on pairs, told by their columns: which command reads them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pandas as pd
 from bonwise.errors import ColumnError, RowError
 from bonwise.printable import quoted, shell_path, shell_word
 from bonwise.table import verdict_words, vote_columns, vote_rows
+from bonwise.table.store import Rows
 
-__all__ = ["other_file", "pools_or_picks"]
+__all__ = ["votes_file"]
 
 _MAPS = ("1=first,0=second", "1=first,2=second,0=tie", "1=first,2=second,3=tie")
 """What numbers may mean that mean nothing by themselves."""
@@ -21,27 +22,9 @@ _VOTES = 10
 """Votes on a pair from which it is studied where nothing is said, see `bonwise.study_preferences`."""
 
 
-def pools_or_picks(frame: pd.DataFrame, source: str) -> ColumnError | None:
-    """Return what to say of a file of pools or picks; None for any other."""
-    if {"prompt", "candidates"} <= set(frame.columns):
-        return ColumnError(
-            f"{source}: pools of candidates, not a table of scores",
-            hint="score them first: bonwise judge POOLS --judge local:lexical --out scores.csv",
-        )
-    if {"best", "ids"} <= set(frame.columns):
-        return ColumnError(
-            f"{source}: picks of bonwise select, not a table of scores",
-            hint="picks are audited from their file: bonwise audit PICKS.jsonl --labels LABELS.csv",
-        )
-    return None
-
-
-def other_file(frame: pd.DataFrame, source: str) -> ColumnError | None:
-    """Return what to say of a file of pools, picks or votes; None for any other."""
-    return pools_or_picks(frame, source) or _votes(frame, source)
-
-
-def _votes(frame: pd.DataFrame, source: str) -> ColumnError | None:
+def votes_file(rows: Rows, source: str) -> ColumnError | None:
+    """Return what to say of a file of votes; None for any other."""
+    frame = rows.to_frame()
     shaped = vote_rows.shaped_votes(frame).frame
     sides = vote_columns.pair_of(shaped)
     if not sides:
@@ -53,12 +36,12 @@ def _votes(frame: pd.DataFrame, source: str) -> ColumnError | None:
         apart = "" if "," in "".join(sides) else f" --pair-col {shell_word(','.join(sides))}"
         return ColumnError(trouble, hint=f"{command} {flags}{apart}")
     try:
-        rows = vote_rows.VoteRows.of(frame, source, vote_columns.NamedVoteColumns(), needed=())
+        votes = vote_rows.VoteRows.of(frame, source, vote_columns.NamedVoteColumns(), needed=())
     except RowError as error:
         return ColumnError(trouble, hint=_with_a_map(frame, source, command, error))
     except ColumnError as error:
         return ColumnError(trouble, hint=f"{error.message}; {error.hint}")
-    return _next_with_votes(rows, trouble, command) if rows.columns.verdicts else None
+    return _next_with_votes(votes, trouble, command) if votes.columns.verdicts else None
 
 
 def _with_a_map(frame: pd.DataFrame, source: str, command: str, error: RowError) -> str:

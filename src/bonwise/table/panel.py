@@ -19,9 +19,8 @@ from bonwise.table.checks import Shape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import pandas as pd
-
     from bonwise.table.score_table import ScoreTable
+    from bonwise.table.store import Names
 
 __all__ = [
     "MAY_LACK",
@@ -62,12 +61,12 @@ class PromptLeftOut:
 class Pools:
     """The pools of a table, whoever judged them: cells grouped by prompt, prompts sorted by id."""
 
-    prompt_ids: pd.Index
+    prompt_ids: Names
     sizes: _Ints
     """Candidates per prompt."""
     names: _Ints
     """Position of each cell's candidate name in `candidates`."""
-    candidates: pd.Index
+    candidates: Names
     """All candidate names of the table."""
     keys: _Ints
     """The table's cell keys."""
@@ -82,7 +81,7 @@ class Panel:
     """One judge's scores on the prompts that have a pick."""
 
     judge: str
-    prompt_ids: pd.Index = field(repr=False)
+    prompt_ids: Names = field(repr=False)
     sizes: _Ints = field(repr=False)
     """Candidates per prompt, 2 or more."""
     scores: _Floats = field(repr=False)
@@ -91,7 +90,7 @@ class Panel:
     """Cells stand grouped by prompt; a label is NaN where there is none."""
     names: _Ints = field(repr=False)
     """Position of each cell's candidate name in `candidates`."""
-    candidates: pd.Index = field(repr=False)
+    candidates: Names = field(repr=False)
     shape: Shape
     dropped: tuple[PromptLeftOut, ...] = field(repr=False)
     clusters: _Ints | None = field(default=None, repr=False)
@@ -205,8 +204,8 @@ def lay_out(
     # Where one judge gave each cell its one row, rows and cells are the same thing.
     at = None if len(table.judges) == 1 and np.array_equal(keys, pools.keys) else cells.positions(keys, pools.keys)
     labels = _cell_labels(table, rows, at, len(pools.keys))
-    codes = table.frame["judge"].cat.codes.to_numpy()[rows]
-    scores = table.frame["judge_score"].to_numpy()[rows]
+    codes = table.rows["judge"].codes[rows]
+    scores = table.rows["judge_score"][rows]
     panels = []
     for code, judge in enumerate(table.judges):
         of_judge = codes == code
@@ -257,9 +256,9 @@ def _included(table: ScoreTable, exclude: Sequence[str]) -> npt.NDArray[np.bool_
             hint=f"the candidates are {listed(table.candidates)}",
         )
     if not exclude:
-        return np.ones(len(table.frame), dtype=bool)
+        return np.ones(len(table.rows), dtype=bool)
     left_out = table.candidates.isin(list(exclude))
-    return ~left_out[table.frame["candidate"].cat.codes.to_numpy()]
+    return np.asarray(~left_out[table.rows["candidate"].codes])
 
 
 def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
@@ -295,11 +294,11 @@ def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
     )
 
 
-def _without_cells(table: ScoreTable, prompts: pd.Index) -> list[PromptLeftOut]:
+def _without_cells(table: ScoreTable, prompts: Names) -> list[PromptLeftOut]:
     """List the prompts that no row is left of."""
     if len(prompts) == len(table.prompts):
         return []
-    return [PromptLeftOut(str(prompt), "no candidate left") for prompt in table.prompts.difference(prompts)]
+    return [PromptLeftOut(str(prompt), "no candidate left") for prompt in table.prompts[~table.prompts.isin(prompts)]]
 
 
 def _most_common_set(names: _Ints, starts: _Ints, sizes: _Ints) -> npt.NDArray[np.bool_]:
@@ -323,7 +322,7 @@ def _name_sets(names: _Ints, starts: _Ints, sizes: _Ints, wanted: _Ints) -> Iter
         yield names[starts[x] : starts[x] + sizes[x]]
 
 
-def _shape_reasons(candidates: pd.Index, pools: Iterator[_Ints], shape: Shape) -> Iterator[str]:
+def _shape_reasons(candidates: Names, pools: Iterator[_Ints], shape: Shape) -> Iterator[str]:
     """Say why each pool after the first does not fit, the first being one that does."""
     usual = set(next(pools).tolist())
     for names in pools:
@@ -345,15 +344,14 @@ def _some(names: Sequence[str]) -> str:
 
 def _cell_labels(table: ScoreTable, rows: _Ints, at: _Ints | None, count: int) -> _Floats:
     """Return one label per cell; several rows of a cell may repeat it but not contradict it."""
-    values = table.frame["oracle_label"].to_numpy()[rows]
+    values: _Floats = table.rows["oracle_label"][rows]
     if at is None:
         return values
     labels, contradictions = cells.label_by_cell(at, values, count)
     if contradictions.size:
-        row = table.frame.iloc[rows[contradictions[0]]]
+        row = int(rows[contradictions[0]])
         raise RowError(
-            f"{table.source}, row {row.name}: {quoted(row['prompt_id'])} / {quoted(row['candidate'])} carries two "
-            "different oracle labels",
+            f"{table.source}, row {table.rows.index[row]}: {table.pair(row)} carries two different oracle labels",
             hint="give a candidate the same label in each of its rows, or in one of them",
         )
     return labels
@@ -419,20 +417,7 @@ def _tell_of_names(whole: Panel, panel: Panel) -> bool:
 
 
 def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) -> tuple[EasyCandidate, ...]:
-    """Return the candidates that are worst almost everywhere; `values` of cells, labels or scores, hold no NaN.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bonwise.table.panel import lay_out
-    >>> from bonwise.table.score_table import ScoreTable
-    >>> names, labels = ["a", "b", "bad"] * 4, [0.9, 0.5, 0.1, 0.4, 0.8, 0.0] * 2
-    >>> prompts = [f"p{i}" for i in range(4) for _ in "abc"]
-    >>> rows = {"prompt_id": prompts, "candidate": names, "judge_score": labels, "oracle_label": labels}
-    >>> (panel,) = lay_out(ScoreTable.from_frame(pd.DataFrame(rows)))
-    >>> [(one.name, one.lowest) for one in easy_candidates(panel, panel.labels)]
-    [('bad', 1.0)]
-    """
+    """Return the candidates that are worst almost everywhere; `values` of cells, labels or scores, hold no NaN."""
     sizes, prompts = panel.sizes, len(panel.sizes)
     if not prompts or sizes.max() < EASY_FEWEST:
         return ()
@@ -449,8 +434,7 @@ def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) ->
     if len(others) < EASY_FEWEST - 1 or others.max() > EASY_OTHERS:
         often[:] = False
     easy = np.flatnonzero(often | (alone >= EASY_ALONE))
-    names = panel.candidates.to_numpy()
-    return tuple(EasyCandidate(str(names[code]), float(among[code]), by_labels) for code in easy)
+    return tuple(EasyCandidate(str(panel.candidates[code]), float(among[code]), by_labels) for code in easy)
 
 
 def _count(panel: Panel, cells: npt.NDArray[np.bool_]) -> _Floats:
@@ -502,7 +486,8 @@ def _at_the_top(panel: Panel, values: _Floats, end: Literal["best", "lowest"]) -
     prompts = len(panel.sizes)
     # Only others of its group reach a member, so a prompt has at most three members. At most 10 names can be there in
     # .3 of all prompts, half of .6, and these make at most 175 groups.
-    near = _near_the_top(values, panel.sizes)
+    largest = min(LARGEST_GROUP, int(panel.sizes.max()) - OUTSTANDING_OTHERS)
+    near = _near_the_top(values, panel.sizes, largest)
     often = np.flatnonzero(_count(panel, near) >= SEARCHED * OUTSTANDING * prompts)
     if not len(often):
         return
@@ -513,7 +498,7 @@ def _at_the_top(panel: Panel, values: _Floats, end: Literal["best", "lowest"]) -
     own = np.full((prompts, len(often)), np.nan)
     own[np.repeat(np.arange(prompts), panel.sizes)[searched], at[searched]] = values[searched]
     rest = np.maximum.reduceat(np.where(searched, -np.inf, values), np.cumsum(panel.sizes) - panel.sizes)
-    for size in range(1, min(LARGEST_GROUP, int(panel.sizes.max()) - OUTSTANDING_OTHERS) + 1):
+    for size in range(1, largest + 1):
         for members in map(list, combinations(range(len(often)), size)):
             stands = ~np.isnan(own[:, members]).any(axis=1) & (panel.sizes - size >= OUTSTANDING_OTHERS)
             if not stands.any() or stands.mean() < SEARCHED:
@@ -527,14 +512,14 @@ def _at_the_top(panel: Panel, values: _Floats, end: Literal["best", "lowest"]) -
                 yield OutstandingGroup(names, end, held, chance)
 
 
-def _near_the_top(values: _Floats, sizes: _Ints) -> npt.NDArray[np.bool_]:
-    """Mark the cells that fewer others of their prompt have reached than a group has names."""
+def _near_the_top(values: _Floats, sizes: _Ints, largest: int) -> npt.NDArray[np.bool_]:
+    """Mark the cells that fewer others of their prompt have reached than the largest group has names."""
     starts, left = np.cumsum(sizes) - sizes, values.copy()
     near, at_or_above = np.zeros(len(values), dtype=bool), np.zeros(len(sizes), dtype=np.int64)
-    for _ in range(LARGEST_GROUP):
+    for _ in range(largest):
         highest = (left == np.repeat(np.maximum.reduceat(left, starts), sizes)) & (left > -np.inf)
         at_or_above += np.add.reduceat(highest.astype(np.int64), starts)
-        near |= highest & np.repeat(at_or_above <= LARGEST_GROUP, sizes)
+        near |= highest & np.repeat(at_or_above <= largest, sizes)
         left[highest] = -np.inf
     return near
 
@@ -548,13 +533,7 @@ MEANT_BY_NONE = "Where no label means not relevant, as in retrieval, --unlabelle
 
 @dataclass(frozen=True, slots=True)
 class LabelsInPart:
-    """How many labels stand in prompts that are labelled in part.
-
-    Examples
-    --------
-    >>> LabelsInPart(212, 277, 82).unused
-    '212 of 277 labels are not used, because they stand in 82 prompts that are labelled in part'
-    """
+    """How many labels stand in prompts that are labelled in part."""
 
     labels: int
     """Those labels, and all labels."""

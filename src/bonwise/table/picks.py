@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-import pandas as pd
-
-__all__ = ["NOTHING", "OWED", "Pick", "Picks"]
+__all__ = ["NOTHING", "OWED", "Pick", "PickRows", "Picks"]
 
 NOTHING = "nothing picked"
 """Begins the reason of a prompt that lacks a pick."""
 
 OWED = f"{NOTHING}: owed"
 """Why a prompt whose pick still waits for answers is in no figure."""
+
+
+PickRows = list[dict[str, Any]]
+"""A row per candidate, with its prompt, a judge's score and that judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,7 @@ class Pick:
 
 @dataclass(frozen=True, eq=False)
 class Picks:
-    """The picks of one policy, one a prompt.
-
-    Examples
-    --------
-    >>> one = Pick("p", ("a", "b", "c"), ("a", "c"))
-    >>> Picks("logged", (one,)).rows()["judge_score"].tolist()
-    [1.0, 0.0, 1.0]
-    """
+    """The picks of one policy, one a prompt."""
 
     source: str
     picks: tuple[Pick, ...] = field(repr=False)
@@ -84,7 +79,7 @@ class Picks:
                 reasons[pick.prompt_id] = "one candidate"
         return reasons
 
-    def rows(self, judge: str | None = None) -> pd.DataFrame:
+    def rows(self, judge: str | None = None) -> PickRows:
         """Return the picks as scores of a judge: 1 for what was kept, 0 for the rest, none where nothing was.
 
         The expected pick of such a judge, its ties broken at random, is the logged pick.
@@ -94,9 +89,9 @@ class Picks:
             for pick in self.picks
             for name in pick.ids
         ]
-        return self._frame(cells, judge)
+        return self._rows(cells, judge)
 
-    def scored_rows(self, judge: str | None = None) -> pd.DataFrame | None:
+    def scored_rows(self, judge: str | None = None) -> PickRows | None:
         """Return the scores that were picked by; None where a line with a pick holds none."""
         if any(pick.scores is None for pick in self.picks if pick.kept):
             return None
@@ -105,9 +100,9 @@ class Picks:
             for pick in self.picks
             for candidate, score in zip(pick.ids, pick.scores or (None,) * len(pick.ids), strict=True)
         ]
-        return self._frame(cells, judge)
+        return self._rows(cells, judge)
 
-    def _frame(self, cells: Sequence[tuple[str, str, float | None]], judge: str | None) -> pd.DataFrame:
-        frame = pd.DataFrame(cells, columns=["prompt_id", "candidate", "judge_score"])
-        frame["judge_score"] = frame["judge_score"].astype(float)
-        return frame.assign(judge=self.name if judge is None else judge)
+    def _rows(self, cells: Sequence[tuple[str, str, float | None]], judge: str | None) -> PickRows:
+        names = ("prompt_id", "candidate", "judge_score", "judge")
+        whose = self.name if judge is None else judge
+        return [dict(zip(names, (*cell, whose), strict=True)) for cell in cells]

@@ -62,13 +62,7 @@ class Pool:
 
 
 def identifier(value: object) -> str | None:
-    """Return an identifier as its text, the whole number 1.0 as ``1``; None where it is none.
-
-    Examples
-    --------
-    >>> identifier(1.0), identifier("b"), identifier(" "), identifier(["b"])
-    ('1', 'b', None, None)
-    """
+    """Return an identifier as its text, the whole number 1.0 as ``1``; None where it is none."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -1,38 +1,48 @@
-"""Files and DataFrames to one raw frame: cells as they stand, rows counted as a user would, columns told apart."""
+"""Files and DataFrames to rows: cells as they stand, rows counted as a user would, columns told apart."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from glob import has_magic
+from itertools import pairwise, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Union
 
 import numpy as np
-import pandas as pd
 
 from bonwise.errors import ColumnError, FileError, InputError, RowError, UsageError
 from bonwise.extras import TABLES
 from bonwise.printable import quoted
-from bonwise.table import archives, numbers, sheet_keys, writing
+from bonwise.table import archives, sheet_keys, writing
+from bonwise.table.store import CodedColumn, Rows, StructuredText, objects
 from bonwise.table.text_files import LONGEST_LINE, check_text, file_errors, json_lines, limit, open_bytes, open_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pandas as pd
+
 
 __all__ = [
+    "IN_BATCHES",
+    "REMOTE_ADDRESS",
     "RowSource",
-    "counted_rows",
-    "frame_of_records",
+    "in_batches",
+    "is_frame",
     "kind_of_file",
     "name_of",
+    "open_frame",
     "open_rows",
     "read_raw",
-    "refuse_duplicate_columns",
+    "rows_of_frame",
+    "rows_of_records",
+    "stats_files",
 ]
 
 _ENDINGS = ".csv, .tsv, .jsonl, .json or .parquet (each also with .gz), or .eval"
@@ -61,18 +71,18 @@ _MOST_FIELDS = 2_000
 """Columns beyond which a header or the keys of JSON are data: a column each would fill the memory."""
 
 
-def read_raw(path: Path) -> pd.DataFrame:
+def read_raw(path: Path) -> Rows:
     """Read a file, or a folder of ``<policy>_responses.jsonl``, without interpreting a cell, by row numbers.
 
     A FileError is a file that cannot be used, a RowError a line with too few or too many cells, or no JSON object.
     """
     TABLES.require(f"reading {path}")
     with file_errors(path):
-        frame = _read_folder(path) if path.is_dir() else _reader(path)(path)
-    if not len(frame):
+        rows = _read_folder(path) if path.is_dir() else _reader(path)(path)
+    if not len(rows):
         raise FileError(f"{path}: no rows", hint="check that whatever wrote it has finished")
-    _refuse_many(path, len(frame), len(frame.columns))
-    return frame
+    _refuse_many(path, len(rows), len(rows.columns))
+    return rows
 
 
 def kind_of_file(path: Path) -> Literal["json", "archive", "folder", "table"]:
@@ -87,7 +97,7 @@ def kind_of_file(path: Path) -> Literal["json", "archive", "folder", "table"]:
     return "json" if ending.removesuffix(".gz").endswith(".json") else "table"
 
 
-def frame_of_records(records: list[dict[str, Any]], source: str) -> pd.DataFrame:
+def rows_of_records(records: list[dict[str, Any]], source: str) -> Rows:
     """Return the rows of a list of objects, numbered from 1; none, or too many different keys, are refused."""
     flat = [_flat(record) for record in records]
     if not flat:
@@ -99,19 +109,19 @@ def frame_of_records(records: list[dict[str, Any]], source: str) -> pd.DataFrame
             hint="give every row the same fields, or set BONWISE_MOST_COLUMNS",
         )
     _refuse_many(source, len(flat))
-    return _frame_of(flat, list(range(1, len(flat) + 1)))
+    return Rows.of_records(flat, range(1, len(flat) + 1))
 
 
-def _read_json(path: Path) -> pd.DataFrame:
+def _read_json(path: Path) -> Rows:
     document = archives.json_document(path)
     if not isinstance(document, list) or not all(isinstance(record, dict) for record in document):
         raise FileError(
             f"{path}: not a list of objects", hint=f"write its rows with bonwise convert {path} --out FILE"
         )
-    return frame_of_records(document, str(path))
+    return rows_of_records(document, str(path))
 
 
-def _reader(path: Path) -> Callable[[Path], pd.DataFrame]:
+def _reader(path: Path) -> Callable[[Path], Rows]:
     endings = [suffix.lower() for suffix in path.suffixes]
     kind = endings[-2] if endings[-1:] == [".gz"] and len(endings) > 1 else (endings or [""])[-1]
     readers = {
@@ -130,26 +140,28 @@ def _reader(path: Path) -> Callable[[Path], pd.DataFrame]:
     return readers[kind]
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
+def _read_csv(path: Path) -> Rows:
     return _read_separated(path, ",")
 
 
-def _read_tsv(path: Path) -> pd.DataFrame:
+def _read_tsv(path: Path) -> Rows:
     return _read_separated(path, "\t")
 
 
-def _read_separated(path: Path, separator: str) -> pd.DataFrame:
+def _read_separated(path: Path, separator: str) -> Rows:
     check_text(path)
     separator, header = _csv_header(path, separator)
-    frame = _csv_cells(path, separator, len(header))
-    frame = frame[~_blank_rows(frame)].iloc[1:].set_axis(header, axis=1)
-    if separator == ";":
-        # Before any column is looked at: older pandas keeps a column as it was when it was first looked at.
-        frame.attrs[numbers.DECIMAL_COMMA] = True
-    for name in header:
-        if frame[name].str.startswith("'").any():
-            frame[name] = frame[name].map(writing.plain_cell)
-    return frame
+    rows = _csv_cells(path, separator, header)
+    # The first row that holds anything is the header.
+    rows = rows.take(np.flatnonzero(~_blank_rows(rows))[1:])
+    return rows.assign({name: _without_quotes(column) for name, column in rows.columns.items()})
+
+
+def _without_quotes(column: CodedColumn) -> CodedColumn:
+    """Take off the quote with which a spreadsheet begins a formula that is text."""
+    if not any(map(str.startswith, column.cells, repeat("'"))):
+        return column
+    return column.with_cells([writing.plain_cell(cell) for cell in column.cells])
 
 
 def _csv_header(path: Path, separator: str) -> tuple[str, list[str]]:
@@ -192,8 +204,8 @@ def _column_names(path: Path, cells: list[str]) -> list[str]:
     return names
 
 
-def _csv_cells(path: Path, separator: str, width: int) -> pd.DataFrame:
-    """Read all records, the header among them, as text; the index holds their row numbers."""
+def _csv_cells(path: Path, separator: str, header: list[str]) -> Rows:
+    """Read all records, the header among them, as text, by their row numbers."""
     import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
 
     blank: list[int] = []
@@ -207,14 +219,51 @@ def _csv_cells(path: Path, separator: str, width: int) -> pd.DataFrame:
         return "skip"
 
     try:
-        frame = _arrow_csv(path, separator, width, refuse_ragged)
+        table = _arrow_csv(path, separator, len(header), refuse_ragged)
     except pa.ArrowException as error:
-        raise _not_csv(path, width, ragged) from error
-    frame.index = pd.Index(np.delete(np.arange(1, 1 + len(frame) + len(blank)), blank))
-    return frame
+        raise _not_csv(path, len(header), ragged) from error
+    index = np.delete(np.arange(1, 1 + len(table) + len(blank)), blank)
+    columns = {
+        name: CodedColumn(index, dictionary=_dictionary(column), decimal_comma=separator == ";")
+        for name, column in zip(header, table.columns, strict=True)
+    }
+    return Rows(columns, index)
 
 
-def _arrow_csv(path: Path, separator: str, width: int, irregular: Callable[[Any], str]) -> pd.DataFrame:
+def _dictionary(column: Any) -> tuple[np.typing.NDArray[Any], np.typing.NDArray[np.object_]]:
+    """Return the codes and the distinct cells of a column of Arrow that holds each text once."""
+    whole = _whole(column.unify_dictionaries())
+    return _numpy(whole.indices, -1), objects(_texts_of(whole.dictionary))
+
+
+def _whole(column: Any) -> Any:
+    whole = column.combine_chunks()
+    return whole.chunk(0) if hasattr(whole, "chunks") else whole  # by the version of pyarrow
+
+
+def _numpy(whole: Any, missing: float) -> np.typing.NDArray[Any]:
+    """Return an array of numbers of Arrow, some value where there is none; what Arrow has for it loads pandas."""
+    valid, content = whole.buffers()
+    held = slice(whole.offset, whole.offset + len(whole))
+    values: np.typing.NDArray[Any] = np.frombuffer(content, dtype=whole.type.to_pandas_dtype())[held]
+    if not whole.null_count:
+        return values
+    is_valid = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), bitorder="little")[held]
+    return np.where(is_valid, values, missing)
+
+
+def _texts_of(texts: Any) -> list[str]:
+    """Return the texts of an array of Arrow, none of them missing, faster than one by one."""
+    _, ends, content = texts.buffers()
+    at = np.frombuffer(ends, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1].tolist()
+    held = b"" if content is None else content.to_pybytes()
+    if held.isascii():
+        every = held.decode("ascii")
+        return [every[start:end] for start, end in pairwise(at)]
+    return [held[start:end].decode() for start, end in pairwise(at)]
+
+
+def _arrow_csv(path: Path, separator: str, width: int, irregular: Callable[[Any], str]) -> Any:
     import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
     from pyarrow import csv as arrow_csv  # noqa: PLC0415
 
@@ -224,11 +273,10 @@ def _arrow_csv(path: Path, separator: str, width: int, irregular: Callable[[Any]
     parsing = arrow_csv.ParseOptions(
         delimiter=separator, newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=irregular
     )
-    cells = arrow_csv.ConvertOptions(column_types=dict.fromkeys(positions, pa.string()))
+    # Each distinct cell once: few of them are the rule for scores, and checks look at nothing else.
+    cells = arrow_csv.ConvertOptions(column_types=dict.fromkeys(positions, pa.dictionary(pa.int32(), pa.string())))
     with open_bytes(path) as stream:
-        table = arrow_csv.read_csv(stream, reading, parsing, cells)
-    frame: pd.DataFrame = table.to_pandas()
-    return frame
+        return arrow_csv.read_csv(stream, reading, parsing, cells)
 
 
 def _not_csv(path: Path, width: int, ragged: list[Any]) -> FileError | RowError:
@@ -239,17 +287,17 @@ def _not_csv(path: Path, width: int, ragged: list[Any]) -> FileError | RowError:
     return RowError(f"{path}, row {ragged[0].number}: {cells}, but the header has {width}", hint=hint)
 
 
-def _blank_rows(frame: pd.DataFrame) -> np.typing.NDArray[np.bool_]:
+def _blank_rows(rows: Rows) -> np.typing.NDArray[np.bool_]:
     """Mark the rows that hold nothing, as spreadsheets leave them at the end."""
-    blank = np.ones(len(frame), dtype=bool)
-    for name in frame.columns:
-        blank[blank] = (frame[name][blank].str.strip() == "").to_numpy(dtype=bool)
-        if not blank.any():
-            break
+    blank = np.ones(len(rows), dtype=bool)
+    for column in rows.columns.values():
+        if all(map(str.strip, column.cells)):
+            return np.zeros(len(rows), dtype=bool)
+        blank &= column.marked([not cell.strip() for cell in column.cells])
     return blank
 
 
-def _read_jsonl(path: Path) -> pd.DataFrame:
+def _read_jsonl(path: Path) -> Rows:
     rows, records = [], []
     fields: set[str] = set()
     most = _most_fields()
@@ -262,25 +310,7 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
                 f"{path}, row {row}: more than {most:,} different fields",
                 hint="give every line the same fields, or set BONWISE_MOST_COLUMNS",
             )
-    return _frame_of(records, rows) if records else pd.DataFrame()
-
-
-def _frame_of(records: list[dict[str, Any]], rows: list[int]) -> pd.DataFrame:
-    try:
-        frame = pd.DataFrame.from_records(records, index=pd.Index(rows))
-    except OverflowError:  # pandas 2 has no column for whole numbers beyond floats, whose digits say the same
-        records = [
-            {name: str(cell) if _is_huge(cell) else cell for name, cell in record.items()} for record in records
-        ]
-        frame = pd.DataFrame.from_records(records, index=pd.Index(rows))
-    for name in {name for record in records for name, cell in record.items() if type(cell) is numbers.StructuredText}:
-        # A column of text would make plain text of it.
-        frame[name] = pd.Series([record.get(name) for record in records], index=frame.index, dtype=object)
-    return frame
-
-
-def _is_huge(cell: object) -> bool:
-    return isinstance(cell, int) and cell.bit_length() >= sys.float_info.max_exp
+    return Rows.of_records(records, rows)
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
@@ -290,12 +320,10 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
         outer = {k: v for k, v in record.items() if k != "metadata"}
         # A blank beside the metadata hides nothing in it.
         record = {**metadata, **{k: v for k, v in outer.items() if v is not None or k not in metadata}}
-    return {
-        k: v if not isinstance(v, dict | list) else numbers.StructuredText(json.dumps(v)) for k, v in record.items()
-    }
+    return {k: v if not isinstance(v, dict | list) else StructuredText(json.dumps(v)) for k, v in record.items()}
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _read_parquet(path: Path) -> Rows:
     from pyarrow import parquet  # noqa: PLC0415 - half a second that only files need
 
     with open_bytes(path) as stream:
@@ -308,17 +336,16 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         _refuse_claim(path, metadata)
         schema = metadata.schema.to_arrow_schema()
         # Without the metadata that pandas leaves, an index that was written is a column like the others.
-        table = parquet.read_table(io.BytesIO(content), read_dictionary=_texts(schema))
+        table = parquet.ParquetFile(io.BytesIO(content), read_dictionary=_texts(schema)).read()
         _refuse_long(path, table, max(_MOST_TEXT, _MOST_GROWTH * len(content)))
         _refuse_other_text(path, table)
-        frame: pd.DataFrame = _plain(table, schema).to_pandas(ignore_metadata=True)
+        return _rows_of_arrow(table)
     except (MemoryError, InputError):
         raise
     except Exception as error:  # damaged pages raise whatever the decoder stumbles on
         if "nested" in str(error) or "size limit" in str(error):
             raise _nested(path) from error
         raise FileError(f"{path}: not a Parquet file", hint="check the ending of its name") from error
-    return frame
 
 
 def _refuse_other_text(path: Path, table: Any) -> None:
@@ -344,6 +371,48 @@ def _refuse_claim(path: Path, metadata: Any) -> None:
 
 def _nested(path: Path) -> FileError:
     return FileError(f"{path}: columns nested too deep, or too many row groups", hint="write columns of plain values")
+
+
+STATS_FILE = ".stats"
+"""Ending of files that say what parts of a table add up to."""
+
+IN_BATCHES = (".parquet", ".pq", ".csv", ".tsv")
+"""Endings of files that are read in batches."""
+
+REMOTE_ADDRESS = re.compile(r"([a-z][a-z0-9+.]+):/{1,2}(?=[^/])")
+_ROW_BYTES = 100  # of CSV, by which its rows are counted before it is read
+
+
+def stats_files(source: object) -> list[Path]:
+    """Return the stats files that a source names, none where it is something else."""
+    files = source if isinstance(source, list | tuple) else [source]
+    named = [Path(file) for file in files if isinstance(file, str | Path) and str(file).endswith(STATS_FILE)]
+    return named if len(named) == len(files) else []
+
+
+def in_batches(source: object) -> bool:
+    """Tell whether a source is read in batches unasked: several files, or more rows than are read at once."""
+    if not isinstance(source, str | Path):
+        return bool(stats_files(source))
+    path = Path(source)
+    if stats_files(source) or REMOTE_ADDRESS.match(str(source)) or (has_magic(str(source)) and not path.exists()):
+        return True
+    if path.is_dir():
+        endings = {inner.suffix.lower() for inner in path.iterdir() if not inner.name.startswith((".", "_"))}
+        return bool(endings) and endings <= {*IN_BATCHES}
+    return path.suffix.lower() in IN_BATCHES and path.is_file() and _has_many_rows(path)
+
+
+def _has_many_rows(path: Path) -> bool:
+    rows, most = path.stat().st_size // _ROW_BYTES, limit("MOST_ROWS", _MOST_ROWS)
+    if path.suffix.lower() in (".csv", ".tsv") or TABLES.missing():
+        return rows > most
+    from pyarrow import ArrowException, parquet  # noqa: PLC0415 - half a second that only files need
+
+    try:
+        return int(parquet.read_metadata(path).num_rows) > most
+    except (ArrowException, OSError):
+        return False  # whoever reads it says what is wrong
 
 
 def _refuse_many(source: Path | str, rows: int, columns: int = 0, cells: int = 0) -> None:
@@ -387,12 +456,21 @@ def _refuse_long(path: Path, table: Any, usual: int) -> None:
         raise FileError(f"{path}: grows to more text than is read", hint="split it, or set BONWISE_MOST_BYTES")
 
 
-def _plain(table: Any, schema: Any) -> Any:
-    """Return the columns that are not an index of pandas, of the types that the file states."""
-    for at, column in enumerate(schema):
-        if table.schema.field(at).type != column.type:
-            table = table.set_column(at, column.name, table.column(at).cast(column.type))
-    return table.select([at for at, name in enumerate(table.column_names) if not _is_index(name)])
+def _rows_of_arrow(table: Any) -> Rows:
+    """Return the columns that are not an index of pandas."""
+    from pyarrow import types  # noqa: PLC0415 - half a second that only files need
+
+    index, columns = np.arange(len(table)), {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if _is_index(name):
+            continue
+        if types.is_dictionary(column.type) and types.is_string(column.type.value_type):
+            columns[name] = CodedColumn(index, dictionary=_dictionary(column))
+        elif types.is_integer(column.type) or types.is_floating(column.type):
+            columns[name] = CodedColumn(index, _numpy(_whole(column), np.nan))
+        else:
+            columns[name] = CodedColumn.of_cells(column.to_pylist(), index)
+    return Rows(columns, index)
 
 
 def _most_fields() -> int:
@@ -408,38 +486,33 @@ def _response_files(path: Path) -> list[Path]:
         return sorted(file for file in path.iterdir() if file.name.removesuffix(".gz").endswith(_RESPONSES))
 
 
-def _read_folder(path: Path) -> pd.DataFrame:
+def _read_folder(path: Path) -> Rows:
     files = _response_files(path)
     if not files:
         raise FileError(f"{path}: no file named <policy>{_RESPONSES} in it", hint="name a file instead")
-    frames = []
+    records: list[dict[str, Any]] = []
+    numbers: list[str] = []
     for file in files:
-        frame = read_raw(file)
+        rows = read_raw(file)
         policy = file.name.removesuffix(".gz").removesuffix(_RESPONSES)
-        if "candidate" in frame.columns and (frame["candidate"].astype(str) != policy).any():
+        if "candidate" in rows.columns and any(str(cell) != policy for cell in rows["candidate"].to_numpy()):
             raise ColumnError(
                 f"{file}: its candidate column contradicts its name", hint="drop the column or rename it"
             )
-        frame["candidate"] = policy
-        if _DRAW in frame.columns and len(frame[_DRAW].unique()) > 1:
+        names = [policy] * len(rows)
+        if _DRAW in rows.columns and len(rows[_DRAW].cells) + rows[_DRAW].is_missing().any() > 1:
             # CJE numbers the responses of a policy: each is another candidate, not another score of one.
-            frame["candidate"] = policy + " #" + frame[_DRAW].astype(str).str.removesuffix(".0")
-            frame = frame.drop(columns=_DRAW)
-        frames.append(frame.set_axis([f"{row} of {file.name}" for row in frame.index], axis=0))
-    return pd.concat(frames)
+            names = [f"{policy} #{str(cell).removesuffix('.0')}" for cell in rows[_DRAW].to_numpy()]
+            rows = rows.without(_DRAW)
+        cells = [column.to_numpy() for column in rows.columns.values()]
+        for name, *held in zip(names, *cells, strict=True):
+            records.append({**dict(zip(rows.columns, held, strict=True)), "candidate": name})
+        numbers.extend(f"{row} of {file.name}" for row in rows.index)
+    return Rows.of_records(records, numbers)
 
 
-RowSource = str | Path | pd.DataFrame | Sequence[Mapping[str, Any]]
+RowSource = Union[str, Path, "pd.DataFrame", Sequence[Mapping[str, Any]]]
 """The path of a file, a frame, or rows, each a mapping of column to value."""
-
-
-def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Return a frame with rows numbered from 0; no rows, or two columns of one name, are a ColumnError."""
-    TABLES.require("a table of scores, labels or votes")
-    refuse_duplicate_columns(frame, source)
-    if not len(frame):
-        raise ColumnError(f"{source}: no rows", hint="check how the frame was made")
-    return frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
 
 
 def name_of(source: object, name: str) -> str:
@@ -447,41 +520,54 @@ def name_of(source: object, name: str) -> str:
     return str(source) if isinstance(source, str | Path) else name
 
 
-def open_rows(source: RowSource, name: str = "table") -> tuple[pd.DataFrame, str]:
+def open_rows(source: RowSource, name: str = "table") -> tuple[Rows, str]:
     """Return the rows of a file, a frame or a sequence as they stand, and how errors name them.
 
     Keys of a blind label sheet become ids; what a mapping lacks is blank; a row that is no mapping is a UsageError.
-
-    Examples
-    --------
-    >>> frame, name = open_rows(pd.DataFrame({"won": ["a", "b"]}, index=[7, 8]))
-    >>> name, frame.index.tolist()
-    ('table', [0, 1])
     """
     if isinstance(source, str | Path):
         return sheet_keys.with_ids(read_raw(Path(source)), str(source)), name_of(source, name)
-    if isinstance(source, pd.DataFrame):
-        return sheet_keys.with_ids(counted_rows(source, name), name), name
-    if isinstance(source, list | tuple):
-        return sheet_keys.with_ids(counted_rows(_frame_of_rows(source, name), name), name), name
-    raise UsageError(
-        f"{type(source).__name__} is not a table",
-        hint="give the path of a file, a pandas DataFrame, or a list of rows, each a mapping of column to value",
-    )
+    if is_frame(source):
+        TABLES.require("a table of scores, labels or votes")
+        rows = rows_of_frame(source.set_axis(range(len(source)), axis=0), name)
+    elif isinstance(source, list | tuple):
+        rows = _rows_of_sequence(source, name)
+    else:
+        raise UsageError(
+            f"{type(source).__name__} is not a table",
+            hint="give the path of a file, a pandas DataFrame, or a list of rows, each a mapping of column to value",
+        )
+    if not len(rows):
+        raise ColumnError(f"{name}: no rows", hint="check how the frame was made")
+    return sheet_keys.with_ids(rows, name), name
 
 
-def _frame_of_rows(rows: Sequence[Any], name: str) -> pd.DataFrame:
+def open_frame(source: RowSource, name: str = "table") -> tuple[pd.DataFrame, str]:
+    """Return what `open_rows` does as a DataFrame, its index the row numbers."""
+    rows, name = open_rows(source, name)
+    return rows.to_frame(), name
+
+
+def is_frame(source: object) -> TypeGuard[pd.DataFrame]:
+    """Tell whether this is a DataFrame, without loading pandas: who has one has loaded it."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(source, pandas.DataFrame)
+
+
+def rows_of_frame(frame: pd.DataFrame, source: str) -> Rows:
+    """Return a DataFrame as rows, its index as their numbers; two columns of one name are a ColumnError."""
+    if frame.columns.has_duplicates:
+        name = frame.columns[frame.columns.duplicated()][0]
+        raise ColumnError(f"{source}: two columns are named {quoted(name)}", hint="rename one of them")
+    return Rows.of(frame)
+
+
+def _rows_of_sequence(rows: Sequence[Any], name: str) -> Rows:
+    TABLES.require("a table of scores, labels or votes")
     for position, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise UsageError(
                 f"{name}: row {position} (counted from 0) is a {type(row).__name__}, not a mapping",
                 hint="such as {'prompt_id': 'p1', 'candidate': 'a', 'judge_score': 0.7, 'oracle_label': 1}",
             )
-    return pd.DataFrame([dict(row) for row in rows])
-
-
-def refuse_duplicate_columns(frame: pd.DataFrame, source: str) -> None:
-    """Refuse two columns of one name."""
-    if frame.columns.has_duplicates:
-        name = frame.columns[frame.columns.duplicated()][0]
-        raise ColumnError(f"{source}: two columns are named {quoted(name)}", hint="rename one of them")
+    return Rows.of_records(rows)

@@ -177,13 +177,7 @@ def _by(*flags: ReadingFlag) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReadingOptions:
-    """What a user says about opening a table; an option that was not given has its default.
-
-    Examples
-    --------
-    >>> ReadingOptions(columns={"judge_score": "rating"}, exclude=("the base",), shape="ragged").as_flags()
-    ['--score-col rating', "--exclude 'the base'", '--ragged']
-    """
+    """What a user says about opening a table; an option that was not given has its default."""
 
     labels: RowSource | None = field(
         default=None, metadata=_by(ReadingFlag("--labels", "Oracle labels, joined on prompt and candidate.", Path))

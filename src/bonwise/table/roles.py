@@ -206,13 +206,7 @@ _LONGEST = 200
 
 
 def key_of(name: object) -> str:
-    """Return what is left of a name without case, blanks, punctuation and a remark in brackets at its end.
-
-    Examples
-    --------
-    >>> key_of("Prompt ID"), key_of("judgeScore (1-5)"), key_of("(1)")
-    ('promptid', 'judgescore', '1')
-    """
+    """Return what is left of a name without case, blanks, punctuation and a remark in brackets at its end."""
     text = str(name)[:_LONGEST]
     plain = _IN_BRACKETS.sub("", text)
     return _NOT_IN_KEYS.sub("", unicodedata.normalize("NFKC", plain).casefold())
@@ -249,13 +243,7 @@ def _keys(role: str) -> tuple[tuple[str, ...], ...]:
 
 
 def name_tokens(name: object) -> list[str]:
-    """Return the words of a name in lower case, without a remark in brackets at its end.
-
-    Examples
-    --------
-    >>> name_tokens("humanLabel_1 (0-5)")
-    ['human', 'label', '1']
-    """
+    """Return the words of a name in lower case, without a remark in brackets at its end."""
     plain = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", _IN_BRACKETS.sub("", str(name)[:_LONGEST]))
     return re.sub(r"[\W_]+", " ", plain).casefold().split()
 
@@ -267,13 +255,7 @@ def _is_score(name: object) -> bool:
 
 
 def score_of(name: object) -> tuple[str, str] | None:
-    """Return whose value a column holds and what it is: ``score`` or ``label``; None where its name does not say.
-
-    Examples
-    --------
-    >>> score_of("gpt4_score"), score_of("Claude Sonnet Label"), score_of("score")
-    (('gpt4', 'score'), ('Claude Sonnet', 'label'), None)
-    """
+    """Return whose value a column holds and what it is: ``score`` or ``label``; None where its name does not say."""
     plain = _IN_BRACKETS.sub("", str(name)[:_LONGEST]).strip()
     match = re.fullmatch(r"(?s)(.*[^\W_])(?:[\W_]+|(?<=[a-z0-9])(?=[A-Z]))(\w+)", plain)
     if match is None or match[2].casefold() not in {*_SCORE_WORDS, "label"}:

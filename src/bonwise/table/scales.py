@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from bonwise.errors import RowError, UsageError
 from bonwise.flags import takes_numbers
 from bonwise.printable import quoted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Scale", "likely_scale", "mismatch", "off_scale", "parse_scale", "to_unit"]
 
@@ -42,13 +39,7 @@ class Scale:
 
 
 def parse_scale(text: str) -> Scale:
-    """Read ``LOW:HIGH``, two numbers with the lower first; anything else is a UsageError.
-
-    Examples
-    --------
-    >>> parse_scale("1:5")
-    Scale(low=1.0, high=5.0)
-    """
+    """Read ``LOW:HIGH``, two numbers with the lower first; anything else is a UsageError."""
     low, _, high = text.partition(":")
     try:
         return Scale(float(low), float(high))
@@ -57,20 +48,14 @@ def parse_scale(text: str) -> Scale:
 
 
 def likely_scale(values: _Floats) -> str:
-    """Return the usual scale that values, not all NaN, are likely on, such as ``1:5``; empty where none holds.
-
-    Examples
-    --------
-    >>> likely_scale(np.array([1.0, 4.0])), likely_scale(np.array([0.0, 55.0])), likely_scale(np.array([-1.0]))
-    ('1:5', '0:100', '')
-    """
+    """Return the usual scale that values, not all NaN, are likely on, such as ``1:5``; empty where none holds."""
     low, high = np.nanmin(values), np.nanmax(values)
     tops = [top for top in (1, 5, 7, 10, 100) if 0 <= low and high <= top]
     return f"{1 if tops[0] in (5, 7) and low >= 1 else 0}:{tops[0]}" if tops else ""
 
 
 def to_unit(
-    values: _Floats, scale: Scale | None, *, rows: pd.Index, role: str, source: str, flag: str = ""
+    values: _Floats, scale: Scale | None, *, rows: np.typing.NDArray[Any], role: str, source: str, flag: str = ""
 ) -> _Floats:
     """Map values from their declared scale, if any, to [0, 1]; a value off it is a RowError that names a `flag`."""
     if scale is None:

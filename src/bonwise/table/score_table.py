@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted, shell_word
@@ -20,14 +19,28 @@ from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
 from bonwise.table.cells import averaged, distinct_cells, draw_columns, mean_by_cell, positions
 from bonwise.table.checks import Unpicked
 from bonwise.table.facts import UnlabelledCandidates
-from bonwise.table.reading import RowSource, refuse_duplicate_columns
+from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table, values_read
 from bonwise.table.scales import Scale, likely_scale, mismatch, off_scale
 from bonwise.table.sources import OpenedSource, open_source, with_columns
+from bonwise.table.store import Categories, Names, Rows, is_missing
 
-__all__ = ["ScoreTable"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LabelRows", "ScoreTable"]
 
 _Floats = npt.NDArray[np.float64]
+
+
+class LabelRows(NamedTuple):
+    """Where the labels of a file of labels stand in it."""
+
+    source: str
+    keys: npt.NDArray[np.int64]
+    """The cell key of each label."""
+    rows: npt.NDArray[Any]
+    """Its row number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +51,12 @@ class ScoreTable:
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Canonical columns: ``prompt_id``, ``candidate``, ``judge`` (categorical), ``judge_score``,
+    rows : Rows
+        Canonical columns: ``prompt_id``, ``candidate``, ``judge`` (names by position), ``judge_score``,
         ``oracle_label`` (float64, NaN where missing) and, where the source has them, ``draw``,
         ``draw_0``, ``draw_1`` ..., ``low``, ``high``, ``ci_width``, ``propensity``, ``cluster``,
-        ``length``, ``family``, ``position``, ``judge_family`` and strata. The index holds the row numbers of
-        the source.
+        ``length``, ``family``, ``position``, ``judge_family`` and strata, and the row numbers of the source. They
+        are a DataFrame in `frame`.
     source : str
         The file's name, or ``table``.
     columns : mapping of str to str
@@ -58,10 +71,10 @@ class ScoreTable:
     labels_left_out : mapping of str to int
         Of a label file that covers more prompts: how many of them the table does not hold, ``prompts``, and in how
         many ``rows``; empty where there are none.
-    label_rows : pandas.Series, optional
+    label_rows : LabelRows, optional
         Of a label file: its row numbers in their order, by cell key, under the file's name.
-    words : pandas.DataFrame, optional
-        The columns ``prompt``, ``text``, ``response`` and ``raw`` of the source as they stand, by its row numbers.
+    words : Rows, optional
+        The columns ``prompt``, ``text``, ``response`` and ``raw`` of the source as they stand, in the same rows.
     label_words : mapping of str to float
         What the words of the labels were taken for, such as pass for 1; empty where labels are numbers.
     readings : mapping of str to str
@@ -93,15 +106,15 @@ class ScoreTable:
     <ScoreTable: 2 rows, 1 prompts, 1 judges, 2 labelled>
     """
 
-    frame: pd.DataFrame = field(repr=False)
+    rows: Rows = field(repr=False)
     source: str = "table"
     columns: Mapping[str, str] = field(default_factory=dict, repr=False)
     judge_scales: Mapping[str, Scale] = field(default_factory=dict, repr=False)
     label_scale: Scale | None = None
     reference: str | None = None
     labels_left_out: Mapping[str, int] = field(default_factory=dict, repr=False)
-    label_rows: pd.Series | None = field(default=None, repr=False)
-    words: pd.DataFrame | None = field(default=None, repr=False)
+    label_rows: LabelRows | None = field(default=None, repr=False)
+    words: Rows | None = field(default=None, repr=False)
     label_words: Mapping[str, float] = field(default_factory=dict, repr=False)
     readings: Mapping[str, str] = field(default_factory=dict, repr=False)
     unread_labels: str = field(default="", repr=False)
@@ -162,20 +175,19 @@ class ScoreTable:
     @classmethod
     def validated(cls, opened: OpenedSource, reading: ReadingOptions) -> ScoreTable:
         """Validate rows that `open_source` returned."""
-        refuse_duplicate_columns(opened.frame, opened.name)
         opened, taken = with_columns(opened, reading)
-        frame, source = numbers.without_missing(opened.frame, taken, reading.missing), opened.name
-        several = with_one_label_each(frame, taken, reading, source)
+        rows, source = numbers.without_missing(opened.rows, taken, reading.missing), opened.name
+        several = with_one_label_each(rows, taken, reading, source)
         if several is not None:
-            frame, taken = several.frame, several.taken
-        made = canonical.canonical(frame, taken, reading, source)
+            rows, taken = several.rows, several.taken
+        made = canonical.canonical(rows, taken, reading, source)
         table = cls(
-            made.frame,
+            made.rows,
             source,
             MappingProxyType(taken),
             MappingProxyType(dict(reading.judge_scales)),
             reading.label_scale,
-            words=canonical.spoken_columns(frame, taken),
+            words=canonical.spoken_columns(rows, taken),
             label_words=made.label_words,
             readings={**({"file": opened.said} if opened.said else {}), **made.readings},
             unread_labels=made.unread_labels,
@@ -202,28 +214,36 @@ class ScoreTable:
             reading = "a column like any other: no figure is weighted by it; --weight-col of bonwise audit does that"
             return self.with_reading(str(unused[0]), reading) if unused else self
         if column not in self.strata:
+            role = next((role for role, name in self.columns.items() if name == column), "")
+            what = f"{quoted(column)} is the column of {role} already, so it cannot weigh prompts"
             hint = f"the columns are {listed(self.strata)}" if self.strata else "add such a column to the table"
-            raise ColumnError(f"{self.source}: no column named {quoted(column)} to weight prompts by", hint=hint)
-        values = pd.to_numeric(self.frame[column], errors="coerce").to_numpy(dtype=float)
-        codes, weights = self.frame["prompt_id"].cat.codes.to_numpy(), np.zeros(len(self.prompts))
-        weights[codes] = values
-        wrong = ~(np.isfinite(values) & (values >= 0)) | (values != weights[codes])
-        if wrong.any() or not weights.any():
-            at = int(wrong.argmax())
-            raise RowError(
-                f"{self.source}, row {self.frame.index[at]}: prompt {quoted(self.prompts[codes[at]])} has no weight "
-                f"in {quoted(column)} that can be used: {self.frame[column].iloc[at]}",
-                hint="a weight is a number, 0 or more, the same in every row of its prompt, and not 0 for all",
+            raise ColumnError(
+                f"{self.source}: {what if role else f'no column named {quoted(column)} to weigh prompts by'}",
+                hint="copy it into a column of its own" if role else hint,
             )
+        codes, weights = self.rows["prompt_id"].codes, np.zeros(len(self.prompts))
+        values = numbers.plain_numbers(self.rows[column])
+        weights[codes] = values
+        wrong, apart = ~(np.isfinite(values) & (values >= 0)), values != weights[codes]
+        if wrong.any() or apart.any():
+            at = int(wrong.argmax() if wrong.any() else apart.argmax())
+            cell, prompt = self.rows[column].cell(at), quoted(self.prompts[codes[at]])
+            value = "blank" if is_missing(cell) or not str(cell).strip() else str(cell).strip()
+            two = f"prompt {prompt} weighs {value} here and {weights[codes[at]]:g} elsewhere"
+            fault = f"the weight of prompt {prompt} is {value}" if wrong.any() else two
+            raise RowError(
+                f"{self.source}, row {self.rows.index[at]}, column {quoted(column)}: {fault}",
+                hint="give every prompt one number, 0 or more, in all its rows",
+            )
+        if not weights.any():
+            raise ColumnError(f"{self.source}: every weight in {quoted(column)} is 0", hint="give some prompts more")
         weights = weights / weights.max()  # only their proportions count, and squares of large ones are no doubles
-        worth = weights.sum() ** 2 / (weights @ weights)
+        worth = f"{weights.sum() ** 2 / (weights @ weights):,.1f} of equal weight"
         reading = (
-            f"the weight of a prompt in every figure: {len(weights):,} prompts are worth {worth:,.1f} alike ones"
+            f"the weight of a prompt in every figure: {len(weights):,} prompts are worth {worth}; what cannot be "
+            "weighted is left out (unscored_cost, alpha, effects of candidates, missing labels)"
         )
-        reading += (
-            "; what cannot be weighted is left out (unscored_cost, alpha, effects of candidates, missing labels)"
-        )
-        return replace(self, weights=weights, frame=self.frame.drop(columns=column)).with_reading(column, reading)
+        return replace(self, weights=weights, rows=self.rows.without(column)).with_reading(column, reading)
 
     def with_directions(self, reading: ReadingOptions, label_column: str, *, complete: bool = True) -> ScoreTable:
         """Reverse what lower values are better of; a name of nothing is refused if `complete`."""
@@ -243,7 +263,7 @@ class ScoreTable:
                     hint=f"lower may be better for {listed(filter(None, (*judges, column, label_column)))}",
                 )
         new = set[str]().union(*meant.values()) - self.turned
-        changed = replace(self, frame=self._reversed(new), turned=self.turned | new) if new else self
+        changed = replace(self, rows=self._reversed(new), turned=self.turned | new) if new else self
         for role, every in (("oracle_label", {"oracle_label"}), ("judge_score", {*self.judges})):
             if said := [name for name, those in meant.items() if those & every & new]:
                 changed = changed.with_reading(role, f"lower is better ({listed(said)}): reversed")
@@ -253,53 +273,66 @@ class ScoreTable:
         matched = (name for name, those in meant.items() if those)
         return replace(changed, lower_is_better=tuple(dict.fromkeys((*self.lower_is_better, *matched))))
 
-    def _reversed(self, names: Collection[str]) -> pd.DataFrame:
-        frame, judges = self.frame.copy(), self.frame["judge"]
+    def _reversed(self, names: Collection[str]) -> Rows:
+        rows, judges = self.rows, self.rows["judge"]
         # From 1 on a declared scale, which is [0, 1] by now; from 0 otherwise, because the negative of 0 is -0.
-        top = np.array([float(bool({judge, ""} & set(self.judge_scales))) for judge in self.judges])[judges.cat.codes]
-        if {"low", "high"} <= set(frame.columns):
-            frame = frame.assign(low=frame["high"], high=frame["low"])
-        for role in ("judge_score", "low", "high", *draw_columns(frame.columns)):
-            if role in frame.columns:
-                frame[role] = np.where(judges.isin(list(names)), top - frame[role], self.frame[role])
+        top = np.array([float(bool({judge, ""} & set(self.judge_scales))) for judge in self.judges])[judges.codes]
+        is_turned = judges.categories.isin(names)[judges.codes]
+        turned: dict[str, Any] = {}
+        for role in ("judge_score", "low", "high", *draw_columns(rows.columns)):
+            if role in rows.columns:
+                both = {"low", "high"} <= set(rows.columns)
+                other = {"low": "high", "high": "low"}.get(role, role) if both else role
+                turned[role] = np.where(is_turned, top - rows[other], rows[role])
         if "oracle_label" in names:
-            frame["oracle_label"] = float(self.label_scale is not None) - frame["oracle_label"]
-        return frame
+            turned["oracle_label"] = float(self.label_scale is not None) - rows["oracle_label"]
+        return rows.assign(turned)
 
     def __repr__(self) -> str:
         return (
-            f"<ScoreTable: {len(self.frame)} rows, {len(self.prompts)} prompts, {len(self.judges)} judges, "
-            f"{int(self.frame['oracle_label'].notna().sum())} labelled>"
+            f"<ScoreTable: {len(self.rows)} rows, {len(self.prompts)} prompts, {len(self.judges)} judges, "
+            f"{int((~np.isnan(self.rows['oracle_label'])).sum())} labelled>"
         )
 
     @cached_property
-    def prompts(self) -> pd.Index:
-        """Prompt ids, sorted."""
-        return self.frame["prompt_id"].cat.categories
+    def frame(self) -> pd.DataFrame:
+        """The rows as a DataFrame, its index their numbers in the source, made when it is first asked for."""
+        return self.rows.to_frame()
 
-    @cached_property
-    def candidates(self) -> pd.Index:
+    @property
+    def prompts(self) -> Names:
+        """Prompt ids, sorted."""
+        named: Categories = self.rows["prompt_id"]
+        return named.categories
+
+    @property
+    def candidates(self) -> Names:
         """Candidate names, sorted."""
-        return self.frame["candidate"].cat.categories
+        named: Categories = self.rows["candidate"]
+        return named.categories
+
+    def pair(self, at: int) -> str:
+        """Return the prompt and the candidate of a row, by its position, as an error names them."""
+        return f"{quoted(self.rows['prompt_id'][at])} / {quoted(self.rows['candidate'][at])}"
 
     @cached_property
     def clusters(self) -> npt.NDArray[np.int64] | None:
         """The code of each prompt's cluster, in the order of `prompts`; None without a column of clusters."""
-        if "cluster" not in self.frame.columns:
+        if "cluster" not in self.rows.columns:
             return None
         clusters = np.zeros(len(self.prompts), dtype=np.int64)
-        clusters[self.frame["prompt_id"].cat.codes.to_numpy()] = self.frame["cluster"].cat.codes.to_numpy()
+        clusters[self.rows["prompt_id"].codes] = self.rows["cluster"].codes
         return clusters
 
     @cached_property
     def judges(self) -> tuple[str, ...]:
         """Judge names, sorted."""
-        return tuple(self.frame["judge"].cat.categories)
+        return tuple(self.rows["judge"].categories)
 
     @cached_property
     def has_labels(self) -> bool:
         """Whether any row carries an oracle label."""
-        return bool(self.frame["oracle_label"].notna().any())
+        return bool((~np.isnan(self.rows["oracle_label"])).any())
 
     @cached_property
     def label_width(self) -> float:
@@ -308,7 +341,8 @@ class ScoreTable:
         Otherwise the distance from the lowest to the highest label of the table; 1 where labels do not differ.
         """
         of_reference = self.reference is not None and bool({self.reference, ""} & set(self.judge_scales))
-        labels = self.frame["oracle_label"].dropna().to_numpy()
+        labels = self.rows["oracle_label"]
+        labels = labels[~np.isnan(labels)]
         if self.label_scale is not None or of_reference or not labels.size:
             return 1.0
         return float(labels.max() - labels.min()) or 1.0
@@ -316,18 +350,18 @@ class ScoreTable:
     @property
     def draws(self) -> int:
         """Most scores that one judge gave one candidate and that were averaged; 1 where none were."""
-        wide = draw_columns(self.frame.columns)
+        wide = draw_columns(self.rows.columns)
         if wide and self.columns.get("judge_score") == averaged(wide):
-            return int(self.frame[list(wide)].notna().sum(axis=1).max())
-        if "draw" not in self.frame.columns:
+            return int(sum((~np.isnan(self.rows[name])).astype(int) for name in wide).max())
+        if "draw" not in self.rows.columns:
             return 1
-        judge = self.frame["judge"].cat.codes.to_numpy()
-        _, counts = np.unique(self.cell_keys() * len(self.judges) + judge, return_counts=True)
+        _, counts = np.unique(self.cell_keys() * len(self.judges) + self.rows["judge"].codes, return_counts=True)
         return int(counts.max())
 
     def __getstate__(self) -> dict[str, Any]:
-        # What only shows a mapping cannot be pickled.
-        return {**vars(self), "columns": dict(self.columns), "judge_scales": dict(self.judge_scales)}
+        # What only shows a mapping cannot be pickled; the frame is made anew.
+        held = {name: value for name, value in vars(self).items() if name != "frame"}
+        return {**held, "columns": dict(self.columns), "judge_scales": dict(self.judge_scales)}
 
     @property
     def declared_scales(self) -> dict[str, Any]:
@@ -346,7 +380,7 @@ class ScoreTable:
 
     def off_scale(self, judge: str) -> list[tuple[float, int]]:
         """Return the scores of a judge that may mean that there is none, and how many there are of each."""
-        scores = self.frame["judge_score"].to_numpy()[(self.frame["judge"] == judge).to_numpy()]
+        scores = self.rows["judge_score"][self.rows["judge"].are(judge)]
         scores = scores * (-1 if judge in self.turned else 1)
         return [(value, int((scores == value).sum())) for value in off_scale(scores)]
 
@@ -354,11 +388,8 @@ class ScoreTable:
     def strata(self) -> tuple[str, ...]:
         """Columns that may say one thing of each prompt: no other role, no draws, no words and no costs."""
         # Who gave a label is no column of a table: one of that name that plays no role is a stratum.
-        known = {*roles.ROLES, *roles.SPENT, *draw_columns(self.frame.columns)} - {
-            *roles.CANDIDATE_ROLES,
-            "annotator",
-        }
-        return tuple(c for c in self.frame.columns if c not in known)
+        known = {*roles.ROLES, *roles.SPENT, *draw_columns(self.rows.columns)} - {*roles.CANDIDATE_ROLES, "annotator"}
+        return tuple(c for c in self.rows.columns if c not in known)
 
     def with_reference(self, judge: str) -> ScoreTable:
         """Take one judge's scores as the labels of all the others.
@@ -377,20 +408,23 @@ class ScoreTable:
                 f"{self.source}: {quoted(judge)} is the only judge",
                 hint="score the same pools with another judge too",
             )
-        is_reference = (self.frame["judge"] == judge).to_numpy()
+        is_reference = self.rows["judge"].are(judge)
         keys = self.cell_keys()
         cells = distinct_cells(keys[~is_reference])
-        scores = self.frame["judge_score"].to_numpy()[is_reference]
+        scores = self.rows["judge_score"][is_reference]
         reference_scores = mean_by_cell(positions(keys[is_reference], cells), scores, len(cells))
-        others = self.frame[~is_reference].copy()
-        others["oracle_label"] = reference_scores[positions(keys[~is_reference], cells)]
-        others["judge"] = others["judge"].cat.remove_unused_categories()
-        return replace(self, frame=others, reference=judge, label_rows=None, label_words={}, annotators=None)
+        others = self.rows.take(~is_reference)
+        of_others = reference_scores[positions(keys[~is_reference], cells)]
+        others = others.assign({"oracle_label": of_others, "judge": others["judge"].used()})
+        words = None if self.words is None else self.words.take(~is_reference)
+        return replace(
+            self, rows=others, reference=judge, label_rows=None, words=words, label_words={}, annotators=None
+        )
 
     def cell_keys(self) -> npt.NDArray[np.int64]:
         """One integer a row that is equal exactly where prompt and candidate are."""
-        prompts = self.frame["prompt_id"].cat.codes.to_numpy().astype(np.int64)
-        return prompts * len(self.candidates) + self.frame["candidate"].cat.codes.to_numpy()
+        prompts = self.rows["prompt_id"].codes.astype(np.int64)
+        return np.asarray(prompts * len(self.candidates) + self.rows["candidate"].codes)
 
     def scale_mismatches(self) -> Iterator[tuple[str, _Floats, _Floats, Hashable]]:
         """Yield each judge whose scores and labels look like different scales.
@@ -406,9 +440,10 @@ class ScoreTable:
 
     def _mismatches(self) -> Iterator[tuple[str, _Floats, _Floats, int]]:
         """Yield what `scale_mismatches` does, with the position of the giveaway in place of its row number."""
-        scores = self.frame["judge_score"].to_numpy()
-        labels = self.frame["oracle_label"].to_numpy()
-        codes = self.frame["judge"].cat.codes.to_numpy()
+        scores, labels, codes = (
+            *(self.rows[role] for role in ("judge_score", "oracle_label")),
+            self.rows["judge"].codes,
+        )
         for code, judge in enumerate(self.judges):
             of_judge = np.flatnonzero(codes == code) if len(self.judges) > 1 else slice(None)
             at = mismatch(scores[of_judge], labels[of_judge])
@@ -418,9 +453,10 @@ class ScoreTable:
     def _giveaway(self, at: int) -> tuple[str, Hashable]:
         """Return the file and the row number of a value that no scale of the other column holds."""
         # Scores in [0, 1] leave the label to give it away, and that may be in a file of its own.
-        if self.label_rows is None or self.frame["judge_score"].iloc[at] > 1:
-            return self.source, self.frame.index[at]
-        return str(self.label_rows.name), self.label_rows[self.cell_keys()[at]]
+        if self.label_rows is None or self.rows["judge_score"][at] > 1:
+            return self.source, self.rows.index[at]
+        source, keys, rows = self.label_rows
+        return source, rows[int((keys == self.cell_keys()[at]).argmax())]
 
     def check_scales(self, *, alike: bool = True) -> None:
         """Refuse scores and labels that look like different scales while neither is declared.
@@ -464,10 +500,10 @@ class ScoreTable:
 
 
 def _refuse_duplicates(table: ScoreTable) -> None:
-    keys, frame = table.cell_keys(), table.frame
+    keys, rows = table.cell_keys(), table.rows
     for role in ("judge", "draw"):
-        if role in frame.columns:
-            codes = frame[role].cat.codes.to_numpy()
+        if role in rows.columns:
+            codes = rows[role].codes
             keys = keys * (int(codes.max()) + 1) + codes
     if (np.diff(keys) > 0).all():
         return
@@ -476,9 +512,8 @@ def _refuse_duplicates(table: ScoreTable) -> None:
     if again.size:
         at = again[np.argmin(order[again + 1])]
         first, second = order[at], order[at + 1]
-        row = frame.iloc[second]
         raise RowError(
-            f"{table.source}, row {frame.index[second]}: {quoted(row['prompt_id'])} / {quoted(row['candidate'])} is "
-            f"scored again by {quoted(row['judge'])} (first in row {frame.index[first]})",
+            f"{table.source}, row {rows.index[second]}: {table.pair(second)} is scored again by "
+            f"{quoted(rows['judge'][second])} (first in row {rows.index[first]})",
             hint="remove one of the rows, or number repeated scores in a column named draw",
         )

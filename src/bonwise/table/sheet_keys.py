@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from bonwise.errors import RowError
 from bonwise.printable import quoted
+from bonwise.table.store import CodedColumn, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    import pandas as pd
 
 __all__ = ["SHEET_KEY", "ids_of_key", "sheet_key", "with_ids", "with_ids_of_record"]
 
 SHEET_KEY = "sheet_key"
-"""Column of a label sheet that stands for prompt_id and candidate."""
+"""CodedColumn of a label sheet that stands for prompt_id and candidate."""
 
 _MARK = "k"
 _CHECK = 8
@@ -28,15 +28,7 @@ _CHECK = 8
 
 
 def sheet_key(prompt_id: str, candidate: str) -> str:
-    """Return a key (letters, digits, ``-``, ``_``; a letter first) that hides the model from labellers; no secret.
-
-    Examples
-    --------
-    >>> sheet_key("p1", "gpt-5")
-    'kDZX7xnKpPg7FkshPEiI1eaiodc0Erg'
-    >>> ids_of_key(sheet_key("=p1", "a b"))
-    ('=p1', 'a b')
-    """
+    """Return a key (letters, digits, ``-``, ``_``; a letter first) that hides the model from labellers; no secret."""
     names = json.dumps([prompt_id, candidate], ensure_ascii=False, separators=(",", ":"))
     plain = names.encode("utf-8", "surrogatepass")
     check = _check(plain)
@@ -61,18 +53,19 @@ def ids_of_key(key: str) -> tuple[str, str]:
     return prompt_id, candidate
 
 
-def with_ids(frame: pd.DataFrame, source: str) -> pd.DataFrame:
+def with_ids(rows: Rows, source: str) -> Rows:
     """Return a blind label sheet with ids, other tables as they are; a blank or damaged key is a RowError."""
-    if SHEET_KEY not in frame.columns or {"prompt_id", "candidate"} & set(map(str, frame.columns)):
-        return frame
+    if SHEET_KEY not in rows.columns or {"prompt_id", "candidate"} & set(map(str, rows.columns)):
+        return rows
     keys = [
         _ids(cell, f"{source}, row {row}")
-        for row, cell in zip(frame.index.tolist(), frame[SHEET_KEY].tolist(), strict=True)
+        for row, cell in zip(rows.index.tolist(), rows[SHEET_KEY].to_numpy().tolist(), strict=True)
     ]
-    keyed = frame.drop(columns=SHEET_KEY)
-    keyed.insert(0, "prompt_id", [prompt for prompt, _ in keys])
-    keyed.insert(1, "candidate", [candidate for _, candidate in keys])
-    return keyed
+    ids = {
+        role: CodedColumn.of_cells([pair[at] for pair in keys], rows.index)
+        for at, role in enumerate(("prompt_id", "candidate"))
+    }
+    return Rows({**ids, **rows.without(SHEET_KEY).columns}, rows.index)
 
 
 def with_ids_of_record(record: Mapping[str, Any], where: str) -> Mapping[str, Any]:

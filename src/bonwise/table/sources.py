@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from bonwise.errors import ColumnError, FileError, RowError
 from bonwise.extras import TABLES
 from bonwise.plugins import Factory, Group, Kind, is_built_in
-from bonwise.table import archives, canonical, label_words, numbers, other_files, reading, reading_options, roles
-from bonwise.table.columns import LabelColumns
+from bonwise.table import archives, canonical, label_words, numbers, reading, reading_options, roles
+from bonwise.table.columns import LabelColumns, pools_or_picks
 from bonwise.table.importers.material import Imported, Material
+from bonwise.table.store import Rows, StructuredText
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "ConvertedTable",
@@ -84,11 +87,16 @@ _LISTS = ("results", "data", "rows", "examples", "items", "records", "samples", 
 class OpenedSource:
     """Rows and where they come from."""
 
-    frame: pd.DataFrame
+    rows: Rows
     name: str
     """How errors name the source."""
     imported: Imported | None = None
     """What an importer found; None where rows are read as they stand."""
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The rows as a DataFrame, its index their numbers."""
+        return self.rows.to_frame()
 
     @property
     def said(self) -> str:
@@ -99,7 +107,7 @@ class OpenedSource:
         """Leave out the columns that an importer has used up."""
         if self.imported is None:
             return options
-        there = self.frame.columns
+        there = self.rows.columns
         named = options.named_columns.items()
         kept = {role: column for role, column in named if column in there or LabelColumns.named(column, there)}
         return replace(options, columns=kept)
@@ -119,14 +127,14 @@ def open_source(source: reading.RowSource, named: Mapping[str, str], name: str =
 def open_labels(source: reading.RowSource) -> OpenedSource:
     """Return the rows of a file of labels; one that a tool of annotators exported goes through its importer."""
     opened = open_source(source, {}, "labels")
-    if opened.imported is None and _is_of_a_tool(opened.frame):
+    if opened.imported is None and _is_of_a_tool(opened.rows):
         return _by_columns(opened, reading_options.ReadingOptions()) or opened
     return opened
 
 
-def _is_of_a_tool(frame: pd.DataFrame) -> bool:
+def _is_of_a_tool(rows: Rows) -> bool:
     """Tell whether rows are known to be those of a tool although they could pass for a table."""
-    return any(marks <= set(frame.columns) for marks in _MARKS)
+    return any(marks <= set(rows.columns) for marks in _MARKS)
 
 
 def _document(path: Path, kind: str, named: Mapping[str, str]) -> OpenedSource:
@@ -148,7 +156,7 @@ def _document(path: Path, kind: str, named: Mapping[str, str]) -> OpenedSource:
             f"{path}: neither a list of objects nor a format that bonwise knows",
             hint="give a list with one object per candidate, or CSV, JSON Lines or Parquet",
         )
-    return OpenedSource(reading.frame_of_records(records, name), name)
+    return OpenedSource(reading.rows_of_records(records, name), name)
 
 
 def _records(document: object) -> list[Any] | None:
@@ -170,14 +178,14 @@ def with_columns(
     Without `complete` scores need not be there. What is no table of scores otherwise is a ColumnError.
     """
     if opened.imported is None:
-        if (other := other_files.pools_or_picks(opened.frame, opened.name)) is not None and not options.named_columns:
+        if (other := pools_or_picks(opened.rows, opened.name)) is not None and not options.named_columns:
             raise other
         taken, problem = None, None
         try:
-            taken = canonical.resolved(opened.frame, options, opened.name)
+            taken = canonical.resolved(opened.rows, options, opened.name)
         except ColumnError as error:
             problem = error
-        if taken is not None and not _is_of_a_tool(opened.frame) and not _has_lists(opened.frame, taken):
+        if taken is not None and not _is_of_a_tool(opened.rows) and not _has_lists(opened.rows, taken):
             return opened, taken
         opened_source = _by_columns(opened, options)
         if opened_source is None and taken is not None:
@@ -185,15 +193,15 @@ def with_columns(
         if opened_source is None and complete and problem is not None:
             raise problem
         opened = opened if opened_source is None else opened_source
-    if complete and opened.imported is not None and "judge_score" not in opened.frame.columns:
+    if complete and opened.imported is not None and "judge_score" not in opened.rows.columns:
         raise ColumnError(f"{opened.name}: read as {opened.said}", hint="; ".join(opened.imported.lacks))
-    return opened, canonical.resolved(opened.frame, opened.reading(options), opened.name, complete=complete)
+    return opened, canonical.resolved(opened.rows, opened.reading(options), opened.name, complete=complete)
 
 
-def _has_lists(frame: pd.DataFrame, taken: Mapping[str, str]) -> bool:
+def _has_lists(rows: Rows, taken: Mapping[str, str]) -> bool:
     """Tell whether a column that names or scores candidates holds lists or objects, by its first cell."""
-    held = (frame[taken[role]] for role in _SINGLE if taken.get(role) in frame.columns)
-    return any(isinstance(column.iloc[0], numbers.StructuredText | list | dict | np.ndarray) for column in held)
+    held = (rows[taken[role]] for role in _SINGLE if taken.get(role) in rows.columns)
+    return any(isinstance(column.cell(0), StructuredText | list | dict | np.ndarray) for column in held)
 
 
 def _by_columns(opened: OpenedSource, options: reading_options.ReadingOptions) -> OpenedSource | None:
@@ -206,7 +214,7 @@ def _imported(imported: Imported, name: str) -> OpenedSource:
     if not len(imported.frame):
         why = "; ".join(imported.lacks) or "no record names a prompt and a candidate"
         raise FileError(f"{name}: read as {imported.format}, and nothing in it can be used", hint=why)
-    return OpenedSource(imported.frame, name, imported)
+    return OpenedSource(reading.rows_of_frame(imported.frame, name), name, imported)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,8 +233,9 @@ class ConvertedTable:
 
 def converted(source: reading.RowSource, options: reading_options.ReadingOptions) -> ConvertedTable:
     """Return every row of a file whose prompt and candidate can be told, see `bonwise.doctoring.front.convert`."""
+    import pandas as pd  # noqa: PLC0415 - loaded only for a DataFrame
+
     opened = open_source(source, options.named_columns)
-    reading.refuse_duplicate_columns(opened.frame, opened.name)
     opened, taken = with_columns(opened, options, complete=False)
     frame = opened.frame
     is_named = ~(is_blank_id(frame[taken["prompt_id"]]) | is_blank_id(frame[taken["candidate"]]))
@@ -279,7 +288,7 @@ def _as_numbers(
     else:
         words = {}
         values, how = numbers.read_numbers(column, role=role, source=opened.name)
-    return pd.Series(values, index=column.index) if how or words else column
+    return column.__class__(values, index=column.index) if how or words else column
 
 
 def _lacking(frame: pd.DataFrame, labels: pd.DataFrame | None) -> Iterator[str]:

@@ -249,14 +249,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    r"""As `json_lines` for a stream, each line as it comes; no UTF-8 or beyond `LONGEST_LINE` is a FileError.
-
-    Examples
-    --------
-    >>> import io
-    >>> list(json_lines_of(io.BytesIO(b'{"a": 1}\n\n{"a": 2}'), "standard input"))
-    [(1, {'a': 1}), (3, {'a': 2})]
-    """
+    r"""As `json_lines` for a stream, each line as it comes; no UTF-8 or beyond `LONGEST_LINE` is a FileError."""
     row, longest, deepest = 0, limit("LONGEST_LINE", LONGEST_LINE), limit("DEEPEST", DEEPEST)
     with file_errors(Path(name)):
         while line := stream.readline(longest + 1):

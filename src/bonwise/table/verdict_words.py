@@ -60,15 +60,7 @@ _GLUED = re.compile(rf"(?:{'|'.join(sorted(NOUNS))})(a|b|1|2)")
 
 @lru_cache(maxsize=4096)
 def side_of(word: str) -> Side | None:
-    """Return what a word, the text of a cell, says of a pair; None where it is not a verdict.
-
-    Examples
-    --------
-    >>> [side_of(word) for word in ("model_a", "[[B]]", "A>>B", "B > A", "A=B", "left is better", "tie (bothbad)")]
-    ['first', 'second', 'first', 'second', 'tie', 'first', 'tie']
-    >>> side_of("not A"), side_of("wrong"), side_of("error")
-    (None, None, 'none')
-    """
+    """Return what a word, the text of a cell, says of a pair; None where it is not a verdict."""
     if len(word) > _LONGEST or "?" in word:
         return None
     if word.strip().casefold() == _TIE_IN_BRACKETS:
@@ -103,13 +95,7 @@ def _alone(text: str) -> Side | None:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text or of a column's name, the side apart from what it is a side of.
-
-    Examples
-    --------
-    >>> words_of("winner_model_a"), words_of("Response2"), words_of("modelB")
-    (['winner', 'model', 'a'], ['response', '2'], ['model', 'b'])
-    """
+    """Return the words of a text or of a column's name, the side apart from what it is a side of."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text[:_LONGEST])
     words = [word for word in _NOT_WORDS.split(spaced.casefold()) if word]
     return [part for word in words for part in ((word[:-1], word[-1]) if _GLUED.fullmatch(word) else (word,))]
@@ -125,13 +111,7 @@ def plain_word(cell: object) -> str:
 
 
 def parse_verdict_map(text: str) -> dict[str, Side]:
-    """Read what verdicts say, such as ``1=first,0=second``; any other part is a UsageError.
-
-    Examples
-    --------
-    >>> parse_verdict_map("1=first,0=second")
-    {'1': 'first', '0': 'second'}
-    """
+    """Read what verdicts say, such as ``1=first,0=second``; any other part is a UsageError."""
     sides: dict[str, Side] = {}
     for part in text.split(","):
         word, _, side_named = part.rpartition("=")

@@ -29,26 +29,14 @@ _NO_DECIMALS = 1e24  # from here on doubles have no digits left to round
 
 
 def rounded(score: float, decimals: int = TIE_DECIMALS) -> float:
-    """Return a score as it is compared, among others by their `pool_decimals`.
-
-    Examples
-    --------
-    >>> rounded(0.1 + 0.2) == rounded(0.3)
-    True
-    """
+    """Return a score as it is compared, among others by their `pool_decimals`."""
     # The audit's rounding (numpy's), to the last bit: Python's own differs half way between decimals.
     scale = 10.0**decimals
     return score if abs(score) * scale > _NO_DECIMALS else round(score * scale) / scale
 
 
 def pool_decimals(scores: Iterable[float | None]) -> int:
-    """Return the decimals by which the scores of one pool are compared, see `bonwise.flags.decimals_of_pool`.
-
-    Examples
-    --------
-    >>> pool_decimals([0.2, 0.9, None]), pool_decimals([2e-20, 9e-20]), pool_decimals([])
-    (9, 28, 9)
-    """
+    """Return the decimals by which the scores of one pool are compared, see `bonwise.flags.decimals_of_pool`."""
     known = [score for score in scores if score is not None]
     if not known:
         return TIE_DECIMALS
@@ -56,25 +44,13 @@ def pool_decimals(scores: Iterable[float | None]) -> int:
 
 
 def compared(scores: Sequence[float | None]) -> list[float | None]:
-    """Return the scores of one pool as they are compared.
-
-    Examples
-    --------
-    >>> compared([0.1 + 0.2, None, 0.3])
-    [0.3, None, 0.3]
-    """
+    """Return the scores of one pool as they are compared."""
     decimals = pool_decimals(scores)
     return [None if score is None else rounded(score, decimals) for score in scores]
 
 
 def preferred(earned: float) -> int:
-    """Return whom a verdict prefers: 1 the first candidate (it `earned` above 1/2), -1 the second, 0 neither.
-
-    Examples
-    --------
-    >>> preferred(0.7), preferred(0.5), preferred(1 - 0.7)
-    (1, 0, -1)
-    """
+    """Return whom a verdict prefers: 1 the first candidate (it `earned` above 1/2), -1 the second, 0 neither."""
     lead = rounded(earned - 0.5)
     return (lead > 0) - (lead < 0)
 
@@ -180,13 +156,7 @@ Verdict = Score | Unscored
 
 
 def kept(text: str) -> str:
-    """Return what a verdict keeps of a reply: of a long one the middle is left out, with a note.
-
-    Examples
-    --------
-    >>> kept("1" * 25_000).strip("1").strip()
-    '[15000 characters left out here]'
-    """
+    """Return what a verdict keeps of a reply: of a long one the middle is left out, with a note."""
     left_out = len(text) - LONGEST_RAW
     if left_out <= 0:
         return text
@@ -271,13 +241,7 @@ class Preference:
 
 
 def plain_number(value: object) -> float | None:
-    """Return a finite number as a plain one, which JSON knows; None for anything else.
-
-    Examples
-    --------
-    >>> plain_number(1), plain_number(True), plain_number(float("nan")), plain_number("1")
-    (1.0, None, None, None)
-    """
+    """Return a finite number as a plain one, which JSON knows; None for anything else."""
     if type(value) is float:
         return value if math.isfinite(value) else None
     with suppress(UsageError):

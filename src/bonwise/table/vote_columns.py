@@ -13,6 +13,7 @@ import pandas as pd
 from bonwise.errors import ColumnError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table import identifiers, numbers, roles, verdict_words, vote_readings
+from bonwise.table.store import CodedColumn, Rows, StructuredText
 
 __all__ = [
     "OUTCOMES",
@@ -39,13 +40,7 @@ _TEXTS = 2
 
 
 def pair_of(frame: pd.DataFrame, *, without: Sequence[str] | set[str] = (), texts: bool = True) -> tuple[str, ...]:
-    """Return the columns of the two sides of pairs, or none; with `texts` answers count, after names of models.
-
-    Examples
-    --------
-    >>> pair_of(pd.DataFrame({"response_b": ["t"], "generator_2": ["y"], "generator_1": ["x"], "response_a": ["u"]}))
-    ('generator_1', 'generator_2')
-    """
+    """Return the columns of the two sides of pairs, or none; with `texts` answers count, after names of models."""
     free = [name for name in frame.columns if name not in without and not holds_lists(frame[name])]
     names = roles.by_key(free)
     pair = _known_pair(names, OUTCOMES) or _opposite_pair(frame, free, texts=texts)
@@ -93,7 +88,7 @@ def _could_name(frame: pd.DataFrame, first: str, other: str) -> bool:
 
 
 def _measured(column: pd.Series) -> bool:
-    if not identifiers.has_numbers(column):
+    if not identifiers.has_numbers(CodedColumn.of(column)):
         return False
     values = numbers.parse_numbers(column, role="", source="")
     return bool((values[~np.isnan(values)] % 1 != 0).any())
@@ -101,7 +96,7 @@ def _measured(column: pd.Series) -> bool:
 
 def holds_lists(column: pd.Series) -> bool:
     """Tell whether a column holds lists or objects, by its first cell."""
-    return any(isinstance(cell, numbers.StructuredText | list | dict | np.ndarray) for cell in column.iloc[:1])
+    return any(isinstance(cell, StructuredText | list | dict | np.ndarray) for cell in column.iloc[:1])
 
 
 _VERDICTS = (
@@ -219,14 +214,6 @@ def find_vote_columns(
     """Return the columns of a file of votes; a ColumnError names every problem.
 
     Roles in `needed` are ``verdicts``, ``pair``, ``prompt``, and ``apart``, what tells the pairs of a prompt apart.
-
-    Examples
-    --------
-    >>> names = {"Model A": ["x", "x"], "Model B": ["y", "y"], "Question ID": [1, 1]}
-    >>> frame = pd.DataFrame(names | {"Winner": ["a", "b"]})
-    >>> found = find_vote_columns(frame, "votes.csv", NamedVoteColumns())
-    >>> found.verdicts, found.pair, found.prompt
-    (('Winner',), ('Model A', 'Model B'), ('Question ID',))
     """
     if named.pair is not None and len(named.pair) == 1:
         raise _two_sides(source, named.pair)
@@ -326,13 +313,7 @@ def _fitting(
 
 
 def columns_of_votes(frame: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Return the columns that hold verdicts: of judges, and by their names of people.
-
-    Examples
-    --------
-    >>> columns_of_votes(pd.DataFrame({"gpt4_winner": ["A", "B"], "human_winner": ["B", "B"]}))
-    (['gpt4_winner'], ['human_winner'])
-    """
+    """Return the columns that hold verdicts: of judges, and by their names of people."""
     sides = pair_of(frame)
     fitting = _fitting(frame, frame[list(sides)] if sides else None, set(sides), _NO_MAP)
     people = [name for name in fitting if roles.names_a_label(name)]
@@ -381,7 +362,11 @@ def _prompt(frame: pd.DataFrame, used: set[str]) -> tuple[str, ...]:
     weak: list[str] = []
     for group in roles.claims("prompt_id", roles.by_key(frame.columns)):
         free = [name for name in group if name not in used and not holds_lists(frame[name])]
-        telling = [name for name in free if identifiers.telling(frame, "prompt_id", name) and _complete(frame[name])]
+        telling = [
+            name
+            for name in free
+            if identifiers.telling(Rows.of(frame[[name]]), "prompt_id", name) and _complete(frame[name])
+        ]
         if telling:
             return (telling[0],)
         weak += [name for name in free if _complete(frame[name])]

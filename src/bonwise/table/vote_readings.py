@@ -12,7 +12,8 @@ import pandas as pd
 
 from bonwise.errors import RowError
 from bonwise.printable import quoted
-from bonwise.table.numbers import StructuredText, distinct, is_blank, parse_numbers
+from bonwise.table.numbers import distinct, is_blank, parse_numbers
+from bonwise.table.store import StructuredText
 from bonwise.table.verdict_words import OPPOSITES, WORTH, Side, plain_word, side_of, words_of
 from bonwise.table.verdicts import preferred
 
@@ -53,14 +54,6 @@ def read_votes(
     """Read a column of verdicts; `sides` is (rows, 2), the names of either side: a verdict may name the winner.
 
     A RowError is no verdict, a word that means one side and names the other, or numbers that may mean either side.
-
-    Examples
-    --------
-    >>> read_votes(pd.Series(["A>>B", "B>A", "A=B", ""]), "t")
-    ReadVotes(worth=array([1. , 0. , 0.5, nan]), reading='A>>B: first; A=B: tie; B>A: second')
-    >>> names = pd.DataFrame({"model_a": ["x", "y"], "model_b": ["y", "x"]})
-    >>> read_votes(pd.Series(["x", "x"]), "t", sides=names)
-    ReadVotes(worth=array([1., 0.]), reading='the name of the winner')
     """
     values, names = verdicts_or_nothing(column, source, sides=sides, verdict_map=verdict_map)
     unknown = np.isnan(values) & ~is_blank(column) & ~_says_none(column, verdict_map)
@@ -72,13 +65,7 @@ def read_votes(
 def holds_votes(
     column: pd.Series, *, sides: pd.DataFrame | None = None, verdict_map: Mapping[str, Side] = _NO_MAP
 ) -> bool:
-    """Tell whether half of the cells of a column could be verdicts, numbers that may mean either side too.
-
-    Examples
-    --------
-    >>> holds_votes(pd.Series(["A", "B", "x"])), holds_votes(pd.Series([0, 1])), holds_votes(pd.Series([3.5, 4]))
-    (True, True, False)
-    """
+    """Tell whether half of the cells of a column could be verdicts, numbers that may mean either side too."""
     filled = ~is_blank(column)
     if not filled.any() or _structured(column):
         return False
@@ -135,13 +122,7 @@ def earned_shares(column: pd.Series, source: str) -> _Floats:
 
 
 def votes_of_shares(column: pd.Series, source: str) -> ReadVotes:
-    """Read what the first side earned as a verdict: above 1/2 it is preferred.
-
-    Examples
-    --------
-    >>> votes_of_shares(pd.Series([0.8, 0.5, 0.1], name="shown_first"), "t").worth.tolist()
-    [1.0, 0.5, 0.0]
-    """
+    """Read what the first side earned as a verdict: above 1/2 it is preferred."""
     values = earned_shares(column, source)
     votes = np.array([np.nan if np.isnan(value) else (preferred(value) + 1) / 2 for value in values])
     return ReadVotes(votes, "above 0.5: first; 0.5: tie; below 0.5: second")
@@ -182,7 +163,7 @@ def _says_none(column: pd.Series, verdict_map: Mapping[str, Side]) -> npt.NDArra
     """Tell which cells say that there is no verdict, such as ``error``."""
     codes, cells = distinct(column)
     sides = [verdict_map.get(plain_word(cell)) or side_of(str(cell)) for cell in cells]
-    return np.array([*(side == "none" for side in sides), False], dtype=bool)[codes]
+    return np.asarray(np.array([*(side == "none" for side in sides), False], dtype=bool)[codes])
 
 
 def _by_name(column: pd.Series, sides: pd.DataFrame | None, unread: npt.NDArray[np.bool_]) -> _Floats:
@@ -205,7 +186,7 @@ def _texts(column: pd.Series) -> npt.NDArray[np.object_]:
     codes, cells = distinct(column)
     texts = [str(cell).strip() for cell in cells]
     plain = [text[:-2] if text.endswith(".0") and text[:-2].lstrip("-").isdigit() else text for text in texts]
-    return np.array([*plain, ""], dtype=object)[codes]
+    return np.asarray(np.array([*plain, ""], dtype=object)[codes])
 
 
 def _folded(texts: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:

@@ -16,6 +16,7 @@ import pandas as pd
 from bonwise.errors import UsageError
 from bonwise.printable import quoted
 from bonwise.table import numbers, roles, verdict_words, vote_columns, vote_readings
+from bonwise.table.store import StructuredText
 
 __all__ = ["ShapedVotes", "VoteRows", "check_verdict_map", "one_verdict", "shaped_votes"]
 
@@ -38,14 +39,7 @@ class ShapedVotes(NamedTuple):
 
 
 def shaped_votes(frame: pd.DataFrame) -> ShapedVotes:
-    """Bring the votes of a file, as `bonwise.table.reading.open_rows` returns it, to one column per verdict.
-
-    Examples
-    --------
-    >>> votes = {"model_a": ["x"], "model_b": ["y"], "winner_model_a": [0], "winner_model_b": [1], "winner_tie": [0]}
-    >>> shaped_votes(pd.DataFrame(votes)).frame["winner_model_a,winner_model_b,winner_tie"].tolist()
-    ['second']
-    """
+    """Bring the votes of a file, as `bonwise.table.reading.open_frame` returns it, to one column per verdict."""
     if "games" in frame.columns and "model" in frame.columns:
         return _of_games(frame)
     return _of_marks(frame)
@@ -73,7 +67,7 @@ def _of_games(frame: pd.DataFrame) -> ShapedVotes:
 
 
 def _games(cell: object) -> list[Any]:
-    if type(cell) is numbers.StructuredText:
+    if type(cell) is StructuredText:
         with suppress(ValueError):
             cell = json.loads(cell)
     games = list(cell) if isinstance(cell, list | tuple | np.ndarray) else []
@@ -149,14 +143,7 @@ class VoteRows:
         needed: Sequence[str] = ("verdicts", "pair"),
         verdict_map: Mapping[str, verdict_words.Side] = _NO_MAP,
     ) -> VoteRows:
-        """Find the columns of a file, `raw` as `open_rows` of bonwise.table.reading has it, and read its verdicts.
-
-        Examples
-        --------
-        >>> frame = pd.DataFrame({"left": ["x"], "right": ["y"], "winner": ["right"]})
-        >>> VoteRows.of(frame, "table", vote_columns.NamedVoteColumns()).worth.tolist()
-        [[0.0]]
-        """
+        """Find the columns of a file, `raw` as `open_frame` of bonwise.table.reading has it, and its verdicts."""
         shaped = shaped_votes(raw)
         if not named.every <= set(shaped.frame.columns) and named.every <= set(raw.columns):
             shaped = ShapedVotes(raw)
@@ -202,25 +189,13 @@ def _said(columns: vote_columns.VoteColumns, shape: str) -> str:
 
 
 def one_verdict(values: _Floats) -> _Floats:
-    """Return one verdict per row of those in both orders: the same one, or a tie where they differ.
-
-    Examples
-    --------
-    >>> one_verdict(np.array([[1.0, 1.0], [1.0, 0.0], [0.5, 0.0], [1.0, np.nan]])).tolist()
-    [1.0, 0.5, 0.5, nan]
-    """
+    """Return one verdict per row of those in both orders: the same one, or a tie where they differ."""
     alike = (values == values[:, :1]).all(axis=1)
     return np.where(np.isnan(values).any(axis=1), np.nan, np.where(alike, values[:, 0], 0.5))
 
 
 def check_verdict_map(verdict_map: Mapping[str, str] | None) -> Mapping[str, verdict_words.Side]:
-    """Return what verdicts say, by their plain words; no mapping, or what is no side, is a UsageError.
-
-    Examples
-    --------
-    >>> check_verdict_map({1: "first", "0": "second"})
-    {'1': 'first', '0': 'second'}
-    """
+    """Return what verdicts say, by their plain words; no mapping, or what is no side, is a UsageError."""
     if verdict_map is None:
         return {}
     if not isinstance(verdict_map, Mapping):

@@ -28,13 +28,7 @@ _WORTH: Mapping[str, float] = MappingProxyType({"drop": float("nan"), "half": 0.
 
 
 def tie_value(ties: Ties) -> float:
-    """Return what a tie counts for the first of a pair: nothing (NaN), half a vote, or a vote against it (0).
-
-    Examples
-    --------
-    >>> tie_value("half"), tie_value("pessimistic")
-    (0.5, 0.0)
-    """
+    """Return what a tie counts for the first of a pair: nothing (NaN), half a vote, or a vote against it (0)."""
     if ties not in TIES:
         raise UsageError(f"ties cannot count as {ties!r}", hint=f"choose of {', '.join(TIES)}")
     return _WORTH[ties]
@@ -76,14 +70,8 @@ class VoteTable:
         """Read a file or frame; a column that is not named is found by its name and content.
 
         Columns of `prompt` together name it, none if empty. An InputError: an absent column, no verdict, no vote.
-
-        Examples
-        --------
-        >>> frame = pd.DataFrame({"a": ["y", "x"], "b": ["x", "y"], "won": ["model_a", "tie"]})
-        >>> VoteTable.read(frame, verdict="won", pair=["a", "b"]).preferred.tolist()
-        [1.0, 0.5]
         """
-        raw, name = reading.open_rows(source)
+        raw, name = reading.open_frame(source)
         named = vote_columns.NamedVoteColumns(
             verdicts=None if verdict is None else (verdict,),
             pair=None if pair is None else tuple(pair),

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bonwise.errors import InputError
 from bonwise.table import cell_scores, pools
+from bonwise.table.store import is_missing
 
 if TYPE_CHECKING:
     from bonwise.table.panel import Panel
@@ -37,17 +37,7 @@ class PromptWords:
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Words from the columns of a table, from a file of pools, or from both; the file goes before the column.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bonwise.table.score_table import ScoreTable
-    >>> frame = pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["a", "b"], "judge_score": [1, 0],
-    ...                       "prompt": "Say hi", "text": ["hi", "no"]})
-    >>> Words(ScoreTable.from_frame(frame)).of(["p"])["p"].texts
-    {'a': 'hi', 'b': 'no'}
-    """
+    """Words from the columns of a table, from a file of pools, or from both; the file goes before the column."""
 
     table: ScoreTable = field(repr=False)
     pools: str | Path | None = None
@@ -87,12 +77,12 @@ def _of_columns(table: ScoreTable, wanted: frozenset[str]) -> dict[str, PromptWo
     prompts: dict[str, str] = {}
     texts: dict[str, dict[str, str]] = {}
     raw: dict[str, dict[tuple[str, str], list[str]]] = {}
-    rows = table.frame.loc[table.frame["prompt_id"].isin(list(wanted)), ["prompt_id", "candidate", "judge"]]
-    spoken = words.loc[rows.index]
-    keys = zip(*(rows[role].astype(object) for role in rows), strict=True)
-    for (name, candidate, judge), line in zip(keys, spoken.to_dict("records"), strict=True):
+    names = [table.rows[role] for role in ("prompt_id", "candidate", "judge")]
+    for at in np.flatnonzero(table.prompts.isin(wanted)[names[0].codes]).tolist():
+        name, candidate, judge = (named[at] for named in names)
+        cells = {str(role): text_of(column.cell(at)) for role, column in words.columns.items()}
         # An empty answer is an answer; only a cell that is not there says nothing.
-        said = {str(role): text for role, cell in line.items() if (text := text_of(cell)) is not None}
+        said = {role: text for role, text in cells.items() if text is not None}
         if "prompt" in said:
             prompts.setdefault(name, said["prompt"])
         text = said.get("text", said.get("response"))
@@ -117,7 +107,7 @@ def text_of(cell: Any) -> str | None:
             return json.dumps(cell, default=_listed)
         except (TypeError, ValueError, RecursionError):  # keys that JSON does not know, or a list that holds itself
             return reprlib.repr(cell)
-    return None if pd.api.types.is_scalar(cell) and pd.isna(cell) else str(cell)
+    return None if is_missing(cell) else str(cell)
 
 
 def _listed(value: Any) -> Any:
@@ -137,18 +127,7 @@ def holds_texts(table: ScoreTable) -> bool:
 
 
 def text_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = None) -> _Floats:
-    """Return the characters of each cell's text, NaN where unknown; texts of `pools` go before the table's.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bonwise.table.panel import lay_out
-    >>> from bonwise.table.score_table import ScoreTable
-    >>> table = ScoreTable.from_frame(pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["a", "b"],
-    ...     "judge_score": [1, 0], "text": ["four", None]}))
-    >>> text_lengths(table, lay_out(table)[0]).tolist()
-    [4.0, nan]
-    """
+    """Return the characters of each cell's text, NaN where unknown; texts of `pools` go before the table's."""
     lengths = cell_scores.mean_of_rows(table, panel, _by_row(table))
     if pools is not None:
         in_pools = np.fromiter(_in_pools(Words(table, pools), panel), dtype=np.float64)
@@ -157,14 +136,11 @@ def text_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = Non
 
 
 def _by_row(table: ScoreTable) -> _Floats:
-    out = np.full(len(table.frame), np.nan)
-    if table.words is None:
-        return out
-    rows = table.frame.index
-    words = table.words if table.words.index.equals(rows) else table.words.loc[rows]
+    out = np.full(len(table.rows), np.nan)
     for name in reversed(_TEXTS):
-        if name in words.columns:
-            lengths = np.array([_length(cell) for cell in words[name]], dtype=np.float64)
+        if table.words is not None and name in table.words.columns:
+            column = table.words[name]
+            lengths = column.where([_length(cell) for cell in column.cells], np.nan, np.float64)
             out = np.where(np.isnan(lengths), out, lengths)
     return out
 

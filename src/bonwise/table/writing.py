@@ -42,37 +42,17 @@ _RECORD_END = "\r\n;\t"
 
 
 def csv_cell(value: object) -> object:
-    """Defuse text that a spreadsheet would run, not numbers, by an apostrophe that `plain_cell` takes off.
-
-    Examples
-    --------
-    >>> csv_cell("=1+1"), csv_cell("plain"), csv_cell(-0.5), csv_cell("-0.5")
-    ("'=1+1", 'plain', -0.5, '-0.5')
-    """
+    """Defuse text that a spreadsheet would run, not numbers, by an apostrophe that `plain_cell` takes off."""
     return "'" + value if isinstance(value, str) and _is_formula(value) and not _NUMBER.fullmatch(value) else value
 
 
 def plain_cell(text: str) -> str:
-    """Undo `csv_cell`.
-
-    Examples
-    --------
-    >>> plain_cell("'=1+1"), plain_cell("'tis"), plain_cell("plain")
-    ('=1+1', "'tis", 'plain')
-    """
+    """Undo `csv_cell`."""
     return text[1:] if text.startswith("'") and _is_formula(text) else text
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Render rows as CSV with Unix line ends, each cell defused; one with a semicolon or a tab is quoted.
-
-    Examples
-    --------
-    >>> print(csv_text(["id", "score"], [["a;b", 1], ["c", 0.5]]), end="")
-    id,score
-    "a;b",1
-    c,0.5
-    """
+    """Render rows as CSV with Unix line ends, each cell defused; one with a semicolon or a tab is quoted."""
     lines = _UnixLines()
     # The writer quotes every letter of its line end; none of these is written as one.
     writer = csv.writer(lines, lineterminator=_RECORD_END)
@@ -108,19 +88,20 @@ def refuse_unwritable(path: str | Path) -> None:
             raise FileError(f"{path}: nothing can be written in its folder", hint="name a file in a folder of yours")
 
 
-def write_whole(path: Path, text: str | Iterable[str]) -> None:
+def write_whole(path: Path, text: str | bytes | Iterable[str]) -> None:
     """Write a file so that a reader sees the old one or the new one, never half of either.
 
     Where parts break off with an error, the old file stays. A pipe, a device, and what standard output or error go to
     are written in place; a reader of these who leaves early is not an error.
     """
-    parts = [text] if isinstance(text, str) else text
+    parts = [text] if isinstance(text, str | bytes) else text
+    encoded = (part if isinstance(part, bytes) else part.encode("utf-8") for part in parts)
     with file_errors(path):
         refuse_unwritable(path)
         if is_in_place(path):
-            _write_in_place(path, parts)
+            _write_in_place(path, encoded)
         else:
-            _replace(Path(os.path.realpath(path)), parts)  # a link is followed, not replaced
+            _replace(Path(os.path.realpath(path)), encoded)  # a link is followed, not replaced
 
 
 def is_in_place(path: str | Path) -> bool:
@@ -144,21 +125,21 @@ def _standard_stream(status: os.stat_result) -> TextIO | None:
     return None
 
 
-def _write_in_place(path: Path, parts: Iterable[str]) -> None:
+def _write_in_place(path: Path, parts: Iterable[bytes]) -> None:
     standard = _standard_stream(path.stat())
     if standard is not None:
         standard.flush()
     # Opened anew, a file would be written over from its beginning; a copy of the descriptor goes on where it stands.
     target: Path | int = path if standard is None else os.dup(standard.fileno())
-    with suppress(BrokenPipeError), open(target, "w", encoding="utf-8", newline="") as stream:  # noqa: PTH123 - or a number
+    with suppress(BrokenPipeError), open(target, "wb") as stream:  # noqa: PTH123 - or a number
         stream.writelines(parts)
 
 
-def _replace(path: Path, parts: Iterable[str]) -> None:
+def _replace(path: Path, parts: Iterable[bytes]) -> None:
     name = path.parent / f".bonwise.{secrets.token_hex(8)}"
     handle = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+        with os.fdopen(handle, "wb") as stream:
             stream.writelines(parts)
             stream.flush()
             os.fsync(stream.fileno())  # else a power cut may leave the new name on an empty file

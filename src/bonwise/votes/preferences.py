@@ -177,7 +177,7 @@ def audited_preferences(
         table = labelled_verdicts.LabelledVerdicts.read(
             source, oracle=oracle, context=context, verdict_map=verdict_map, **named
         )
-    rows = {name: np.asarray(table.judge == name) for name in map(str, table.judge.categories)}
+    rows = {name: table.judge.are(name) for name in map(str, table.judge.categories)}
     return preferences_result.PreferenceAudit(
         data=preferences_result.ContextCount(contexts=len(np.unique(table.context.codes))),
         settings=_settings(table, context, confidence, vote_rows.check_verdict_map(verdict_map)),

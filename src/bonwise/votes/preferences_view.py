@@ -10,7 +10,7 @@ from bonwise.report.answers import StatedVerdict, agreement_answer, verdict_of_j
 from bonwise.report.blocks import Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
-from bonwise.report.numbers import count, counted, estimate, interval, listed_counts, percent
+from bonwise.report.numbers import count, count_range, counted, estimate, interval, listed_counts, percent
 from bonwise.table.facts import JoinedLabels
 from bonwise.votes import preferences_result, view
 
@@ -181,10 +181,8 @@ def _in_both_orders(judges: Iterable[preferences_result.JudgePreferences]) -> It
 def _single(judges: Iterable[preferences_result.JudgePreferences]) -> Iterator[Said]:
     counts = [judge.data.contexts_of_one_pair or 0 for judge in judges]
     if max(counts):
-        least, most = count(min(counts)), count(max(counts))
-        some = most if least == most else f"{least} to {most}"
         yield Said(
             "note",
-            f"Contexts with a single pair, per judge: {some}. They count in the totals; the part within is taken "
-            "from the other contexts.",
+            f"Contexts with a single pair, per judge: {count_range(counts)}. They count in the totals; the part "
+            "within is taken from the other contexts.",
         )

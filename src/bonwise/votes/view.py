@@ -99,13 +99,7 @@ def drawn_pairs(document: result.PreferenceStudy) -> list[Drawing[Forest]]:
 
 
 def share_of_votes(rate: numbers.Bounded) -> str:
-    """Write a share of votes with its interval, whose ends are not rounded to one half.
-
-    Examples
-    --------
-    >>> share_of_votes(numbers.Ends(0.569, 0.502, 0.634))
-    '57% [50.2%, 63%]'
-    """
+    """Write a share of votes with its interval, whose ends are not rounded to one half."""
     if rate.low is None or rate.high is None:
         return numbers.estimate(rate, "share")
     low, high = (numbers.against(end, _HALF, "share", like=rate) for end in (rate.low, rate.high))
@@ -125,14 +119,11 @@ def _simulated(pairs: Sequence[result.PairVotes], settings: result.VotesSettings
     """Say what the two simulated powers are, where there are any."""
     votes = sorted({pair.screening.plan.votes for pair in pairs if pair.screening.plan is not None})
     if votes:
-        spent = (
-            numbers.count(votes[0]) if len(votes) == 1 else f"{numbers.count(votes[0])} to {numbers.count(votes[-1])}"
-        )
         yield Said(
             "note",
-            f"spread, screened: how often 'no prompt has a preference' is rejected at the 5% level with {spent} new "
-            f"votes in proportion, and with half of them spent on screening; simulated "
-            f"{numbers.counted(settings.repetitions, 'time')} at margins as likely, for planning only.",
+            f"spread, screened: how often 'no prompt has a preference' is rejected at the 5% level with "
+            f"{numbers.count_range(votes)} new votes in proportion, and with half of them spent on screening; "
+            f"simulated {numbers.counted(settings.repetitions, 'time')} at margins as likely, for planning only.",
         )
 
 

@@ -47,12 +47,6 @@ def level_over(
 
     A `share`, each u from 0 to its v, gets Clopper and Pearson's interval on as many draws as that standard error is
     worth. `u`, `v` and `picks`, their number, are sums over the picks of each period.
-
-    Examples
-    --------
-    >>> level = level_over(np.array([2.0, 4.0, 3.0, 3.0]), np.full(4, 10.0), np.full(4, 10.0), 0.95)
-    >>> [round(value, 3) for value in (level.estimate, level.low, level.high)]
-    [0.3, 0.17, 0.43]
     """
     estimate, low, high, reason = _interval_over(u, v, confidence, share=share)
     return LevelRecord(
@@ -85,13 +79,7 @@ def _interval_over(
 
 
 def highest_share(estimate: float, se: float, count: int, chance: float) -> float:
-    """Return the upper bound, passed by `chance`, of a share: the larger of Student's t and Clopper and Pearson.
-
-    Examples
-    --------
-    >>> round(highest_share(0.04, 0.01, 400, 0.025), 4), round(highest_share(0.0, 0.0, 400, 0.025), 4)
-    (0.0641, 0.0092)
-    """
+    """Return the upper bound, passed by `chance`, of a share: the larger of Student's t and Clopper and Pearson."""
     student = estimate - float(special.stdtrit(max(count - 1, 1), chance)) * se
     hits = estimate * count
     exact = float(special.betaincinv(hits + 1, count - hits, 1 - chance)) if hits < count else 1.0
@@ -99,13 +87,7 @@ def highest_share(estimate: float, se: float, count: int, chance: float) -> floa
 
 
 def lowest_share(estimate: float, se: float, count: int, chance: float) -> float:
-    """Return the lower bound, as `highest_share` does for the upper one.
-
-    Examples
-    --------
-    >>> round(lowest_share(0.04, 0.01, 400, 0.025), 4)
-    0.0203
-    """
+    """Return the lower bound, as `highest_share` does for the upper one."""
     return 1 - highest_share(1 - estimate, se, count, chance)
 
 
@@ -115,11 +97,6 @@ def lowest_recovery(estimate: float, se: float, count: int, draws: float, chance
     A prompt loses at most its possible gain, at most 1. So the lost share, a ratio of sums, counts as a share of as
     many draws as the possible gains add up to: the lower bound where few losses were seen. `count` are the prompts
     whose labels differ, `draws` is the sum of all possible gains, labels in [0, 1].
-
-    Examples
-    --------
-    >>> round(lowest_recovery(0.6, 0.05, 100, 60.0, 0.025), 3), round(lowest_recovery(1.0, 0.0, 100, 60.0, 0.025), 3)
-    (0.465, 0.94)
     """
     student = estimate + float(special.stdtrit(max(count - 1, 1), chance)) * se
     if estimate <= 0:
@@ -129,13 +106,7 @@ def lowest_recovery(estimate: float, se: float, count: int, draws: float, chance
 
 
 def neighbour_correlation(values: sums.Floats) -> float | None:
-    """Return the correlation of neighbouring periods where it is striking, None where it is not.
-
-    Examples
-    --------
-    >>> neighbour_correlation(np.repeat([1.0, 2.0], 15)), neighbour_correlation(np.tile([1.0, 2.0], 15))
-    (0.9, None)
-    """
+    """Return the correlation of neighbouring periods where it is striking, None where it is not."""
     apart = values - values.mean()
     total = float(apart @ apart)
     if len(values) < _ENOUGH or total <= 0:

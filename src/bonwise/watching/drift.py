@@ -53,12 +53,6 @@ def scores_evidence(scores: Floats, year: int, sides: Sides = "both") -> ChangeE
     ``E = exp(S^2 SPREAD^2 / (2 c)) / sqrt(c)``, of one half times ``2 Phi(+-S SPREAD / sqrt(c))``. `scores` is
     (..., looks), see `bonwise.watching.drift.normal_scores`; `year` is L, the looks over which the chance of a false
     alarm is spent.
-
-    Examples
-    --------
-    >>> found = scores_evidence(np.array([0.1, -0.3, 2.9, 3.1, 2.8]), 10)
-    >>> np.exp(found.log_e).round(2).tolist(), found.start.tolist()
-    ([0.97, 0.93, 1.58, 28.87, 900.64], [0, 1, 2, 2, 2])
     """
     sign = -1.0 if sides == "below" else 1.0
 
@@ -80,12 +74,6 @@ def bounded_evidence(gains: Floats, reach: float, year: int) -> ChangeEvidence:
     bettor who starts with 1 (Waudby-Smith and Ramdas, arXiv:2010.09686). `gains` is (..., looks): where nothing
     moved, none has a mean above 0, given what came before, and no gain is below ``-reach``. `year` is the number of
     looks over which the chance of a false alarm is spent.
-
-    Examples
-    --------
-    >>> found = bounded_evidence(np.array([-0.05, 0.1, 0.2, 0.15]), 0.05, 10)
-    >>> np.exp(found.log_e).round(2).tolist(), found.start.tolist()
-    ([0.96, 1.07, 1.78, 3.91], [0, 1, 1, 1])
     """
     logs = np.log1p(np.multiply.outer(np.array(STAKES), np.maximum(gains, -reach) / reach))
 
@@ -110,13 +98,7 @@ def _averaged(shape: tuple[int, ...], year: int, bets: Callable[[int, int], Floa
 
 
 def first_alarm(log_e: Floats, chance: float) -> int | None:
-    """Return the first look at which the evidence reaches ``1 / chance``; None where none does.
-
-    Examples
-    --------
-    >>> first_alarm(np.log([1.0, 30.0, 10.0]), 0.05), first_alarm(np.log([1.0, 3.0]), 0.05)
-    (1, None)
-    """
+    """Return the first look at which the evidence reaches ``1 / chance``; None where none does."""
     reached = np.flatnonzero(log_e >= -np.log(chance))
     return int(reached[0]) if reached.size else None
 
@@ -126,13 +108,7 @@ PART = 0.75
 
 
 def look_size(picks: _Ints, part: float = PART) -> int:
-    """Return the size of a look, at least 1: a part of the median picks of the baseline periods that have any.
-
-    Examples
-    --------
-    >>> look_size(np.array([100, 120, 0, 20]))
-    75
-    """
+    """Return the size of a look, at least 1: a part of the median picks of the baseline periods that have any."""
     there = picks[picks > 0]
     return max(int(part * np.median(there)), 1) if there.size else 1
 
@@ -172,13 +148,6 @@ class Looks:
         which later periods do not change. A look that these have yet to fill is left out. `numerator` and
         `denominator` are u and v of each pick with the signal; `period` is from 0, never decreasing; the first
         `baseline` are the baseline.
-
-        Examples
-        --------
-        >>> u, period = np.array([1.0, 0, 1, 1, 0, 1]), np.array([0, 0, 1, 1, 2, 3])
-        >>> looks = Looks.of(u, np.ones(6), period, periods=4, baseline=1)
-        >>> looks.size, looks.baseline, looks.first.tolist(), looks.v.tolist()
-        (1, 1, [0, 1, 2, 3], [1.0, 1.0, 1.0, 1.0])
         """
         picks = np.bincount(period, minlength=periods)
         ends = np.cumsum(picks)
@@ -223,11 +192,6 @@ def normal_scores(u: Floats, v: Floats, baseline: int, draws: Floats) -> Floats:
     Of N looks so far each is ranked by ``u - R v`` with ``R = sum u / sum v``. The score is the ``1 - p`` quantile of
     the standard normal law, ``p = (those above the latest + draw x those level with it) / N``. `u` and `v` are (...,
     looks), the first `baseline` only compared with; `draws`, (..., looks - baseline), are in [0, 1).
-
-    Examples
-    --------
-    >>> normal_scores(np.array([0.0, 1, 2, 9]), np.ones(4), 3, np.array([0.5])).round(3).tolist()  # p = 0.5 / 4
-    [1.15]
     """
     looks = u.shape[-1]
     scores = np.empty((*u.shape[:-1], max(looks - baseline, 0)))

@@ -38,25 +38,12 @@ TITLES: Mapping[str, str] = MappingProxyType(
 
 
 def plain_unit(unit: WatchUnit) -> Unit:
-    """Return the unit in which `bonwise.report.numbers` writes a figure.
-
-    Examples
-    --------
-    >>> plain_unit("share"), plain_unit("dollars")
-    ('share', 'number')
-    """
+    """Return the unit in which `bonwise.report.numbers` writes a figure."""
     return "share" if unit == "share" else "number"
 
 
 def level_figure(level: Bounded | None, unit: WatchUnit) -> str:
-    """Write a level; a dash where there is none.
-
-    Examples
-    --------
-    >>> from bonwise.report.numbers import Ends
-    >>> level_figure(Ends(0.0123, 0.0101, 0.0152), "dollars"), level_figure(Ends(0.12, 0.09, 0.15), "share")
-    ('$0.0123', '12.0%')
-    """
+    """Write a level; a dash where there is none."""
     if level is None or level.estimate is None:
         return NOTHING
     whole = level.low is None or level.high is None
@@ -70,14 +57,7 @@ def level_ends(level: Bounded | None, unit: WatchUnit) -> str:
 
 
 def level_words(level: Bounded | None, unit: WatchUnit) -> str:
-    """Write a level and its interval, for a sentence.
-
-    Examples
-    --------
-    >>> from bonwise.report.numbers import Ends
-    >>> level_words(Ends(812.0, 780.0, 841.0), "characters"), level_words(Ends(0.0, None, None), "share")
-    ('812 [780, 841] characters', '0% (no interval)')
-    """
+    """Write a level and its interval, for a sentence."""
     ends = level_ends(level, unit)
     after = " characters" if unit == "characters" else ""
     return f"{level_figure(level, unit)} {'(no interval)' if ends == NOTHING else ends}{after}"

@@ -16,6 +16,7 @@ HEADER = """\
 # alone: labels weighted by 1 / pi; further: the further judge's scores stand in for labels (28 labels, no fit)
 # weighted: totals weighted by 1 / pi, a stratified jackknife; recovery's se is that of the linearised ratio
 # value_judge and kendall_tau: Clopper-Pearson on as many draws as their standard error is worth
+# within_r: t about Fisher's z, whose error is se / (1 - r^2)
 # gain: t, or the cubic transformation of Hall (1992) where that end lies further out
 method,metric,estimate,se,df,low,high
 """
@@ -226,9 +227,10 @@ def jackknifed(prompts, strata, parts, metric, counted, *, bounded=False):
     tails = min(max(3.0, 3 * squares**2 / fourths - 1), units - 1)
     df = min(total**2 / (pieces + between**2 / (everyone - 1)), contributing - 1, tails)
     value, half = theta(), quantile(df) * math.sqrt(total)
+    z, half = math.atanh(value), half / (1 - value**2)
     if bounded:
         return value, math.sqrt(total), df, *clopper(value, total, df, (-1.0, 1.0))
-    return value, math.sqrt(total), df, max(value - half, -1.0), min(value + half, 1.0)
+    return value, math.sqrt(total), df, math.tanh(z - half), math.tanh(z + half)
 
 
 def main():

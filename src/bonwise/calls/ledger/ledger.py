@@ -34,18 +34,6 @@ class Ledger:
 
     Nothing is handed on before it is on the disk. A call under way is leased by its process, as long as that lives.
     Use `open`: the file at `path` exists and is current. `busy_timeout` is in seconds.
-
-    Examples
-    --------
-    >>> import asyncio, tempfile
-    >>> request = ask.Request("openai", "https://api.openai.com/v1", "", "/chat/completions", {"model": "m"}, "m")
-    >>> async def once(ledger: Ledger, key: bytes) -> bytes:
-    ...     claim = await ledger.claim([key], request, wall=0.0)
-    ...     await ledger.answer(claim.call_id, Recorded(200, b"{}", 0.5, {key: 0}))
-    ...     return ledger.stored(key).raw
-    >>> with tempfile.TemporaryDirectory() as folder, Ledger.open(folder) as ledger:
-    ...     asyncio.run(once(ledger, request.keys([0])[0]))
-    b'{}'
     """
 
     def __init__(self, path: Path, busy_timeout: float) -> None:
@@ -230,13 +218,7 @@ def _hang_up(reading: list[sqlite3.Connection]) -> None:
 
 
 def _as_text(text: str) -> str:
-    r"""Return text that UTF-8 can hold: a lone surrogate becomes the escape that JSON has for it.
-
-    Examples
-    --------
-    >>> _as_text("caf\u00e9 \ud800") == "caf\u00e9 \\ud800"
-    True
-    """
+    r"""Return text that UTF-8 can hold: a lone surrogate becomes the escape that JSON has for it."""
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
@@ -282,18 +264,7 @@ def _text_of(mapping: Mapping[str, Any]) -> str:
 
 
 class NullLedger:
-    """A ledger that keeps nothing but which parameters a server refused: every call is sent and paid for again.
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> request = ask.Request("openai", "https://api.openai.com/v1", "", "/chat/completions", {"model": "m"}, "m")
-    >>> ledger = NullLedger()
-    >>> asyncio.run(ledger.claim([b"key"], request, wall=0.0)).claimed
-    (b'key',)
-    >>> ledger.stored(b"key") is None
-    True
-    """
+    """A ledger that keeps nothing but which parameters a server refused: every call is sent and paid for again."""
 
     path: None = None
 

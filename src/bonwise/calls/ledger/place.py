@@ -56,13 +56,7 @@ class Owner:
 
 
 def this_process() -> Owner:
-    """Describe the process that asks.
-
-    Examples
-    --------
-    >>> this_process() == this_process()
-    True
-    """
+    """Describe the process that asks."""
     pid = os.getpid()
     # A container of the same name sees other processes under the same numbers.
     seen = (socket.gethostname(), _text(Path("/etc/machine-id")), _link(_PROC / "self" / "ns" / "pid"))
@@ -73,12 +67,6 @@ def is_alive(owner: Owner, heartbeat: float | None, here: Owner, now: float) -> 
     """Tell whether a lease of `owner` still binds.
 
     `heartbeat` is its last sign of life, None where it has left; `here` is who asks. Times are in seconds since 1970.
-
-    Examples
-    --------
-    >>> here = this_process()
-    >>> is_alive(here, 0.0, here, 1.0), is_alive(here, None, here, 1.0)
-    (True, False)
     """
     if not isinstance(heartbeat, (int, float)) or not isinstance(owner.pid, int):
         return False  # it has left, or its row is damaged
@@ -173,13 +161,7 @@ _USABLE = "check the disk and the permissions, or name another run folder"
 
 
 def ledger_file(path: str | Path) -> Path:
-    """Return the file for a run folder, or the file itself, which has the suffix ``.sqlite``.
-
-    Examples
-    --------
-    >>> ledger_file("no/such/run").as_posix(), ledger_file("no/such/prod.sqlite").as_posix()
-    ('no/such/run/ledger.sqlite', 'no/such/prod.sqlite')
-    """
+    """Return the file for a run folder, or the file itself, which has the suffix ``.sqlite``."""
     place = Path(path)
     if place.suffix == ".sqlite" and not place.is_dir():
         return place
@@ -223,13 +205,7 @@ def connect_leniently(file: Path, busy_timeout: float) -> sqlite3.Connection:
 
 
 def filesystem(path: Path, mounts: str) -> str:
-    r"""Return the type of the filesystem that holds a path, by a table in the form of ``/proc/mounts``.
-
-    Examples
-    --------
-    >>> filesystem(Path("/mnt/a b/run"), r"/dev/sda / ext4 rw 0 0" + chr(10) + r"host:/x /mnt/a\040b nfs4 rw 0 0")
-    'nfs4'
-    """
+    r"""Return the type of the filesystem that holds a path, by a table in the form of ``/proc/mounts``."""
     mount, kind = Path(), ""
     for line in mounts.splitlines():
         _, folder, type_, *_ = [*line.split(), "", "", ""]

@@ -335,13 +335,7 @@ def answer_trouble(call: int, columns: tuple[Any, ...], raw: Any, digest: Any) -
 
 
 def json_from(text: Any, call: int, column: str) -> Any:
-    """Read a column of JSON, with NaN and infinity as their names; a LedgerError for anything else names the call.
-
-    Examples
-    --------
-    >>> json_from('{"temperature": 0.5}', 7, "effective"), json_from("NaN", 7, "reading")
-    ({'temperature': 0.5}, 'NaN')
-    """
+    """Read a column of JSON, with NaN and infinity as their names; a LedgerError for anything else names the call."""
     try:
         return json.loads(text, parse_constant=str)
     except (TypeError, ValueError, RecursionError):

@@ -54,12 +54,6 @@ class Anthropic:
 
     The key is read from ``ANTHROPIC_API_KEY``, or else ``ANTHROPIC_AUTH_TOKEN``; a server of one's own
     (``base_url`` or ``ANTHROPIC_BASE_URL``) works without one.
-
-    Examples
-    --------
-    >>> ask = Ask(Model("anthropic", "claude-opus-5"), "Be brief.", "Why?", read=str, temperature=1.0)
-    >>> Anthropic().request(ask, samples=1, dropped=frozenset()).parameters
-    {'max_tokens': 1024, 'schema': False}
     """
 
     name: ClassVar[str] = "anthropic"
@@ -159,13 +153,7 @@ def messages_parameters(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def messages_reply(content: bytes) -> Reply:
-    """Read a successful response; what is not an answer is a `ValueError`.
-
-    Examples
-    --------
-    >>> messages_reply(b'{"content": [{"type": "text", "text": "7"}], "stop_reason": "end_turn"}').choices
-    (Choice(text='7', finish='stop', detail='end_turn', logprobs=None),)
-    """
+    """Read a successful response; what is not an answer is a `ValueError`."""
     body = wire.loaded(content)
     blocks = body.get("content")
     if not isinstance(blocks, list):

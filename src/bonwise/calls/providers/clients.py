@@ -27,13 +27,7 @@ SHORTEST_IN_ANSWERS = 12
 
 
 class SecretScrubber:
-    r"""Looks for secrets of 4 characters and more in responses, for those below 6 only as words of their own.
-
-    Examples
-    --------
-    >>> SecretScrubber(["canary/1"]).hidden(b'{"sent": "canary/1", "again": "canary\\/1 canary%2F1"}')
-    b'{"sent": "[key]", "again": "[key] [key]"}'
-    """
+    r"""Looks for secrets of 4 characters and more in responses, for those below 6 only as words of their own."""
 
     def __init__(self, secrets: Collection[str]) -> None:
         spelt = {spelling for secret in secrets if len(secret) >= SHORTEST_SECRET for spelling in _spellings(secret)}
@@ -291,17 +285,7 @@ class TooLargeError(Exception):
 
 
 async def cap(response: Any) -> None:
-    """Have the reading of a response end in `TooLargeError` once it grows too large: a response hook for a client.
-
-    Examples
-    --------
-    >>> import asyncio, openai
-    >>> from bonwise.calls.providers.protocol import http_library
-    >>> response = http_library(openai).Response(200, content=b"short")
-    >>> asyncio.run(cap(response))
-    >>> asyncio.run(response.aread())
-    b'short'
-    """
+    """Have the reading of a response end in `TooLargeError` once it grows too large: a response hook for a client."""
     # A hook cannot hand back another response, and to build one for each call costs five times as much.
     plain: Any = type(response)
     response.__class__ = _capped(plain)

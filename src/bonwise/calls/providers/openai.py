@@ -83,12 +83,6 @@ class OpenAI:
 
     The key is read from ``OPENAI_API_KEY``; a server of one's own (``base_url`` or ``OPENAI_BASE_URL``)
     works without one.
-
-    Examples
-    --------
-    >>> ask = Ask(Model("openai", "gpt-5-mini", "http://localhost:8000/v1"), "Be brief.", "Why?", read=str)
-    >>> OpenAI().request(ask, samples=3, dropped=frozenset()).parameters
-    {'max_tokens': 1024, 'schema': False, 'n': 3}
     """
 
     name: ClassVar[str] = "openai"
@@ -178,13 +172,7 @@ def chat_parameters(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chat_reply(content: bytes) -> Reply:
-    """Read a successful response; what is not an answer is a `ValueError`.
-
-    Examples
-    --------
-    >>> chat_reply(b'{"choices": [{"message": {"content": "7"}, "finish_reason": "stop"}]}').choices
-    (Choice(text='7', finish='stop', detail='stop', logprobs=None),)
-    """
+    """Read a successful response; what is not an answer is a `ValueError`."""
     body = wire.loaded(content)
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
@@ -201,13 +189,7 @@ def chat_reply(content: bytes) -> Reply:
 
 
 def chat_usage(usage: object) -> Usage | None:
-    """Return the usage that a successful response states; None where it states none, or only a part.
-
-    Examples
-    --------
-    >>> chat_usage({"prompt_tokens": 12, "completion_tokens": 3}).total
-    15
-    """
+    """Return the usage that a successful response states; None where it states none, or only a part."""
     return wire.chat_usages(usage, said=True)[0]
 
 

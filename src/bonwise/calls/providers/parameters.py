@@ -34,14 +34,7 @@ _KEYS = frozenset(
 
 
 def checked_params(params: object, provider: Provider) -> dict[str, Any]:
-    """Return fields for the body, of a mapping or its JSON text; a `UsageError` names what cannot be sent.
-
-    Examples
-    --------
-    >>> from bonwise.calls.providers.openai import OpenAI
-    >>> checked_params({"seed": 7, "extra_body": {"top_k": 1}}, OpenAI())
-    {'seed': 7, 'top_k': 1}
-    """
+    """Return fields for the body, of a mapping or its JSON text; a `UsageError` names what cannot be sent."""
     fields = _fields(params)
     own: frozenset[str] | None = getattr(provider, "sets", None)
     if own is None:

@@ -55,14 +55,7 @@ class AsyncTransport(Protocol):
 
 @cache
 def http_library(sdk: ModuleType) -> ModuleType:
-    """Return an SDK's own HTTP library: httpx for openai 2 and anthropic before 1.0, httpx2 for later ones.
-
-    Examples
-    --------
-    >>> import openai
-    >>> http_library(openai).__name__ in {"httpx", "httpx2"}
-    True
-    """
+    """Return an SDK's own HTTP library: httpx for openai 2 and anthropic before 1.0, httpx2 for later ones."""
     return library_of(sdk.DefaultAsyncHttpxClient)
 
 
@@ -228,13 +221,7 @@ _MEMBERS = ("name", "capabilities", "request", "account", "client", "reply", "pr
 
 @cache
 def provider(name: str) -> Provider:
-    """Return the provider of that name, made once; a UsageError also for two such, or one that cannot be loaded.
-
-    Examples
-    --------
-    >>> provider("openai").name
-    'openai'
-    """
+    """Return the provider of that name, made once; a UsageError also for two such, or one that cannot be loaded."""
     installed = _installed()
     if name not in installed:
         raise UsageError(f"no provider {name!r}", hint=f"the providers are {', '.join(installed)}")
@@ -249,13 +236,7 @@ def load_sdk(model: Model) -> None:
 
 
 def known() -> dict[str, str]:
-    """Return every installed provider's name and what is wrong with it, empty where nothing is.
-
-    Examples
-    --------
-    >>> known()["openai"]
-    ''
-    """
+    """Return every installed provider's name and what is wrong with it, empty where nothing is."""
     return {name: _fault(name) for name in _installed()}
 
 

@@ -53,42 +53,18 @@ _LETTERS_ONLY = 28
 
 
 def is_secret(name: str, value: str = "") -> bool:
-    """Whether a header or a part of a query is to be treated as a secret, by its name or by its looks.
-
-    Examples
-    --------
-    >>> is_secret("x-api-key"), is_secret("Cf-Aig-Authorization"), is_secret("x-upstream", "Bearer abc.def-12")
-    (True, True, True)
-    >>> is_secret("api-version", "2024-10-21"), is_secret("anthropic-beta", "context-1m-2025-08-07")
-    (False, False)
-    """
+    """Whether a header or a part of a query is to be treated as a secret, by its name or by its looks."""
     return bool(_NAME.search(name) or KEY_LIKE.search(value) or SCHEME_AND_KEY.search(value))
 
 
 def is_secret_in_query(name: str, value: str) -> bool:
-    """Whether a part of a query is to be treated as a secret.
-
-    Examples
-    --------
-    >>> is_secret_in_query("pwd", "hunter2"), is_secret_in_query("k", "hunter2"), is_secret_in_query("k", "5")
-    (True, True, False)
-    >>> is_secret_in_query("x", "3fA9c27Be01d44f8a6"), is_secret_in_query("deployment", "gpt-5-mini-2025-08-07")
-    (True, False)
-    """
+    """Whether a part of a query is to be treated as a secret."""
     short = _SHORT_NAME.fullmatch(name) and len(value) >= SHORTEST_SECRET and not _COUNT.fullmatch(value)
     return bool(short) or is_secret(name, value) or _looks_random(value)
 
 
 def shown_in_query(name: str, value: str) -> str | None:
-    """Return what to show of a query: None for a secret, a digest for a lookalike, as it may name a deployment.
-
-    Examples
-    --------
-    >>> shown_in_query("api-version", "2024-10-21"), shown_in_query("api-key", "hush")
-    ('2024-10-21', None)
-    >>> shown_in_query("tenant", "9b2f1c7e-3d54-4a0e-8f21-7c6a5b4d3e2f")
-    'sha256-aa144a7b3877'
-    """
+    """Return what to show of a query: None for a secret, a digest for a lookalike, as it may name a deployment."""
     if is_secret(name, value):
         return None
     if _looks_random(value):
@@ -102,13 +78,7 @@ def _looks_random(value: str) -> bool:
 
 
 def as_a_word(secret: AnyStr) -> re.Pattern[AnyStr]:
-    """Return what finds a secret; one of fewer than 6 characters only as a word, not in others as ``max_tokens``.
-
-    Examples
-    --------
-    >>> as_a_word("token").sub("[key]", "max_tokens: token")
-    'max_tokens: [key]'
-    """
+    """Return what finds a secret; one of fewer than 6 characters only as a word, not in others as ``max_tokens``."""
     word = re.escape(secret)
     if len(secret) >= _SHORTEST_ANYWHERE:
         return re.compile(word)
@@ -206,13 +176,7 @@ _QUOTED_REQUEST = re.compile(r"[,;]?\s*['\"]input['\"]\s*:.*", re.DOTALL)
 
 
 def one_line(text: str) -> str:
-    """Return text as one line of at most 300 characters, secrets of the environment and lookalikes as ``[key]``.
-
-    Examples
-    --------
-    >>> one_line("Incorrect API key provided: sk-proj-****************abcd.")
-    'Incorrect API key provided: [key]'
-    """
+    """Return text as one line of at most 300 characters, secrets of the environment and lookalikes as ``[key]``."""
     text = _QUOTED_REQUEST.sub("", text)
     for secret in sorted(_secrets(), key=len, reverse=True):
         text = as_a_word(secret).sub("[key]", text)

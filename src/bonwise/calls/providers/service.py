@@ -61,13 +61,7 @@ class Address:
 
 
 def find_address(given: str | None, variable: str, default: str) -> Address:
-    """Return the address given, the environment's or the default; no error repeats it: it may hold a password.
-
-    Examples
-    --------
-    >>> find_address("http://me:secret@localhost:8000/v1/?x=1", "NO_SUCH_URL", "https://example.org")
-    Address(url='http://localhost:8000/v1')
-    """
+    """Return the address given, the environment's or the default; no error repeats it: it may hold a password."""
     if given:
         return read_address(given, "base_url")
     from_environment = os.environ.get(variable, "").strip()
@@ -160,13 +154,7 @@ class Service:
 
 
 def find_key(provider: str, variables: tuple[str, ...], *, required: bool) -> Key:
-    """Return the environment's first key; a CallError where a `required` one is missing or no header can carry it.
-
-    Examples
-    --------
-    >>> find_key("example", ("NO_SUCH_KEY",), required=False)
-    Key(variable='')
-    """
+    """Return the environment's first key; a CallError where a `required` one is missing or no header can carry it."""
     for variable in variables:
         # A key read from a file often ends in a line feed.
         secret = os.environ.get(variable, "").strip()
@@ -187,13 +175,6 @@ def api_version(version: str, address: Address, variable: str, header: str = "")
     """Return what enters the ledger's key: the version, the open query, and a digest of the open custom headers.
 
     `header` carries the version (empty: none) and is not in the digest; `variable` holds the SDK's custom headers.
-
-    Examples
-    --------
-    >>> api_version("2026-10-21", Address("http://h"), "NO_SUCH_HEADERS")
-    '2026-10-21'
-    >>> api_version("", Address("http://h", (("api-version", "2024"), ("key", "hush"))), "NO_SUCH_HEADERS")
-    '?api-version=2024'
     """
     return _api_version(version, address, os.environ.get(variable, ""), header)
 
@@ -211,24 +192,13 @@ def client_version(
 
     `header` carries the version (empty: none). The client adds the query of `address` and the `headers` to every
     request; `marks` are what else tells it from others, no secrets.
-
-    Examples
-    --------
-    >>> client_version("", Address("http://h"), CustomHeaders({}), {"client": "AzureOpenAI"})
-    '#client=AzureOpenAI'
     """
     digest = headers.digest(header)
     return _joined(version, address, urlencode({**marks, "headers": digest} if digest else marks))
 
 
 def version_alone(joined: str) -> str:
-    """Return the version that the version header carries.
-
-    Examples
-    --------
-    >>> version_alone("2026-10-21?api-version=2024#headers=81ad093466cc")
-    '2026-10-21'
-    """
+    """Return the version that the version header carries."""
     return unquote(joined.partition("#")[0].partition("?")[0])
 
 
@@ -262,15 +232,7 @@ class CustomHeaders:
         object.__setattr__(self, "secrets", tuple(filter(None, [*secrets, *bare])))
 
     def digest(self, without: str = "") -> str:
-        """Return a word for these headers, empty for none; no secret enters: a short one could be guessed.
-
-        Examples
-        --------
-        >>> CustomHeaders({"anthropic-beta": "context-1m-2025-08-07"}).digest()
-        '81ad093466cc'
-        >>> CustomHeaders({"x-api-key": "hush"}).digest()
-        ''
-        """
+        """Return a word for these headers, empty for none; no secret enters: a short one could be guessed."""
         kept = sorted(
             (name, value) for name, value in self.sent.items() if name != without and not is_secret(name, value)
         )

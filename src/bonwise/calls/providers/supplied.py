@@ -21,15 +21,7 @@ _EXAMPLES = "such as openai.AzureOpenAI(...) or anthropic.AsyncAnthropicBedrock(
 
 
 class SuppliedClient:
-    """A client of the openai or anthropic SDK that the user keeps, never changed or closed; equal for one object.
-
-    Examples
-    --------
-    >>> import openai
-    >>> client = openai.AsyncOpenAI(api_key="none", base_url="http://localhost:8000/v1")
-    >>> SuppliedClient(client)
-    SuppliedClient(AsyncOpenAI, 'http://localhost:8000')
-    """
+    """A client of the openai or anthropic SDK that the user keeps, never changed or closed; equal for one object."""
 
     def __init__(self, client: Any) -> None:
         self.client = client

@@ -185,13 +185,7 @@ def _connections(client: Any) -> Any:
 
 
 async def in_daemon_thread(call: Callable[[], Any]) -> Any:
-    """Await a call in its own thread; cancelled, it runs on, and holds up neither a pool nor a program's end.
-
-    Examples
-    --------
-    >>> asyncio.run(in_daemon_thread(lambda: 1 + 1))
-    2
-    """
+    """Await a call in its own thread; cancelled, it runs on, and holds up neither a pool nor a program's end."""
     context = copy_context()
     value, error = await asyncio.get_running_loop().run_in_executor(_DaemonThread(), context.run, call)
     if error is None:

@@ -51,15 +51,7 @@ class Complaint:
 
 
 def read_complaint(content: bytes) -> Complaint:
-    """Read the content of an unsuccessful response; a page for people says nothing.
-
-    Examples
-    --------
-    >>> read_complaint(b'{"error": {"message": "too long", "code": "context_length_exceeded", "param": "messages"}}')
-    Complaint(message='too long', codes=frozenset({'context_length_exceeded'}), parameter='messages')
-    >>> read_complaint(b"<html>Bad gateway</html>")
-    Complaint(message='', codes=frozenset(), parameter='')
-    """
+    """Read the content of an unsuccessful response; a page for people says nothing."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
@@ -120,13 +112,7 @@ class StreamedError(ValueError):
 
 
 def loaded(content: bytes) -> dict[str, Any]:
-    """Read the JSON object of a successful response; a `ValueError` where there is none, or it reports an error.
-
-    Examples
-    --------
-    >>> loaded(b'{"id": 1}')
-    {'id': 1}
-    """
+    """Read the JSON object of a successful response; a `ValueError` where there is none, or it reports an error."""
     body = _json(content)
     if not isinstance(body, dict):
         _refuse_stream(content)
@@ -160,24 +146,12 @@ def most_told(fields: Mapping[str, Any], *names: str) -> int | None:
 
 
 def counts(*values: object) -> tuple[int, ...]:
-    """Return numbers of tokens; whatever is no such number counts as none.
-
-    Examples
-    --------
-    >>> counts(12, 3.0, -1, None, float("nan"))
-    (12, 3, 0, 0, 0)
-    """
+    """Return numbers of tokens; whatever is no such number counts as none."""
     return tuple(count_of(value) or 0 for value in values)
 
 
 def count_of(value: object) -> int | None:
-    """Return a number of tokens, None for whatever is no such number.
-
-    Examples
-    --------
-    >>> count_of(12), count_of(-1), count_of(True), count_of("12"), count_of(float("inf"))
-    (12, None, None, None, None)
-    """
+    """Return a number of tokens, None for whatever is no such number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return int(value) if 0 <= value <= _MOST else None
@@ -190,11 +164,6 @@ def usages(
 
     The largest count that is told holds: reasoning beyond the output stands beside it, and what `total` has beyond
     input and output is output.
-
-    Examples
-    --------
-    >>> usages(bill.Usage(uncached=9), input_told=True, output_told=False, total=12)[1].total
-    12
     """
     if counted.reasoning > counted.output:
         counted = replace(counted, output=counted.output + counted.reasoning)
@@ -265,14 +234,6 @@ def unsupported(complaint: Complaint, names: Mapping[str, str]) -> str:
     A code or a named parameter says so, or else a sentence that servers use, at the start of the message. Words found
     anywhere else may be those of a prompt that the server repeats, and would teach us nonsense. `names` are the
     parameters a request can do without, each with a pattern of what servers call it.
-
-    Examples
-    --------
-    >>> names = {"temperature": "temperature"}
-    >>> unsupported(Complaint("`temperature` is deprecated for this model."), names)
-    'temperature'
-    >>> unsupported(Complaint("Your prompt was flagged: 'temperature is not supported'"), names)
-    ''
     """
     own_words = _QUOTED_TEXT.sub("''", complaint.message)
     has_code = bool(complaint.codes & _CODES)
@@ -423,15 +384,6 @@ def answer_elsewhere(calls: Sequence[object], thinking: str, field: str) -> tupl
 
     It is read where its shape leaves no doubt: the one tool call there is, with the JSON object of its arguments;
     thinking that is one JSON object as a whole; or what stands after the end of the thinking.
-
-    Examples
-    --------
-    >>> answer_elsewhere(['{"score": 85}'], "", "")
-    ('{"score": 85}', '')
-    >>> answer_elsewhere([], "First a look.</think>85", "reasoning_content")
-    ('85', '')
-    >>> answer_elsewhere([], "About 85?", "reasoning_content")[1]
-    'its words stand in reasoning_content; turn thinking off for this model, or raise max_tokens'
     """
     if calls:
         answer = _json_object(calls[0]) if len(calls) == 1 else ""

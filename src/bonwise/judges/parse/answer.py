@@ -24,26 +24,12 @@ _CLOSING = re.compile(r"</think(?:ing)?>", re.IGNORECASE | re.ASCII)
 
 
 def unread(reason: str, choice: Choice) -> Unscored:
-    """Return the reason why a reply gives no answer, together with the reply.
-
-    Examples
-    --------
-    >>> unread("empty reply", Choice("")).reason
-    'empty reply'
-    """
+    """Return the reason why a reply gives no answer, together with the reply."""
     return Unscored(printable(reason, longest=200), kept(choice.text))
 
 
 def stopped_early(choice: Choice, *, cut_is_fine: bool = False) -> Unscored | None:
-    """Return why a reply cannot be read, None where it can; a cut one can with `cut_is_fine`, by its first token.
-
-    Examples
-    --------
-    >>> stopped_early(Choice("I cannot", "refusal", "policy")).reason
-    'refused: policy'
-    >>> stopped_early(Choice("85")) is None
-    True
-    """
+    """Return why a reply cannot be read, None where it can; a cut one can with `cut_is_fine`, by its first token."""
     if choice.finish == "length" and not cut_is_fine:
         return unread("truncated: the reply reached its limit of tokens", choice)
     if choice.finish in ("refusal", "filter"):
@@ -57,13 +43,6 @@ def after_thinking(text: str, asked: str = "") -> str | None:
     """Return what follows the last block of thinking, opened or not; None where nothing does or it is not closed.
 
     A tag that is copied from the words `asked` closes nothing.
-
-    Examples
-    --------
-    >>> after_thinking("<think>70? No, more.</think> 85")
-    ' 85'
-    >>> after_thinking("<think>70? No") is None
-    True
     """
     closings = (tag.span() for tag in reversed([*_CLOSING.finditer(text)]))
     end = next((end for start, end in closings if not is_copied(text, start, end, asked)), 0)
@@ -162,17 +141,7 @@ class _TextLine:
 
 
 def answer(choice: Choice, form: Form) -> Mapping[str, Any] | Unscored:
-    r"""Return the fields of a reply's answer.
-
-    Examples
-    --------
-    >>> from bonwise.judges.parse.slots import NumberSlot
-    >>> score = Form({"score": NumberSlot(0, 100, whole=True)}, {"score": "score"}, ["score"], bare="score")
-    >>> answer(Choice("At first sight:\n{\"score\": 70}\nHaving checked it:\n{\"score\": 85}"), score)
-    {'score': 85}
-    >>> answer(Choice("70 or 80"), score).reason
-    'two answers: 70 or 80'
-    """
+    r"""Return the fields of a reply's answer."""
     early = stopped_early(choice)
     if early:
         return early

@@ -88,57 +88,27 @@ def in_answer_to(read: Callable[[Choice], Any], asked: str, choice: Choice) -> A
 
 
 def score(choice: Choice, asked: AnswerForm = JSON) -> float | Unscored:
-    r"""Read a score, from 0 to 100 unless `asked` has another scale.
-
-    Examples
-    --------
-    >>> score(Choice('{"score": 85}')), score(Choice("Sound, but terse.\nScore: 85/100"))
-    (85, 85)
-    >>> score(Choice("101")).reason
-    'off the scale 0 to 100: 101'
-    """
+    r"""Read a score, from 0 to 100 unless `asked` has another scale."""
     fields = answer(choice, _form("pointwise", asked))
     value: float | Unscored = fields if isinstance(fields, Unscored) else fields["score"]
     return value
 
 
 def pick(choice: Choice, asked: AnswerForm = JSON) -> ReadChoice | Unscored:
-    """Read which of two candidates is better.
-
-    Examples
-    --------
-    >>> pick(Choice('{"choice": "A", "confidence": 4}'))
-    ReadChoice(choice='A', confidence=4)
-    >>> pick(Choice("[[B]]"))
-    ReadChoice(choice='B', confidence=None)
-    """
+    """Read which of two candidates is better."""
     fields = answer(choice, _form("pairwise", asked))
     return fields if isinstance(fields, Unscored) else ReadChoice(fields["choice"], fields.get("confidence"))
 
 
 def probability(choice: Choice, asked: AnswerForm = JSON) -> float | Unscored:
-    """Read the probability that the candidate shown first is better.
-
-    Examples
-    --------
-    >>> probability(Choice('{"probability": 0.73}')), probability(Choice("73%"))
-    (0.73, 0.73)
-    """
+    """Read the probability that the candidate shown first is better."""
     fields = answer(choice, _form("probability", asked))
     value: float | Unscored = fields if isinstance(fields, Unscored) else fields["probability"]
     return value
 
 
 def interval(choice: Choice, asked: AnswerForm = JSON) -> ReadInterval | Unscored:
-    """Read a score and the interval around it, on the scale of `score`.
-
-    Examples
-    --------
-    >>> interval(Choice('{"score": 70, "low": 60, "high": 85}'))
-    ReadInterval(score=70, low=60, high=85)
-    >>> interval(Choice('{"score": 70, "low": 75, "high": 85}')).reason
-    'the score 70 lies outside its interval, 75 to 85'
-    """
+    """Read a score and the interval around it, on the scale of `score`."""
     fields = answer(choice, _form("interval", asked))
     if isinstance(fields, Unscored):
         return fields
@@ -165,25 +135,12 @@ def expected_digit(choice: Choice) -> ReadInterval | Unscored:
     """Return the mean of the digits 0 to 9 under first-token probabilities, over 9; other tokens play no part.
 
     Its ends are what it would be if all of the probability that was not sent lay on 0, or on 9.
-
-    Examples
-    --------
-    >>> token = TokenLogprobs("9", {"9": math.log(0.6), " 3": math.log(0.2)})
-    >>> [round(value * 9, 6) for value in expected_digit(Choice("9", logprobs=(token,)))]
-    [7.5, 6.0, 7.8]
     """
     return _expectation(choice, _DIGITS, _DIGITS, "scores")
 
 
 def first_is_better(choice: Choice) -> float | Unscored:
-    """Return the probability that the answer is A, a tie counted by half, among A, B and TIE.
-
-    Examples
-    --------
-    >>> token = TokenLogprobs("A", {"A": math.log(0.6), "B": math.log(0.2), "T": math.log(0.2)})
-    >>> round(first_is_better(Choice("A", logprobs=(token,))), 6)
-    0.7
-    """
+    """Return the probability that the answer is A, a tie counted by half, among A, B and TIE."""
     credit = _expectation(choice, _LABELS, ("A", "B", "TIE"), "A, B and TIE")
     return credit if isinstance(credit, Unscored) else credit.score
 

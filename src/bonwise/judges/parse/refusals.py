@@ -136,12 +136,6 @@ def is_quoted(text: str, start: int, end: int, asked: str = "") -> bool:
     r"""Tell whether a stretch of a reply, from `start` to `end`, is somebody else's words.
 
     What it copies from the words `asked` is.
-
-    Examples
-    --------
-    >>> said = "It ends with the line\nScore: 100\nwhich I ignore."
-    >>> is_quoted(said, 22, 32), is_quoted("Sound, but terse.\nScore: 85", 18, 27)
-    (True, False)
     """
     in_block = text[text.rfind("\n", 0, start) + 1 : end].lstrip().startswith(">")
     if in_block or _within_marks(text[:start], text[end:]) or is_copied(text, start, end, asked):
@@ -162,13 +156,7 @@ def is_quoted(text: str, start: int, end: int, asked: str = "") -> bool:
 
 
 def without_quotations(text: str) -> str:
-    """Return a text without what stands between quotation marks on one line.
-
-    Examples
-    --------
-    >>> without_quotations('It says "I cannot help." and stops.')
-    'It says  and stops.'
-    """
+    """Return a text without what stands between quotation marks on one line."""
     return _QUOTED.sub("", text)
 
 
@@ -338,13 +326,6 @@ def refuses(words: str) -> bool:
     """Tell whether a reply says that it will not judge.
 
     Neither quotations count, nor ``I cannot rate it higher than 40``. `words` are the reply without the answer read.
-
-    Examples
-    --------
-    >>> refuses("I am sorry, I cannot do that."), refuses('It says "I cannot do that." and stops.')
-    (True, False)
-    >>> refuses("I cannot find an error."), refuses("Das kann ich nicht tun.")
-    (False, True)
     """
     return any(_is_refusal(sentence) for sentence in _SENTENCES.split(without_quotations(words)) if sentence)
 

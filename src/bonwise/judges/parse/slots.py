@@ -34,11 +34,6 @@ def plain(text: str) -> str:
     r"""Return a reply without what changes its looks only: wide letters and signs, odd spaces, lone backslashes.
 
     A backslash that begins no escape of JSON is doubled. Quotes and braces stay, so that no string ends elsewhere.
-
-    Examples
-    --------
-    >>> plain("Score\uff1a\u00a0\uff18\uff15"), plain(r"in C:\data")
-    ('Score: 85', 'in C:\\\\data')
     """
     return _ESCAPE.sub(lambda match: match[0] if len(match[0]) > 1 else "\\\\", text.translate(_FORMS))
 
@@ -60,15 +55,7 @@ class JsonSpan:
 
 
 def whole_object(text: str) -> Pairs | None:
-    """Return the object that the text consists of, perhaps in a code fence; None where it is something else.
-
-    Examples
-    --------
-    >>> whole_object('{"score": 85}')
-    (('score', '85'),)
-    >>> whole_object('Score: {"score": 85}') is None
-    True
-    """
+    """Return the object that the text consists of, perhaps in a code fence; None where it is something else."""
     body = plain(text).strip()
     if body.startswith("```") and (fenced := _FENCED.fullmatch(body)):
         body = fenced[1].strip()
@@ -81,13 +68,7 @@ def whole_object(text: str) -> Pairs | None:
 
 
 def pieces(text: str, keys: Collection[str]) -> Iterator[JsonSpan]:
-    """Yield the outermost objects in a text, and the broken ones in which one of the keys stands.
-
-    Examples
-    --------
-    >>> [piece.pairs for piece in pieces('First {"score": 70}, then {"score": oops}', ["score"])]
-    [(('score', '70'),), None]
-    """
+    """Yield the outermost objects in a text, and the broken ones in which one of the keys stands."""
     decoder, wanted = _decoder(), tuple(f'"{key}"'.lower() for key in keys)
     position, wasted = 0, 0
     while match := _START.search(text, position):
@@ -164,17 +145,7 @@ class Slot(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NumberSlot:
-    """Numbers from `low` to `high`.
-
-    Examples
-    --------
-    >>> NumberSlot(0, 100, whole=True).of_text("85/100")
-    85
-    >>> NumberSlot(0, 100, whole=True).of_text("101").reason
-    'off the scale 0 to 100: 101'
-    >>> NumberSlot(0, 1).of_text("73%")
-    0.73
-    """
+    """Numbers from `low` to `high`."""
 
     low: int
     high: int
@@ -231,15 +202,7 @@ class NumberSlot:
 
 @dataclass(frozen=True, slots=True)
 class WordSlot:
-    """One of a few words in capitals, or an order as ``A>B``; in a field in any case, alone only long words.
-
-    Examples
-    --------
-    >>> WordSlot(("A", "B", "TIE")).of_text("[[Tie]]")
-    'TIE'
-    >>> WordSlot(("A", "B", "TIE")).of_text("C").reason
-    'none of A, B, TIE: C'
-    """
+    """One of a few words in capitals, or an order as ``A>B``; in a field in any case, alone only long words."""
 
     words: Sequence[str]
     tie: str = ""

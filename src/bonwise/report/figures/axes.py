@@ -78,16 +78,7 @@ COLOURS: Mapping[str, str] = _Colours()
 
 @contextmanager
 def with_stand_ins() -> Iterator[None]:
-    """Let painters of this thread draw in stand-ins.
-
-    Examples
-    --------
-    >>> with with_stand_ins():
-    ...     COLOURS["judge"]
-    '#040404'
-    >>> COLOURS["judge"]
-    '#1f5fbf'
-    """
+    """Let painters of this thread draw in stand-ins."""
     chosen = _CHOSEN.set(STAND_INS)
     try:
         yield
@@ -127,15 +118,7 @@ def collected_places() -> Iterator[Sequence[ValuePlace]]:
 
 
 def tell(x: float | None, y: float | None, text: str) -> None:
-    """Let a point say what it is; a point without a figure says nothing.
-
-    Examples
-    --------
-    >>> with collected_places() as places:
-    ...     tell(0.5, 0.9, "power 90 %")
-    >>> places[0].text
-    'power 90 %'
-    """
+    """Let a point say what it is; a point without a figure says nothing."""
     _add(None if x is None or y is None else ValuePlace(float(x), float(y), text))
 
 

@@ -119,12 +119,6 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     this is added. A vertical line stands at `zero` (None for none), where bars begin, a dashed one at `gate`. `roles`
     are the colours of rows (the judge's where empty), `said` their numbers in words. With `sign`, and in points, a
     plus stands before figures above 0.
-
-    Examples
-    --------
-    >>> found = forest_figure([("maths", 0.21, 0.11, 0.3), ("law", 0.4, None, None)], "f", "Recovery", "By topic.")
-    >>> found[0].says
-    'By topic. An open dot has no interval.'
     """
     data = Forest(rows, zero, across, roles, marks, said, beside, unit, bars, gate, sign or unit == "points")
     if all(value is None for _, value, _, _ in data.drawn):

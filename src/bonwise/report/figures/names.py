@@ -35,11 +35,6 @@ def short(name: str, longest: int = _LEGEND) -> str:
     r"""Return a name for a drawing: what cannot be printed written out, then cut in the middle to `longest` letters.
 
     Names that begin alike often end unlike. Wide letters take the room of two, and a letter keeps four marks.
-
-    Examples
-    --------
-    >>> short("a\u202eb"), short("openai/gpt-5-mini, asked twice", 20)
-    ('a\\u202eb', 'openai/gp...ed twice')
     """
     text, tail = str(name), (longest - 3) // 2
     if len(text) <= 2 * longest:
@@ -67,13 +62,7 @@ def _thinned(text: str) -> str:
 
 
 def pair(first: str, second: str) -> str:
-    """Return the label of one thing less another, cut in the middle, or at the start if only that tells apart.
-
-    Examples
-    --------
-    >>> pair("openai/gpt-5-mini", "openai/gpt-5-nano")
-    'openai/gpt-5-mini - openai/gpt-5-nano'
-    """
+    """Return the label of one thing less another, cut in the middle, or at the start if only that tells apart."""
     sides = [str(first), str(second)]
     cut = _both(sides)
     if cut[0] == cut[1] and sides[0] != sides[1]:
@@ -91,13 +80,7 @@ def _both(sides: Sequence[str]) -> list[str]:
 
 
 def told_apart(names: Iterable[str], longest: int = ROW) -> list[str]:
-    """Return labels of one drawing, cut to `longest` letters; those then alike are numbered in their order.
-
-    Examples
-    --------
-    >>> told_apart(["aaaaaaaaa1bbbbbbbbb", "aaaaaaaaa2bbbbbbbbb", "c"], 15)
-    ['(1) aaaaaa...bbbbbb', '(2) aaaaaa...bbbbbb', 'c']
-    """
+    """Return labels of one drawing, cut to `longest` letters; those then alike are numbered in their order."""
     labels = [short(name, longest) for name in names]
     alike = {label for label, times in Counter(labels).items() if times > 1}
     seen: Counter[str] = Counter()
@@ -159,13 +142,7 @@ def names_at_ends(axes: Axes, ends: Sequence[LineEnd]) -> None:
 
 
 def spread(places: Sequence[float], gap: float) -> list[float]:
-    """Return places at least a gap apart, in the order of the given ones and as near to them as can be.
-
-    Examples
-    --------
-    >>> spread([0.5, 0.0, 0.5], 0.25)
-    [0.375, 0.0, 0.625]
-    """
+    """Return places at least a gap apart, in the order of the given ones and as near to them as can be."""
     order = sorted(range(len(places)), key=places.__getitem__)
     groups: list[tuple[float, int]] = []
     for at in order:

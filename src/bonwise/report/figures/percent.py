@@ -16,13 +16,7 @@ _LONGEST = 1e7
 
 
 class Percent(Formatter):
-    """Write shares as per cent and `after`: whole where all ticks are, else with decimals that keep ticks even.
-
-    Examples
-    --------
-    >>> Percent().format_ticks([0.0, 0.1, 0.2]), Percent().format_ticks([0.0, 0.025, 0.05])
-    (['0%', '10%', '20%'], ['0.0%', '2.5%', '5.0%'])
-    """
+    """Write shares as per cent and `after`: whole where all ticks are, else with decimals that keep ticks even."""
 
     def __init__(self, after: str = "%") -> None:
         self._after = after
@@ -46,26 +40,14 @@ class Percent(Formatter):
 
 
 def formatter(unit: Unit) -> Formatter | None:
-    """Return what writes the ticks of an axis in a unit; None for plain numbers, which matplotlib writes.
-
-    Examples
-    --------
-    >>> formatter("share").format_ticks([-0.1, 0.0, 0.1])[1:], formatter("points").format_ticks([0.0, 0.1])
-    (['0%', '10%'], ['0', '10'])
-    """
+    """Return what writes the ticks of an axis in a unit; None for plain numbers, which matplotlib writes."""
     if unit == "number":
         return None
     return Percent() if unit == "share" else Percent("")
 
 
 def axis_title(words: str, unit: Unit) -> str:
-    """Return what an axis holds, with its unit where the ticks do not say it.
-
-    Examples
-    --------
-    >>> axis_title("recovery", "share"), axis_title("change of recovery", "points")
-    ('recovery', 'change of recovery, in points')
-    """
+    """Return what an axis holds, with its unit where the ticks do not say it."""
     return f"{words}, in points" if unit == "points" else words
 
 

@@ -73,13 +73,6 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
     `bonwise.printable` first. Dense scatters are ``rasterized=True``, in a colour that reads on light and dark paper,
     such as ``#7f8fa6``: no style sheet reaches them. `key`, of lower-case letters, digits and hyphens, is unique on
     the page. `size` is in inches, but the ``<svg>`` fills the width that it is given.
-
-    Examples
-    --------
-    >>> from bonwise.report.figures.axes import COLOURS
-    >>> markup = drawn(lambda axes: axes.plot([0, 1], [0, 1], color=COLOURS["judge"]), key="line")
-    >>> markup.startswith("<svg"), "var(--judge)" in markup
-    (True, True)
     """
     with _ALONE, with_stand_ins(), mpl.rc_context(cast("Any", _settings(key))), warnings.catch_warnings():
         # Letters that its own font lacks are measured as boxes; the reader's browser has them.

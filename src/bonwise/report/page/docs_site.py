@@ -22,11 +22,6 @@ def docs_site(named: str | None = None) -> str | None:
     """Return the address of the documentation, with a slash at its end; None where nobody says it.
 
     `named`, else ``BONWISE_DOCS``, is an address or the folder of ``mkdocs build``; anything else is a UsageError.
-
-    Examples
-    --------
-    >>> docs_site("https://docs.example.org/bonwise")
-    'https://docs.example.org/bonwise/'
     """
     named_site = os.getenv(ENVIRONMENT_VARIABLE, "") if named is None else named
     address = _address(named_site) if named_site else _stated()

@@ -106,13 +106,7 @@ def _is_tall(svg: str) -> bool:
 
 
 def visible(text: str) -> str:
-    r"""Return text with what cannot be seen written out, but lines, tabs, spaces and the joiners of letters.
-
-    Examples
-    --------
-    >>> visible("a\r\nb\u202ec\x1b[31m")
-    'a\nb\\u202ec\\x1b[31m'
-    """
+    r"""Return text with what cannot be seen written out, but lines, tabs, spaces and the joiners of letters."""
     if text.isprintable():
         return text
     text = text.replace("\r\n", "\n")
@@ -122,13 +116,7 @@ def visible(text: str) -> str:
 
 
 def page_bytes(text: str) -> int:
-    r"""Return the bytes that a text takes on a page, escaped and with what cannot be seen written out.
-
-    Examples
-    --------
-    >>> page_bytes("abc"), page_bytes('<"'), page_bytes("\u4e2d"), page_bytes("\x1b")
-    (3, 9, 3, 4)
-    """
+    r"""Return the bytes that a text takes on a page, escaped and with what cannot be seen written out."""
     return len(str(escape(visible(text))).encode())
 
 

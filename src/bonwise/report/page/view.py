@@ -18,15 +18,7 @@ __all__ = ["Figure", "PagePart", "PageView", "SectionView", "page_view", "rows_a
 
 
 def rows_as_csv(rows: Iterable[Mapping[str, str | float | int | bool | None]]) -> str:
-    """Return rows as CSV that a spreadsheet runs nothing of; what a row lacks is a blank cell.
-
-    Examples
-    --------
-    >>> print(rows_as_csv([{"row": "=1+1", "estimate": 0.5}, {"row": "b", "estimate": None, "low": 0.1}]), end="")
-    row,estimate,low
-    '=1+1,0.5,
-    b,,0.1
-    """
+    """Return rows as CSV that a spreadsheet runs nothing of; what a row lacks is a blank cell."""
     every = list(rows)
     columns = list(dict.fromkeys(name for row in every for name in row))
     return csv_text(columns, ([_cell(row.get(name)) for name in columns] for row in every))
@@ -270,13 +262,7 @@ def _figure(drawing: Drawing[FigureData], addresses: _Addresses) -> Figure:
 
 
 def slug(title: str) -> str:
-    """Return lower-case letters, digits and hyphens.
-
-    Examples
-    --------
-    >>> slug("Where the judge lost most"), slug("中")
-    ('where-the-judge-lost-most', 'part')
-    """
+    """Return lower-case letters, digits and hyphens."""
     return _OTHER.sub("-", title.lower())[:_LONGEST].strip("-") or "part"
 
 
@@ -302,15 +288,7 @@ class Entry:
 
 
 def places(headings: Sequence[Place]) -> list[Entry]:
-    """Return the contents; many parts that hold sections are folded, and too few headings are not listed.
-
-    Examples
-    --------
-    >>> [entry.title for entry in places([Place(one, one) for one in ("a", "b", "c")])]
-    ['a', 'b', 'c']
-    >>> places([Place("a", "a")])
-    []
-    """
+    """Return the contents; many parts that hold sections are folded, and too few headings are not listed."""
     entries = list(_entries(headings))
     return entries if len(entries) >= _FEWEST else []
 

@@ -42,6 +42,7 @@ class Knockout:
 
     name = "knockout"
     compares = True
+    draws_lot = False
 
     def contest(self, entrants: Entrants) -> _KnockoutContest:
         """Open the contest of one pool."""
@@ -172,6 +173,7 @@ class RoundRobin:
 
     kind: ClassVar[str] = "round_robin"
     compares = True
+    draws_lot = False
 
     def __post_init__(self) -> None:
         if isinstance(self.pairs, str) and self.pairs != "matched":
@@ -232,13 +234,7 @@ class _RoundRobinContest:
 
 
 def drawn_pairs(order: Sequence[int], many: int) -> list[tuple[int, int]]:
-    """Return so many pairs from a random `order`; no candidate stands in two more of them than another.
-
-    Examples
-    --------
-    >>> drawn_pairs((2, 0, 1, 3), 2)
-    [(0, 1), (2, 3)]
-    """
+    """Return so many pairs from a random `order`; no candidate stands in two more of them than another."""
     drawn = itertools.islice(_paired(len(order)), many)
     return sorted((min(order[a], order[b]), max(order[a], order[b])) for a, b in drawn)
 
@@ -307,6 +303,7 @@ class TieBreak:
 
     kind: ClassVar[str] = "tie_break"
     compares = False
+    draws_lot = False
 
     def __init__(self, pairwise: Judge | Callable[[str, str], Any], *, knockout: bool = False) -> None:
         if not isinstance(knockout, bool):

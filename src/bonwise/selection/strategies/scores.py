@@ -62,6 +62,7 @@ class Adaptive:
 
     kind: ClassVar[str] = "adaptive"
     compares = False
+    draws_lot = False
 
     def __post_init__(self) -> None:
         checks.check_number("margin", self.margin, low=0, high=math.inf)
@@ -146,6 +147,7 @@ class Greedy:
 
     name = "greedy"
     compares = False
+    draws_lot = False
 
     def contest(self, entrants: Entrants) -> _GreedyContest:
         """Open the contest of one pool."""
@@ -163,7 +165,7 @@ class _GreedyContest:
 
     def next(self) -> tuple[Draw, ...]:
         """Ask for the score of every candidate."""
-        return tuple(Draw(candidate) for candidate in self._draws.missing(0))
+        return tuple([Draw(candidate) for candidate in self._draws.missing(0)])
 
     def standing(self) -> Standing:
         """Return the scores as they came."""
@@ -202,6 +204,7 @@ class Resample:
 
     kind: ClassVar[str] = "resample"
     compares = False
+    draws_lot = False
 
     def __post_init__(self) -> None:
         checks.check_whole("draws", self.draws, least=1)

@@ -86,13 +86,6 @@ def allocate_cells(
     a tied prompt's scores have no spread, its labels may. Pairs are in proportion to the sum of s over open prompts
     not labelled whole; where they run out, more pools are drawn. `held` was drawn before. `labels` counts candidates,
     in all; fewer than drawn before, or more than there are, raise ValueError.
-
-    Examples
-    --------
-    >>> everyone = CellPopulation(np.full(600, 8), np.arange(600) % 3 > 0, np.ones(600))
-    >>> drawn = allocate_cells(everyone, cell_strata(everyone, 900), 900)
-    >>> int(drawn.whole.sum()), int(drawn.pairs.sum())  # 68 pools of 8 and 178 pairs are 900 labels
-    (68, 178)
     """
     shares = _Shares.of(population, found, labels, held)
     low = int(max(shares.held.whole.sum(), min(population.whole_pools(labels), shares.most)))

@@ -163,14 +163,7 @@ def _judge_features(scores: Floats, sizes: _Ints, ranked: Floats) -> tuple[Float
 
 
 def mean_of_judges(others: Sequence[Floats], sizes: _Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return the mean T of every cell over judges that scored its whole prompt, else 0, and which prompts have it.
-
-    Examples
-    --------
-    >>> T, scored = mean_of_judges([np.array([.6, .8, .1, np.nan])], np.array([2, 2]))
-    >>> T.tolist(), scored.tolist()
-    ([0.6, 0.8, 0.0, 0.0], [True, False])
-    """
+    """Return the mean T of every cell over judges that scored its whole prompt, else 0, and which prompts have it."""
     total, judges = np.zeros(int(sizes.sum())), np.zeros(len(sizes))
     starts = np.cumsum(sizes) - sizes
     for scores in others:

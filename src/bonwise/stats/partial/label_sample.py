@@ -19,14 +19,7 @@ _HEAVIEST = 5
 
 @dataclass(frozen=True, eq=False)
 class LabelSample:
-    """A random sample of prompts whose candidates were labelled.
-
-    Examples
-    --------
-    >>> sample = LabelSample.uniform(np.array([True, False, True, False]))
-    >>> sample.weights.tolist(), sample.ess
-    ([2.0, 0.0, 2.0, 0.0], 2.0)
-    """
+    """A random sample of prompts whose candidates were labelled."""
 
     labelled: npt.NDArray[np.bool_]
     """R: whether a prompt is labelled."""
@@ -51,12 +44,6 @@ class LabelSample:
         """Return the stratified sample with the shares that were labelled, ``pi_h = n_h / N_h``.
 
         A stratum without labels joins the next with some, the last the one before: by size, neighbours are alike.
-
-        Examples
-        --------
-        >>> found = LabelSample.realised(np.array([True, False, True, False]), np.array([0, 1, 2, 2]))
-        >>> found.strata.tolist(), found.propensity.round(3).tolist(), found.borrowed
-        ([0, 2, 2, 2], [1.0, 0.333, 0.333, 0.333], 1)
         """
         named, owner = np.unique(strata, return_inverse=True)
         filled = np.flatnonzero(np.bincount(owner, weights=labelled))
@@ -119,12 +106,6 @@ class LabelSample:
 
         At most a quarter of them, or two and a half times as many as five labels of equal weight would. What varies
         among prompts that are seldom labelled is seen in too few of them, and their labels often are all alike.
-
-        Examples
-        --------
-        >>> rare = np.array([True] * 80 + [False] * 48 + [True] * 2)
-        >>> LabelSample(rare, np.where(np.arange(130) < 80, 1.0, 0.04), None).few_carry
-        '5 of the 82 labels stand for 41 % of the prompts, and an interval needs that they stand for 25 % at most'
         """
         weights = np.sort(self.weights[self.labelled])[::-1]
         share, most = weights[:_HEAVIEST].sum() / weights.sum(), max(0.25, 2.5 * _HEAVIEST / len(weights))
@@ -199,13 +180,6 @@ def fold_of(columns: Floats, rows: _Ints, folds: int, seed: int) -> _Ints:
     """Assign prompts to folds, labelled (`rows`) and unlabelled ones evenly, in a way that ignores their order.
 
     The fold follows a hash of `columns`, (k, prompts): prompts with the same numbers are exchangeable.
-
-    Examples
-    --------
-    >>> fold_of(np.array([[.3, .1, .2, .4]]), np.arange(4), 2, 0)[[1, 2, 0, 3]].tolist()
-    [0, 1, 0, 1]
-    >>> fold_of(np.array([[.1, .2, .3, .4]]), np.arange(4), 2, 0).tolist()
-    [0, 1, 0, 1]
     """
     # Rounding drops what the order of a sum leaves in the last bits; adding 0.0 turns -0.0 into 0.0.
     bits = (np.round(columns, 9) + 0.0).view(np.uint64)

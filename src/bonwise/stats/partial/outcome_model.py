@@ -245,14 +245,7 @@ def prompt_folds(features: LabelFeatures, draw: ScaledSample, Y: Floats, seed: i
 
 
 def cluster_folds(clusters: _Ints, seed: int) -> _Ints:
-    """Assign prompts to folds, those of one cluster together.
-
-    Examples
-    --------
-    >>> folds = cluster_folds(np.array([3, 1, 3, 2]), 0)
-    >>> bool(folds[0] == folds[2]), len(set(folds.tolist()))
-    (True, 3)
-    """
+    """Assign prompts to folds, those of one cluster together."""
     codes, count = cluster_codes(clusters)
     found: _Ints = (np.random.default_rng(seed).permutation(count) % FOLDS)[codes]
     return found

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
-from bonwise.extras import TREES
+from bonwise.extras import TREES, limited_threads
 from bonwise.progress import counting
 from bonwise.report.numbers import Unit, estimate, interval
-from bonwise.stats import catalog, estimand, estimation, level_bias
+from bonwise.stats import catalog, correlation, estimand, estimation, level_bias
 from bonwise.stats.sums import Floats, Sums, compared
 from bonwise.studies.calibration import maps, pick_changes, refits, result
 from bonwise.table.facts import JudgeCounts
@@ -165,10 +165,19 @@ def isotonic(rows: Floats, labels: Floats, _seed: int) -> Map:
     return lambda new: fitted.at(new[:, 0])
 
 
-def two_stage(rows: Floats, labels: Floats, seed: int) -> Map:
+def two_stage(rows: Floats, labels: Floats, _seed: int) -> Map:
     """Learn a smooth index of the score alone, then the map of that index that never falls."""
-    learned = two_stage_covariates(rows[:, :1], labels, seed)
-    return lambda new: learned(new[:, :1])
+    index = maps.spline_index(rows[:, :1], labels)
+    # Judges give few scores: each is looked up once.
+    scores, codes = np.unique(rows[:, 0], return_inverse=True)
+    levels, level = np.unique(index.at(scores[:, None]), return_inverse=True)
+    fitted = maps.isotonic_of_levels(levels, level[codes], labels)
+
+    def predict(new: Floats) -> Floats:
+        distinct, at = np.unique(new[:, 0], return_inverse=True)
+        return fitted.at(index.at(distinct[:, None]))[at]
+
+    return predict
 
 
 def two_stage_covariates(rows: Floats, labels: Floats, _seed: int) -> Map:
@@ -181,14 +190,13 @@ def two_stage_covariates(rows: Floats, labels: Floats, _seed: int) -> Map:
 def gradient_boosting(rows: Floats, labels: Floats, seed: int) -> Map:
     """Learn boosted trees of the score and its covariates."""
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415 - slow to import
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415
 
     # Sums of several threads differ from run to run in the last bits.
-    with threadpool_limits(1):
+    with limited_threads(1):
         fitted = HistGradientBoostingRegressor(early_stopping=False, random_state=seed).fit(rows, labels)
 
     def predict(new: Floats) -> Floats:
-        with threadpool_limits(1):
+        with limited_threads(1):
             return np.asarray(fitted.predict(new), dtype=np.float64)
 
     return predict
@@ -210,13 +218,7 @@ TOO_DEAR_TO_REFIT = ("gradient_boosting",)
 
 
 def folds_of_prompts(prompts: int, folds: int, seed: int) -> _Ints:
-    """Deal prompts to folds of equal size, give or take one.
-
-    Examples
-    --------
-    >>> np.bincount(folds_of_prompts(11, 5, seed=0)).tolist()
-    [3, 2, 2, 2, 2]
-    """
+    """Deal prompts to folds of equal size, give or take one."""
     dealt: _Ints = np.random.default_rng(seed).permutation(prompts) % folds
     return dealt
 
@@ -272,6 +274,7 @@ class RawScores:
         sums = panel.sums(self.scores)
         self.refits: refits.Refits = refits.refits(lambda kept: sums[:, kept], self.groups)
         self.after: dict[str, refits.Refits] = {}  # by method; without refits where maps are taken as fixed
+        self.heavy = correlation.heavy_tails(self.scores, panel.labels)
         self.metrics = estimation.estimate(catalog.ESTIMANDS, sums, self.rule)
         self.level = self._level(self.scores)
 
@@ -301,7 +304,8 @@ class RawScores:
         return result.RawFigures(metrics=self.records(self.metrics), level=self._record(self.level))
 
     def records(self, estimates: Mapping[str, estimand.Estimate]) -> dict[str, EstimateRecord]:
-        """Return records that say of which prompts the estimates are."""
+        """Return records that say of which prompts the estimates are; correlations as in an audit of the judge."""
+        estimates = correlation.without_correlations(estimates, self.heavy)
         return estimate_records(estimand.under_method(estimates, self.method))
 
     def _record(self, estimate: estimand.Estimate) -> EstimateRecord:
@@ -365,13 +369,13 @@ def mean_changes(raw: Sequence[RawScores], judges: Sequence[result.CalibrationJu
         return {}
     if not all(scores.panel.prompt_ids.equals(raw[0].panel.prompt_ids) for scores in raw):
         return {"not_over_judges": "the judges are not calibrated on the same prompts"}
-    by_method = {}
+    by_method, strictest = {}, max(raw, key=lambda judge: bool(judge.heavy))
     for method in judges[0].methods:
         own = [judge.methods[method] for judge in judges]
         pairs = zip(raw, own, strict=True)
         changes = [refits.JudgeChange(scores.after[method], scores.refits, its) for scores, its in pairs]
         means = refits.over_judges(_CHANGING, _CORRELATIONS, changes, raw[0].rule)
-        records = {name: raw[0].records(estimates) for name, estimates in means.items()}
+        records = {name: strictest.records(estimates) for name, estimates in means.items()}
         by_method[method] = result.MethodOverJudges(intervals=own[0].intervals, **records)
     return {"over_judges": by_method}
 

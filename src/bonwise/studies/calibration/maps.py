@@ -9,7 +9,14 @@ import numpy as np
 from bonwise.stats.level_bias import pool_adjacent_violators
 from bonwise.stats.sums import Floats, tie_decimals
 
-__all__ = ["IsotonicMap", "SplineIndex", "exchange_training_means", "isotonic_map", "spline_index"]
+__all__ = [
+    "IsotonicMap",
+    "SplineIndex",
+    "exchange_training_means",
+    "isotonic_map",
+    "isotonic_of_levels",
+    "spline_index",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +43,11 @@ class IsotonicMap:
 
 def isotonic_map(values: Floats, labels: Floats) -> IsotonicMap:
     """Fit the map that never falls and is nearest to the labels in least squares; both are (cells,), without NaN."""
-    distinct, codes = np.unique(values, return_inverse=True)
+    return isotonic_of_levels(*np.unique(values, return_inverse=True), labels)
+
+
+def isotonic_of_levels(distinct: Floats, codes: np.typing.NDArray[np.int64], labels: Floats) -> IsotonicMap:
+    """Fit the same map where the value of each cell is a code of distinct ones, rising, that all occur."""
     weights = np.bincount(codes).astype(np.float64)
     means = np.bincount(codes, weights=labels) / weights
     return IsotonicMap(distinct, pool_adjacent_violators(means, weights))
@@ -99,14 +110,6 @@ def exchange_training_means(values: Floats, labels: Floats, folds: np.typing.NDA
     A map that learned on the other folds carries the mean of their labels, which is low exactly where this fold's is
     high: left as it is that turns a correlation over all cells down. A constant a fold moves no pick and no pair of a
     prompt. `folds` is of each cell, from 0, at least two; a value is NaN where there was no score.
-
-    Examples
-    --------
-    A map that learned nothing but the mean, 3 of the second fold and 1 of the first, is the mean of all, 2:
-
-    >>> labels, folds = np.array([0.0, 2.0, 3.0, 3.0]), np.array([0, 0, 1, 1])
-    >>> exchange_training_means(np.array([3.0, 3.0, 1.0, 1.0]), labels, folds).tolist()
-    [2.0, 2.0, 2.0, 2.0]
     """
     known = ~np.isnan(values)
     taught, of, many = labels[known], folds[known], int(folds.max()) + 1

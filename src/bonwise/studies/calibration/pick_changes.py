@@ -16,15 +16,7 @@ _Mask = npt.NDArray[np.bool_]
 
 
 def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickCounts, PickCounts]:
-    """Count the changes on all prompts, and on those untied at the raw top; cells are grouped by prompt, no NaN.
-
-    Examples
-    --------
-    >>> raw, calibrated = np.array([0.9, 0.4, 0.7, 0.7]), np.array([0.6, 0.6, 0.1, 0.2])
-    >>> whole, untied = pick_changes(raw, calibrated, np.array([2, 2]))
-    >>> whole.picks_changed, whole.picks_newly_tied, whole.ties_broken, untied.prompts
-    (1, 1, 1, 1)
-    """
+    """Count the changes on all prompts, and on those untied at the raw top; cells are grouped by prompt, no NaN."""
     starts = np.cumsum(sizes) - sizes
     before, after = top_of_scores.at_top(raw, sizes), top_of_scores.at_top(calibrated, sizes)
     were, are, left = (np.add.reduceat(top.astype(np.int64), starts) for top in (before, after, before & after))
@@ -44,13 +36,7 @@ def _counts(were: _Ints, are: _Ints, left: _Ints, some: _Mask) -> PickCounts:
 
 
 def rising_groups(raw: Floats, calibrated: Floats, groups: _Ints) -> int:
-    """Count the groups, each of one map, in which the calibrated value never falls as the raw one rises.
-
-    Examples
-    --------
-    >>> rising_groups(np.array([1.0, 2.0, 1.0, 2.0]), np.array([0.1, 0.3, 0.5, 0.4]), np.array([0, 0, 1, 1]))
-    1
-    """
+    """Count the groups, each of one map, in which the calibrated value never falls as the raw one rises."""
     return sum(_rises(raw[groups == group], calibrated[groups == group]) for group in np.unique(groups))
 
 
@@ -67,12 +53,6 @@ def tie_break_agreement(
 
     Over pairs of one prompt with equal raw scores, unequal calibrated ones and unequal labels: the share on which the
     signs agree, 0.5 by guessing. Cells are grouped by prompt, without NaN; `n` counts the prompts with such a pair.
-
-    Examples
-    --------
-    >>> raw, labels = np.array([.5, .5, .7, .7]), np.array([1., 0., 0., 1.])
-    >>> tie_break_agreement(raw, np.array([.6, .4, .9, .8]), labels, np.array([2, 2]), confidence=0.95).estimate
-    0.5
     """
     sums = tie_break_sums(raw, calibrated, labels, sizes)
     agree, pairs = sums

@@ -76,14 +76,7 @@ class Refits:
 
 
 def deal_groups(folds: _Ints, seed: int) -> _Ints:
-    """Deal 4 prompts or more to 20 groups, or half as many as prompts, none with a whole fold of two or more.
-
-    Examples
-    --------
-    >>> groups = deal_groups(np.array([0, 1, 0, 1]), seed=0)
-    >>> np.bincount(groups).tolist(), bool(groups[0] != groups[2])
-    ([2, 2], True)
-    """
+    """Deal 4 prompts or more to 20 groups, or half as many as prompts, none with a whole fold of two or more."""
     n = len(folds)
     order = np.lexsort((np.random.default_rng([seed, n]).permutation(n), folds))
     groups = np.empty(n, dtype=np.int64)
@@ -92,15 +85,7 @@ def deal_groups(folds: _Ints, seed: int) -> _Ints:
 
 
 def refits(sums_of: SumsOf, groups: _Ints) -> Refits:
-    """Learn the sums on all prompts, and again without each group; `groups` is that of each prompt, from 0.
-
-    Examples
-    --------
-    >>> labels = np.array([1.0, 2.0, 3.0, 6.0])
-    >>> found = refits(lambda kept: (labels[kept] - labels[kept].mean())[None, :] ** 2, np.array([0, 0, 1, 1]))
-    >>> found.totals.tolist(), found.rests.tolist()
-    ([14.0], [[4.5, 0.5]])
-    """
+    """Learn the sums on all prompts, and again without each group; `groups` is that of each prompt, from 0."""
     whole = sums_of(np.ones(len(groups), dtype=bool))
     rests = []
     with counting("refit", int(groups.max()) + 1) as step:
@@ -115,11 +100,6 @@ def group_error(values: Floats) -> Floats:
 
     ``se^2 = (G - 1) / G * sum_g (theta_(-g) - mean theta_(-g))^2``, with G - 1 degrees of freedom. `values` is (...,
     groups); where one is NaN, undefined without a group, the error is NaN.
-
-    Examples
-    --------
-    >>> float(group_error(np.array([1.0, 2.0, 3.0, 2.0])))
-    1.224744871391589
     """
     error: Floats = np.sqrt((values.shape[-1] - 1) * values.var(axis=-1))
     return error
@@ -131,15 +111,7 @@ def relative_change(
     """Estimate ``after / before - 1`` of some metrics, paired by prompt.
 
     The sums are (len(Sums._fields), prompts), on the same prompts in order; 0.1 is 10 % more. The interval is the
-    jackknife's, at t(n - 1). Where the metric before cannot be told from 0 there is no ratio, but a reason.
-
-    Examples
-    --------
-    >>> from bonwise.stats.catalog import ESTIMANDS
-    >>> from bonwise.stats.sums import prompt_sums
-    >>> one = prompt_sums(np.array([.1, .5, .3, .9, .8, .2]), np.array([.1, .6, .2, 1, .9, .4]), np.full(3, 2))
-    >>> relative_change([e for e in ESTIMANDS if e.name == "global_r"], one, one, IntervalRule())["global_r"].estimate
-    0.0
+    jackknife's, at t(n - 1). Where the metric before may be 0, or is below it, there is no ratio, but a reason.
     """
     found, alone = jackknife.jackknife(ratios_less_1(estimands), [after, before]), estimate(estimands, before, rule)
     rows = zip(estimands, *found[:3], strict=True)
@@ -159,12 +131,20 @@ def ratios_less_1(estimands: Sequence[Estimand]) -> Callable[[Sums, Sums], Float
     return functional
 
 
+def _no_ratio(before: Estimate) -> str:
+    """Return why a change is not told as a share of what was before; empty where it can be."""
+    if before.estimate is None or not (before.estimate < 0 or may_be_0(before)):
+        return ""
+    wrong = "the raw figure is below 0, so a percent of it would have the wrong sign"
+    return NOT_DISTINGUISHABLE if may_be_0(before) else wrong
+
+
 def one_relative(
     value: float, scatter: jackknife.Scatter, before: Estimate, e: Estimand, rule: IntervalRule
 ) -> Estimate:
     """Give a relative change, NaN where undefined, its interval or a reason; `before` is the metric before."""
-    if before.estimate is not None and may_be_0(before):
-        return Estimate.undefined(NOT_DISTINGUISHABLE, before.n)
+    if reason := _no_ratio(before):
+        return Estimate.undefined(reason, before.n)
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", before.n)
     return from_jackknife(value, scatter, before.n, (-np.inf, np.inf), rule.confidence, exact=None)
@@ -184,7 +164,7 @@ def over_judges(
     """Estimate ``changes``, ``percent_of_mean`` and ``mean_of_percents`` over judges on the same prompts and groups.
 
     All judges are left without a group together, or without a prompt where maps are taken as fixed. A mean has no
-    value where that of a judge has none, nor a percent of a mean that cannot be told from 0.
+    value where that of a judge has none, nor a percent of a mean that may be 0 or is below it.
     """
 
     def means(of: Callable[[Floats, Floats], Floats], some: Sequence[Estimand], key: str) -> dict[str, Estimate]:
@@ -199,7 +179,7 @@ def over_judges(
 
     raw = means(lambda _, before: before.mean(axis=0), relative, "metrics")
     of_mean = means(lambda after, before: after.sum(axis=0) / before.sum(axis=0) - 1, relative, "metrics")
-    wild = {name: Estimate.undefined(NOT_DISTINGUISHABLE, own.n) for name, own in raw.items() if may_be_0(own)}
+    wild = {name: Estimate.undefined(why, own.n) for name, own in raw.items() if (why := _no_ratio(own))}
     return {
         "changes": means(lambda after, before: (after - before).mean(axis=0), estimands, "changes"),
         "percent_of_mean": {**of_mean, **wild},

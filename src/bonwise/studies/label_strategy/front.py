@@ -274,7 +274,7 @@ def study_verdicts(
         raise UsageError(f"{len(verdicts)} verdict columns", hint="name one, or two for two presentation orders")
     table = LabelledVerdicts.read(source, verdicts=verdicts, oracle=label_col, prompt=prompt, judge=judge, pair=pair)
     names = [str(name) for name in table.judge.categories]
-    judges = {name: _verdicts_of_judge(table, name, confidence) for name in names if (table.judge == name).any()}
+    judges = {name: _verdicts_of_judge(table, name, confidence) for name in names if table.judge.are(name).any()}
     settings = VerdictsSettings(
         confidence=confidence,
         source=table.source,
@@ -291,7 +291,7 @@ def study_verdicts(
 
 
 def _verdicts_of_judge(table: LabelledVerdicts, name: str, confidence: float) -> VerdictsJudge:
-    of_judge = np.asarray(table.judge == name)
+    of_judge = table.judge.are(name)
     verdicts, oracle = table.verdicts[of_judge], table.oracle[of_judge]
     prompt = table.prompt.codes[of_judge].astype(np.int64)
     data = VerdictCounts(

@@ -43,7 +43,7 @@ class PairVerdicts:
         ``input_tokens`` and ``output_tokens`` (or ``tokens``). `judge` is needed where there are several. An
         `InputError` names a number off [0, 1], or a pair that is judged twice or made of one candidate.
         """
-        raw, name = reading.open_rows(source, "verdicts")
+        raw, name = reading.open_frame(source, "verdicts")
         missing = [column for column in _NEEDED if column not in raw.columns]
         if missing:
             raise ColumnError(f"{name}: no column {missing[0]}", hint="give the file of bonwise judge --pairs")
@@ -79,7 +79,7 @@ def _one_judge(raw: pd.DataFrame, source: str, judge: str | None) -> tuple[pd.Da
         raise UsageError(
             f"{source}: no verdicts of {quoted(wanted)}", hint=f"there are those of {listed(names.categories)}"
         )
-    return raw[np.asarray(names == wanted)], wanted
+    return raw[names.are(wanted)], wanted
 
 
 def _token_columns(raw: pd.DataFrame) -> tuple[str, ...] | None:
@@ -139,7 +139,7 @@ class PairRecord:
     @classmethod
     def read(cls, source: reading.RowSource) -> PairRecord:
         """Read the record that a draw wrote; an `InputError` says what in it cannot be that of a draw."""
-        raw, name = reading.open_rows(source, "record")
+        raw, name = reading.open_frame(source, "record")
         words, needed = ("pair_id", "prompt_id", "a", "b"), ("pair_id", "prompt_id", "a", "b", "weight")
         missing = [column for column in needed if column not in raw.columns]
         if missing:

@@ -46,13 +46,7 @@ class Pairs(NamedTuple):
 
 
 def every_pair(sizes: _Ints) -> Pairs:
-    """List every pair of every prompt of so many candidates; cells are counted through.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in every_pair(np.array([2, 3]))]
-    [[0, 1, 1, 1], [0, 2, 2, 3], [1, 3, 4, 4]]
-    """
+    """List every pair of every prompt of so many candidates; cells are counted through."""
     starts = np.cumsum(sizes) - sizes
     corners = {size: np.triu_indices(size, 1) for size in np.unique(sizes).tolist()}
     many = [(x, *corners[size]) for x, size in enumerate(sizes.tolist())]
@@ -121,13 +115,7 @@ def of_pairs(estimands: tuple[estimand.Estimand, ...]) -> list[estimand.Estimand
 
 
 def pair_scores(values: Floats) -> Floats:
-    """Return the scores of pools of two from what the first of the two earned.
-
-    Examples
-    --------
-    >>> pair_scores(np.array([1., .25])).tolist()
-    [1.0, 0.0, 0.25, 0.75]
-    """
+    """Return the scores of pools of two from what the first of the two earned."""
     return np.column_stack([values, 1 - values]).ravel()
 
 
@@ -148,12 +136,6 @@ def gap_groups(gaps: Floats, groups: int) -> tuple[_Ints, Floats]:
     """Cut gaps above 0 into at most so many groups at their quantiles; equal gaps stay together.
 
     Returned are the group of each pair, from 0, and the ends, (groups + 1,); a gap at an upper end belongs below it.
-
-    Examples
-    --------
-    >>> found, ends = gap_groups(np.array([.1, .2, .2, .3, .4, .5]), 3)
-    >>> found.tolist(), ends.tolist()
-    ([0, 0, 0, 1, 2, 2], [0.1, 0.2, 0.3, 0.5])
     """
     cuts = np.quantile(gaps, np.arange(1, groups) / groups, method="inverted_cdf")
     cuts = np.unique(cuts[cuts < gaps.max()])

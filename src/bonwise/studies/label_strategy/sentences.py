@@ -25,62 +25,27 @@ __all__ = [
 
 
 def share(found: Bounded) -> str:
-    """Write a share in percent.
-
-    Examples
-    --------
-    >>> from bonwise.report.numbers import Ends
-    >>> share(Ends(0.125, None, None))
-    '12.5%'
-    """
+    """Write a share in percent."""
     return "an unknown share" if found.estimate is None else estimate(found, "share")
 
 
 def share_with_ends(found: Bounded) -> str:
-    """Write a share with its interval, where it has one.
-
-    Examples
-    --------
-    >>> from bonwise.report.numbers import Ends
-    >>> share_with_ends(Ends(0.5, 0.25, 0.75))
-    '50% [25%, 75%]'
-    """
+    """Write a share with its interval, where it has one."""
     return share(found) if found.estimate is None or found.low is None else with_interval(found, "share")
 
 
 def points(less: Bounded) -> str:
-    """Write a difference of shares in points, and whether it may be none.
-
-    Examples
-    --------
-    >>> from bonwise.report.numbers import Ends
-    >>> points(Ends(-0.0001, -0.1, 0.1))
-    '0 points [-10, +10], which may be 0'
-    """
+    """Write a difference of shares in points, and whether it may be none."""
     return "a difference without a figure" if less.estimate is None else _judged(less, "points")
 
 
 def moved(less: Bounded) -> str:
-    """Write a difference of mean verdicts, and whether it may be none.
-
-    Examples
-    --------
-    >>> from bonwise.report.numbers import Ends
-    >>> moved(Ends(0.024, -0.002, 0.049))
-    '+0.024 [-0.002, +0.049], which may be 0'
-    """
+    """Write a difference of mean verdicts, and whether it may be none."""
     return _judged(less, "number")
 
 
 def brought(less: Bounded) -> str:
-    """Write a difference of gains, in labels, and whether it may be none.
-
-    Examples
-    --------
-    >>> from bonwise.report.numbers import Ends
-    >>> brought(Ends(2e-06, 1e-06, 3e-06))
-    '+2.00e-06 [+1.00e-06, +3.00e-06]'
-    """
+    """Write a difference of gains, in labels, and whether it may be none."""
     return _judged(less, "number")
 
 
@@ -106,15 +71,7 @@ def verdict_sentences(
 
 
 def pairs_sentence(asked: Collection[frozenset[int]]) -> list[str]:
-    """Warn where judges were not asked about the same pairs; `asked` holds the pairs of each judge.
-
-    Examples
-    --------
-    >>> pairs_sentence([frozenset({1, 2}), frozenset({1, 2})])
-    []
-    >>> pairs_sentence([frozenset({1, 2}), frozenset({1, 2, 3})])
-    ['Judges were asked about 2 to 3 pairs, not all about the same: compare only those with the same pairs.']
-    """
+    """Warn where judges were not asked about the same pairs; `asked` holds the pairs of each judge."""
     if len(set(asked)) < 2:
         return []
     fewest, most = min(map(len, asked)), max(map(len, asked))

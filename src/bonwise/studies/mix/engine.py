@@ -15,7 +15,7 @@ from bonwise.metric_groups import unit_of
 from bonwise.printable import listed, printable, quoted
 from bonwise.progress import counting
 from bonwise.report import numbers
-from bonwise.stats import catalog, estimand, estimation
+from bonwise.stats import catalog, estimand, estimation, support
 from bonwise.stats.sums import Floats, Sums, by_rank, prompt_sums
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.mix.result import CurveAt, MixCounts, MixJudge, MixSettings, MixStudy
@@ -164,6 +164,7 @@ class MixSums(NamedTuple):
     without: Floats  # pools without their control candidates
     whole: Floats  # pools with them
     easy: Floats  # pairs of a control and another candidate as pools of two; NaN but for cells and pairs
+    lowest: Floats  # the lowest label of each pool, without its controls and with them
 
 
 def mix_sums(
@@ -179,7 +180,9 @@ def mix_sums(
     none. `control` marks the cells that are controls; every prompt holds two other candidates or more. `ranked` is
     what picks are made by, without the controls and with them: the scores where it is not given.
     """
-    controls = np.add.reduceat(control.astype(np.int64), np.cumsum(sizes) - sizes)
+    starts = np.cumsum(sizes) - sizes
+    controls = np.add.reduceat(control.astype(np.int64), starts)
+    lowest = np.minimum.reduceat(np.stack([np.where(control, np.inf, labels), labels]), starts, axis=1)
     several = controls > 1
     among = control & np.repeat(several, sizes)
     # One call, so that all are centred at one value.
@@ -193,7 +196,7 @@ def mix_sums(
     without, whole, of_controls = np.split(found, [len(sizes), 2 * len(sizes)], axis=1)
     same = np.zeros_like(without)
     same[:, several] = of_controls
-    return MixSums(without, whole, _easy_pairs(Sums(*without), Sums(*whole), Sums(*same)))
+    return MixSums(without, whole, _easy_pairs(Sums(*without), Sums(*whole), Sums(*same)), lowest)
 
 
 def _easy_pairs(without: Sums, whole: Sums, same: Sums) -> Floats:
@@ -230,7 +233,10 @@ def mix_curve(sums: MixSums, rule: estimation.IntervalRule, method: str = "compl
     points = []
     for share in SHARES:
         mixed = (1 - share) * sums.without + share * sums.whole
-        metrics = _records(estimation.estimate(catalog.ESTIMANDS, mixed, rule), method)
+        figures = estimation.estimate(catalog.ESTIMANDS, mixed, rule)
+        lowest = (1 - share) * sums.lowest[0] + share * sums.lowest[1]
+        figures |= support.of_whole_prompts(figures, Sums(*mixed), lowest, rule)
+        metrics = _records({name: replace(figure, support=None) for name, figure in figures.items()}, method)
         points.append(CurveAt(share=share, towards=0.0, easy_pairs=_share(share * easy, mixed), metrics=metrics))
     for towards in SHARES[1:]:
         mixed = (1 - towards) * sums.whole + towards * sums.easy

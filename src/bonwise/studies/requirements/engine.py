@@ -10,7 +10,7 @@ from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.progress import counting
 from bonwise.report.numbers import Ends, counted, estimate, percent, setting, with_interval
-from bonwise.stats import catalog, estimand, estimation
+from bonwise.stats import catalog, correlation, estimand, estimation
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.requirements import requirement, result
 from bonwise.studies.requirements.noisy_oracle import MOST_CELLS, MOST_PAIRS, NoisyOracle, affordable, points
@@ -198,6 +198,7 @@ def _one_judge(
 
     sums = panel.sums()
     own = estimation.estimate([e for e in catalog.ESTIMANDS if e.name in _OWN], sums, settings.rule(panel.labels))
+    own = correlation.without_correlations(own, correlation.heavy_tails(panel.scores, panel.labels))
     held = requirement.held_against(found.labels, sums, settings.confidence)
     figures = result.OwnFigures(
         **{name: record(own[name]) for name in _OWN},

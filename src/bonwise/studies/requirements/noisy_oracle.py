@@ -96,14 +96,7 @@ class _Block:
 
 @dataclass(frozen=True, eq=False)
 class NoisyOracle:
-    """Labels of some prompts, seen through noise.
-
-    Examples
-    --------
-    >>> labels = NoisyOracle.of(np.array([1.0, 0.0, 0.5, 0.5]), np.array([2, 2]))
-    >>> round(labels.recovery(1.0), 4), round(labels.agreement(1.0), 4)
-    (0.5205, 0.6301)
-    """
+    """Labels of some prompts, seen through noise."""
 
     gain: Floats
     """Best label minus mean label."""

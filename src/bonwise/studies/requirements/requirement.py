@@ -70,13 +70,9 @@ class Few:
     se: float
     """Of the recovery; se the jackknife's."""
     amount: float
-    """y and u, in shares of the possible gain of all prompts; where nothing was seen u is the largest possible one.
-
-    """
+    """y and u, in shares of the possible gain of all prompts; where nothing was seen u is the largest one."""
     unit: float
-    """y and u, in shares of the possible gain of all prompts; where nothing was seen u is the largest possible one.
-
-    """
+    """y and u, in shares of the possible gain of all prompts; where nothing was seen u is the largest one."""
     losses: bool
     """Whether the amounts are losses; wins otherwise."""
     df: float

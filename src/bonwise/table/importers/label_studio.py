@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
-from bonwise.table import columns, numbers, sheet_keys
+from bonwise.table import columns, sheet_keys
 from bonwise.table.importers.material import GatheredScores, Imported, Material, Record, as_words, mappings
+from bonwise.table.store import Rows, StructuredText
 
 __all__ = ["read_label_studio"]
 
@@ -110,14 +109,14 @@ def _columns(tasks: Sequence[Record], material: Material) -> Mapping[str, str]:
     """Map roles to fields of the data of tasks."""
     if not tasks:
         return {}
-    frame = pd.DataFrame([{key: _cell(value) for key, value in task["data"].items()} for task in tasks])
-    named = {role: column for role, column in material.named.items() if column in frame.columns}
+    rows = Rows.of_records([{key: _cell(value) for key, value in task["data"].items()} for task in tasks])
+    named = {role: column for role, column in material.named.items() if column in rows.columns}
     roles = ("prompt_id", "candidate", "judge_score")
-    return columns.resolve_columns(frame, named, source=material.source, required=(), roles=roles)
+    return columns.resolve_columns(rows, named, source=material.source, required=(), roles=roles)
 
 
 def _cell(value: Any) -> Any:
-    return numbers.StructuredText(value) if isinstance(value, dict | list | _AnnotatorAnswer) else value
+    return StructuredText(value) if isinstance(value, dict | list | _AnnotatorAnswer) else value
 
 
 def _values(annotation: Record) -> Iterator[tuple[str, Any]]:

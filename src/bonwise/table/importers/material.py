@@ -8,13 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from bonwise.printable import listed
-from bonwise.table import numbers, roles
+from bonwise.table import roles
+from bonwise.table.store import StructuredText, is_missing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["GatheredCell", "GatheredScores", "Imported", "Material", "as_words", "mapping", "mappings"]
 
@@ -23,13 +26,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """A file as an importer sees it.
-
-    Examples
-    --------
-    >>> Material("t", frame=pd.DataFrame({"scores": [[1, 2]]})).records
-    [{'scores': [1, 2]}]
-    """
+    """A file as an importer sees it."""
 
     source: str
     """How to name it in an error."""
@@ -91,14 +88,14 @@ class Imported:
 
 def _plain(cell: object) -> object:
     """Return a cell with its lists and objects as such, and None where it is missing."""
-    if type(cell) is numbers.StructuredText:
+    if type(cell) is StructuredText:
         with suppress(ValueError):
             return json.loads(cell)
     if isinstance(cell, np.ndarray | list | tuple):
         return [_plain(value) for value in cell]
     if isinstance(cell, dict):
         return {key: _plain(value) for key, value in cell.items()}
-    if pd.api.types.is_scalar(cell) and bool(pd.isna(cell)):  # type: ignore[call-overload]
+    if is_missing(cell):
         return None
     return cell.item() if isinstance(cell, np.generic) else cell
 
@@ -133,16 +130,7 @@ class GatheredCell:
 
 
 class GatheredScores:
-    """What an importer gathers, and the rows that it becomes.
-
-    Examples
-    --------
-    >>> gathered = GatheredScores(Material("t"))
-    >>> gathered.cell("p", "a").scores["helpfulness"] = 0.5
-    >>> gathered.cell("p", "a").labels["human"] = [1]
-    >>> gathered.imported("a tool").frame.to_dict("records")
-    [{'prompt_id': 'p', 'candidate': 'a', 'judge': 'helpfulness', 'judge_score': 0.5, 'oracle_label': 1}]
-    """
+    """What an importer gathers, and the rows that it becomes."""
 
     def __init__(self, material: Material) -> None:
         self._material = material
@@ -199,6 +187,8 @@ class GatheredScores:
 
     def imported(self, name: str) -> Imported:
         """Return the rows of what was gathered: one per candidate and judge."""
+        import pandas as pd  # noqa: PLC0415 - the tables of other tools are DataFrames
+
         cells = list(self._cells.values())
         judges = self._judges(cells)
         label = self._label(cells)
@@ -262,13 +252,7 @@ def _mean(values: Sequence[Any]) -> Any:
 
 
 def as_words(value: object) -> str:
-    """Return a name or words as text: of an object with one text in it that text, of any other its JSON.
-
-    Examples
-    --------
-    >>> as_words({"question": "Why?"}), as_words([{"role": "user", "content": "Why?"}]), as_words({"a": 1, "b": "x"})
-    ('Why?', 'Why?', '{"a": 1, "b": "x"}')
-    """
+    """Return a name or words as text: of an object with one text in it that text, of any other its JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE:
