@@ -23,7 +23,7 @@ from bonwise.errors import ColumnError, FileError, InputError, RowError
 from bonwise.extras import REMOTE, SORTING
 from bonwise.printable import listed, quoted
 from bonwise.table import numbers
-from bonwise.table.reading import IN_BATCHES, REMOTE_ADDRESS
+from bonwise.table.reading import IN_BATCHES, MOST_ELEMENTS, REMOTE_ADDRESS
 from bonwise.table.text_files import file_errors, open_plain
 
 __all__ = ["MOST_JUDGES", "Batch", "Batches", "NotTogetherError", "hashes", "spill_folder"]
@@ -302,7 +302,7 @@ def _opened(file: str) -> Any:
 def _record_batches(file: str, stream: Any, wanted: Sequence[str] | None) -> Iterator[Any]:
     ending = Path(file).suffix.lower()
     if ending in (".parquet", ".pq"):
-        schema = parquet.read_schema(stream)
+        schema = parquet.ParquetFile(stream, thrift_container_size_limit=MOST_ELEMENTS).schema_arrow
         stream.seek(0)
         _refuse_lacking(file, schema.names, wanted)
         texts = [name for name in schema.names if pa.types.is_string(schema.field(name).type)]

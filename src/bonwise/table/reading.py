@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IN_BATCHES",
+    "MOST_ELEMENTS",
     "REMOTE_ADDRESS",
     "RowSource",
     "in_batches",
@@ -57,7 +58,7 @@ _MOST_CELLS = 500_000_000
 _MOST_ROWS = 5_000_000
 """Rows that are read and audited within a minute."""
 
-_MOST_ELEMENTS = 10_000
+MOST_ELEMENTS = 10_000
 """Elements of a list in the metadata of a Parquet file, such as columns with all that they are nested in."""
 
 _DEEPEST = 100
@@ -332,7 +333,7 @@ def _read_parquet(path: Path) -> Rows:
         raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
     try:
         # Older decoders follow a schema to any depth, and crash.
-        metadata = parquet.ParquetFile(io.BytesIO(content), thrift_container_size_limit=_MOST_ELEMENTS).metadata
+        metadata = parquet.ParquetFile(io.BytesIO(content), thrift_container_size_limit=MOST_ELEMENTS).metadata
         _refuse_claim(path, metadata)
         schema = metadata.schema.to_arrow_schema()
         # Without the metadata that pandas leaves, an index that was written is a column like the others.
@@ -410,8 +411,10 @@ def _has_many_rows(path: Path) -> bool:
     from pyarrow import ArrowException, parquet  # noqa: PLC0415 - half a second that only files need
 
     try:
-        return int(parquet.read_metadata(path).num_rows) > most
-    except (ArrowException, OSError):
+        # Older decoders follow a schema to any depth, and crash.
+        file = parquet.ParquetFile(path, thrift_container_size_limit=MOST_ELEMENTS)
+        return int(file.metadata.num_rows) > most
+    except (ArrowException, OSError, ValueError):
         return False  # whoever reads it says what is wrong
 
 
