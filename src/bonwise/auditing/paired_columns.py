@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -62,6 +62,9 @@ class _Columns:
             self.known[judge, places] = True
             prompts[:, judge, places] = panel.sums()
         self.prompts = Sums(*prompts)
+        self._lowest = np.zeros(self.known.shape)
+        for judge, (places, panel) in enumerate(zip(self.places, panels, strict=True)):
+            self._lowest[judge, places] = panel.lowest_labels()
         self.clusters = panels[0].clusters
         self._units = clusters.cluster_sums(prompts, self.clusters)
         self._common = self.known if self.clusters is None else np.ones(self._units.shape[1:], dtype=bool)
@@ -75,6 +78,13 @@ class _Columns:
     def on_common(self, values: Floats | _Mask) -> Floats:
         """Return totals of values of prompts, (judges, prompts), over what each judge shares with another."""
         return np.where(self.known, values, 0.0) @ self.known.T.astype(np.float64)
+
+    def paired(self, first: int, second: int) -> tuple[Floats, Sums, Floats]:
+        """Return what further prompts do to differences by: picks apart, sums of the first, lowest labels."""
+        shared, prompts = self.known[first] & self.known[second], self.prompts
+        some = slice(None) if shared.all() else shared
+        apart = (prompts.J[first] - prompts.J[second])[some]
+        return apart, Sums(*(part[first][some] for part in prompts)), self._lowest[first][some]
 
     def count(self, e: Estimand) -> Floats:
         """Return how many prompts that it shares with another contribute to a metric of a judge."""
@@ -334,7 +344,7 @@ class PairedColumns:
         columns = self._columns
         errors, df, _ = self._scatter(columns.powers[1], units[[_OVER, _LOST, _WITHIN]])
         overall, lost = columns.values[_OVER], columns.values[_LOST]
-        low, high = laws.student_ends(overall, errors[0], df[0], (-1.0, 1.0), 0.0, self._settings.confidence)
+        low, high = self._ends_of_overall(overall, errors[0], df[0])
         codes = columns.clusters
         few = codes is not None and bool(clusters.too_few_clusters(codes) or clusters.too_few_kinds(codes))
         with np.errstate(invalid="ignore"):
@@ -350,6 +360,15 @@ class PairedColumns:
         turned = [(which.T, reason) for which, reason in (nothing, wild)]
         for which, reason in ((near_0 | near_0.T, NOT_DISTINGUISHABLE), nothing, wild, *turned):
             self._undefine(_LOST, self._of(which) & np.isfinite(self._values[_LOST]), reason)
+
+    def _ends_of_overall(self, overall: Floats, errors: Floats, df: Floats) -> tuple[Floats, Floats]:
+        """Return the ends of each judge's own global_r: Fisher's z within (-1, 1), as that of a judge alone."""
+        confidence = self._settings.confidence
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high = laws.fisher_ends(overall, errors, df, confidence)
+        edge = np.abs(overall) >= 1
+        plain = laws.student_ends(overall, errors, df, (-1.0, 1.0), 0.0, confidence)
+        return np.where(edge, plain[0], low), np.where(edge, plain[1], high)
 
     def _without_heavy(self) -> None:
         """Take the intervals of correlations of scores or labels with heavy tails on the shared prompts."""
@@ -414,8 +433,8 @@ class PairedColumns:
                 name: _record(*figures, method, reason=reason, worth=count)
                 for name, *figures, reason, count in zip(_NAMES, *rows, strict=True)
             }
-            for name in support.REACHING:
-                if records[name]["low"] is not None and (figure := self.estimate(at, name)).moved is not None:
+            for name, figure in self._estimates(at, support.REACHING).items():
+                if figure.moved is not None:
                     records[name] |= {"low": figure.low, "high": figure.high, "moved": figure.moved}
             yield records
 
@@ -436,7 +455,18 @@ class PairedColumns:
 
     def estimate(self, at: int, name: str) -> Estimate:
         """Return one figure of a pair."""
-        row, (first, second) = _NAMES.index(name), (int(side[at]) for side in self._pairs)
+        return self._estimates(at, (name,))[name]
+
+    def _estimates(self, at: int, names: Collection[str]) -> dict[str, Estimate]:
+        """Return figures of a pair, with what they rest on and reach to."""
+        first, second = (int(side[at]) for side in self._pairs)
+        sides = self._audits[first].metrics, self._audits[second].metrics
+        figures = {name: self._alone(at, name) for name in names}
+        paired = None if support.REACHING.isdisjoint(names) else self._columns.paired(first, second)
+        return support.of_difference(figures, sides, paired)
+
+    def _alone(self, at: int, name: str) -> Estimate:
+        row = _NAMES.index(name)
         value, se, (low, high) = self._values[row, at], self._errors[row, at], self._ends[:, row, at]
         figures = tuple(None if np.isnan(part) else float(part) for part in (value, low, high, se))
         law = self._laws[row].get(at) if row < len(_ALL) else None
@@ -445,15 +475,7 @@ class PairedColumns:
             law = laws.Student(float(value), float(se), float(self._df[row, at]), limits, skew=self._skew[row, at])
         kind = None if figures[1] is None else "jackknife" if law is None else law.kind
         reason, n = self._reasons[row, at] or None, int(self._counts[row, at])
-        apart = Estimate(figures[0], figures[1], figures[2], figures[3], n, kind, self.methods[at], reason, law=law)
-        shared, prompts = self._columns.known[first] & self._columns.known[second], self._columns.prompts
-        some = slice(None) if shared.all() else shared
-        lowest = np.zeros(len(shared))
-        lowest[self._columns.places[first]] = self._panels[first].lowest_labels()
-        apart_J = (prompts.J[first] - prompts.J[second])[some]
-        paired = apart_J, Sums(*(part[first][some] for part in prompts)), lowest[some]
-        sides = self._audits[first].metrics, self._audits[second].metrics
-        return support.of_difference({name: apart}, sides, paired)[name]
+        return Estimate(figures[0], figures[1], figures[2], figures[3], n, kind, self.methods[at], reason, law=law)
 
 
 class FiguresOfPair(Mapping[str, Estimate]):

@@ -9,7 +9,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -157,14 +157,21 @@ class Collected:
             facts = self.facts_of(*judges)
             again = None if self.only_facts else partial(self.chunks, *judges)
             return None if facts is None else swept.SweptSums.of(facts, rule, again)
-        every = np.hstack(list(self.all_chunks()))
+        every, codes = self._held_sums
         starts = np.array(judges) * swept.ROWS
         there = np.flatnonzero((every[starts] > 0).all(axis=0))
-        if self.clusters is not None:
-            codes = np.unique(np.concatenate(self.clusters), return_inverse=True)[1].reshape(-1)[there]
-            rule = replace(rule, clusters=codes)
+        if codes is not None:
+            rule = replace(rule, clusters=codes[there])
         rows = every[np.ix_((starts[:, None] + np.arange(swept.ROWS)).ravel(), there)]
         return swept.HeldSums.of(rows, rule, there) if there.size else None
+
+    @cached_property
+    def _held_sums(self) -> tuple[Floats, _Ints | None]:
+        """The sums of all prompts and the codes of their clusters, read once all were added."""
+        codes = None
+        if self.clusters is not None:
+            codes = np.unique(np.concatenate(self.clusters), return_inverse=True)[1].reshape(-1)
+        return np.hstack(list(self.all_chunks())), codes
 
     def facts_of(self, *judges: int) -> swept.Facts | None:
         """Return the facts of some judges, None without a common prompt."""

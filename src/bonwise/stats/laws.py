@@ -26,6 +26,7 @@ __all__ = [
     "RecoveryNearOne",
     "Student",
     "Turned",
+    "fisher_ends",
     "load_compiled",
     "power_of_two",
     "special",
@@ -111,6 +112,15 @@ def student_ends(
     return np.maximum(estimates - below * errors, limits[0]), np.minimum(estimates + above * errors, limits[1])
 
 
+def fisher_ends(
+    estimates: Floats | float, errors: Floats | float, df: Floats | float, confidence: float
+) -> tuple[Floats, Floats]:
+    """Return the ends of many intervals of `FisherZ`."""
+    z, t = np.arctanh(estimates), student_quantiles(confidence, np.asarray(df))
+    half = t * errors / (1 - np.square(estimates))
+    return np.tanh(z - half), np.tanh(z + half)
+
+
 def power_of_two(size: float) -> float:
     """Return the power of two next above a size, to divide by without rounding; 1 for 0."""
     return math.ldexp(1.0, math.frexp(size)[1])
@@ -153,8 +163,8 @@ class FisherZ:
 
     def at(self, confidence: float) -> Ends:
         """Return the interval."""
-        z, half = math.atanh(self.estimate), student_quantile(confidence, self.df) * self.se / (1 - self.estimate**2)
-        return math.tanh(z - half), math.tanh(z + half)
+        low, high = fisher_ends(self.estimate, self.se, self.df, confidence)
+        return float(low), float(high)
 
 
 @dataclass(frozen=True, slots=True)

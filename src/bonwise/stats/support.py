@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, isfinite, log
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -59,7 +59,7 @@ of 30 prompts 4 %, and nothing else in such a table tells of it.
 ONE_SIDED = 0.95
 """Confidence of the bound that decides a gate; the printed interval stays two-sided."""
 
-REACHING = ("gain", "recovery", "value_judge")
+REACHING = frozenset({"gain", "recovery", "value_judge"})
 """Figures whose differences reach to further prompts."""
 
 MOST_TIMES = 100
@@ -191,8 +191,20 @@ def losses_so_far(gained: Floats, possible: Floats, worst: Floats, confidence: f
     `unseen_losses` times, at that confidence. Arguments are J - R, M - R and R less the lowest label; those of labels
     turned round, R - J, R less the lowest label and M - R, give further wins.
     """
+    return _losses(gained, possible, worst, confidence, _first_largest)
+
+
+def _after_all(gained: Floats, possible: Floats, worst: Floats) -> tuple[int, float, int]:
+    """Return what `losses_so_far` has after the last prompt: of which prompt, its gain, and how many."""
+    at, gain, further = _losses(gained, possible, worst, ONE_SIDED, lambda values: np.array([values.argmax()]))
+    return int(at[0]), float(gain[0]), int(further[0])
+
+
+def _losses(
+    gained: Floats, possible: Floats, worst: Floats, confidence: float, largest_of: Callable[[Floats], _Ints]
+) -> LossesSoFar:
     lost, span = np.nan_to_num(possible - gained), possible + worst  # a pick without a label shows no loss
-    largest, widest = _first_largest(lost), _first_largest(span)
+    largest, widest = largest_of(lost), largest_of(span)
     seen = shows_losses(lost[largest], span[widest])
     at = np.where(seen, largest, widest)
     gain = np.where(seen, np.nan_to_num(gained[at]), -worst[at])
@@ -244,8 +256,8 @@ class FurtherPick(NamedTuple):
         """Return losses and wins for J - R, M - R, R and the lowest label of each labelled pick, times `prompts`."""
         below, picks = random - lowest, []
         for side, own, best, worst in ((-1, gained, room, below), (1, -gained, below, room)):
-            every = losses_so_far(own, best, worst)
-            at, gain, times = every.at[-1], -side * float(every.gain[-1]), int(every.further[-1])
+            at, lost, times = _after_all(own, best, worst)
+            gain = -side * lost
             weight = 1.0 if prompts is None else float(prompts[at])
             value, df = float(random[at]) + gain, max(jackknife.kurtosis_df(worst), jackknife.FEWEST_DF)
             picks.append(cls(gain, float(room[at]), value, times, weight, side, df))
@@ -343,28 +355,43 @@ def of_difference(
     `paired` are the differences of the labels of the picks, the sums of one side, and the lowest labels.
     """
     out = dict(differences)
+    most = _FurthestApart.of(*paired) if paired is not None and paired[0].size else None
     for name, apart in differences.items():
         both = [side[name].support for side in sides if name in side]
         if apart.estimate is None or len(both) < 2 or None in both:
             continue
         thinner = min((own for own in both if own is not None), key=lambda own: own.count)
         rests = replace(thinner, loss=None, win=None)
-        if paired is not None and name in REACHING:
-            rests = replace(rests, **_further_apart(name, apart.estimate, *paired))
+        if most is not None and name in REACHING:
+            rests = replace(rests, **most.on(name, apart.estimate))
         out[name] = reaching(replace(apart, support=rests))
     return out
 
 
-def _further_apart(name: str, apart: float, gained: Floats, t: Sums, lowest: Floats) -> dict[str, Any]:
-    """Return what further prompts on which the two differ most do to a difference, to either side."""
-    every = losses_so_far(-np.abs(gained), np.zeros(len(gained)), t.M - lowest)
-    room, at, size, times = t.M - t.R, every.at[-1], float(every.gain[-1]), int(every.further[-1])
-    own, total = (float(room[at]), float(room.sum())) if name == "recovery" else (1.0, float(t.prompts.sum()))
-    what = f"{times} prompts on which the two differ as much as a pool allows, as on none here,"
-    if times == 1:
-        what = "one more prompt on which the two differ as much as they ever do here"
-    ends = {"loss": size, "win": -size}
-    return {side: Further(times * (end - apart * own), total, times * own, what) for side, end in ends.items()}
+class _FurthestApart(NamedTuple):
+    """Further prompts on which two judges differ most: by how much, how many, and their room beside that of all."""
+
+    size: float
+    times: int
+    room: float
+    every_room: float
+    prompts: float
+
+    @classmethod
+    def of(cls, gained: Floats, t: Sums, lowest: Floats) -> _FurthestApart:
+        """Return them for differences of the labels of picks, the sums of one side, and the lowest labels."""
+        at, size, times = _after_all(-np.abs(gained), np.zeros(len(gained)), t.M - lowest)
+        room = t.M - t.R
+        return cls(size, times, float(room[at]), float(room.sum()), float(t.prompts.sum()))
+
+    def on(self, name: str, apart: float) -> dict[str, Any]:
+        """Return what they do to a difference, to either side."""
+        own, total = (self.room, self.every_room) if name == "recovery" else (1.0, self.prompts)
+        what = f"{self.times} prompts on which the two differ as much as a pool allows, as on none here,"
+        if self.times == 1:
+            what = "one more prompt on which the two differ as much as they ever do here"
+        ends, times = {"loss": self.size, "win": -self.size}, self.times
+        return {side: Further(times * (end - apart * own), total, times * own, what) for side, end in ends.items()}
 
 
 def worth_of_mean(added: Floats, prompts: float, of_clusters: _Ints | None = None) -> float:

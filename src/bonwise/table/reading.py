@@ -21,7 +21,16 @@ from bonwise.extras import TABLES
 from bonwise.printable import quoted
 from bonwise.table import archives, sheet_keys, writing
 from bonwise.table.store import CodedColumn, Rows, StructuredText, objects
-from bonwise.table.text_files import LONGEST_LINE, check_text, file_errors, json_lines, limit, open_bytes, open_text
+from bonwise.table.text_files import (
+    LONGEST_LINE,
+    check_text,
+    file_errors,
+    json_lines,
+    limit,
+    open_bytes,
+    open_plain,
+    open_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -412,8 +421,9 @@ def _has_many_rows(path: Path) -> bool:
 
     try:
         # Older decoders follow a schema to any depth, and crash.
-        file = parquet.ParquetFile(path, thrift_container_size_limit=MOST_ELEMENTS)
-        return int(file.metadata.num_rows) > most
+        with open_plain(path) as stream:
+            whole = parquet.ParquetFile(stream, thrift_container_size_limit=MOST_ELEMENTS)
+            return int(whole.metadata.num_rows) > most
     except (ArrowException, OSError, ValueError):
         return False  # whoever reads it says what is wrong
 
