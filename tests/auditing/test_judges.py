@@ -19,7 +19,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.weighted_metrics import weighted_difference
 from bonwise.errors import UsageError
 from bonwise.estimates import estimate_records
-from bonwise.stats import jackknife, support
+from bonwise.stats import jackknife, laws, support
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimand import under_method
 from bonwise.stats.estimation import difference
@@ -226,6 +226,37 @@ def test_what_is_computed_once_per_judge_gives_the_same_differences(options, gap
     assert len(found.comparisons) == len(pairs) == JUDGES * (JUDGES - 1) // 2
     for (first, second), pair in zip(pairs, found.comparisons, strict=True):
         assert nearly(pair.differences, one_pair(first, second, settings)), (first.judge, second.judge)
+
+
+def levelled(seed):
+    """Return six prompts of different levels, which two judges see more than what is better within them."""
+    rng, first = np.random.default_rng([6, seed]), cohort(6, seed)
+    level = np.repeat(rng.normal(size=6), len(first) // 6)
+    scores = [
+        weight * level + own * first["oracle_label"] + 0.5 * rng.normal(size=len(first))
+        for weight, own in ((1.0, 0.6), (0.5, 1.5))
+    ]
+    labels, *scores = (
+        (values - values.min()) / (values.max() - values.min())
+        for values in (first["oracle_label"] + 0.3 * level, *scores)
+    )
+    first = first.assign(oracle_label=labels)
+    return pd.concat([first.assign(judge=f"j{at}", judge_score=score) for at, score in enumerate(scores)])
+
+
+def test_a_correlation_is_told_from_0_by_one_rule():
+    """Inflation is withheld where Fisher's z does not tell global_r from 0, also where Student's t would."""
+    by_rule = set()
+    for seed in range(8):
+        audited = audit(levelled(seed))
+        first, second = parts(audited).judges.values()
+        (pair,) = audited.comparisons
+        figure, alone = pair.differences["inflation"], one_pair(first, second, Settings())["inflation"]
+        assert (figure.estimate is None, figure.reason) == (alone.estimate is None, alone.reason), seed
+        for law in (judge.metrics["global_r"].law for judge in (first, second)):
+            student = laws.Student(law.estimate, law.se, law.df, (-1.0, 1.0))
+            by_rule.add((law.at(0.95)[0] <= 0, student.at(0.95)[0] <= 0))
+    assert (True, False) in by_rule
 
 
 def test_a_sample_of_labels_gives_the_same_differences():

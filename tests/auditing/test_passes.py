@@ -122,6 +122,21 @@ def test_golden_table_by_hand(held):
     assert found["level_bias"].reason.startswith("in passes level_bias is not computed")
 
 
+@pytest.mark.parametrize("held", [1, 100_000])
+def test_differences_reach_to_prompts_on_which_the_two_differ_as_never_here(held):
+    """Two judges differ by .5 or .4 on pools that allow 2, but for one that allows 50 and on which they agree."""
+    rows = [([1.0, 0.5, 0.0], [1.5, 1.0, -0.5]), ([1.0, 0.5, 0.0], [1.4, 1.0, -0.6])] * 15
+    frame = table([*rows, ([1.0, 1.0, 0.0], [1.0, 1.0, -49.0])])
+    own = frame["judge_score"]
+    other = own.replace({1.0: 0.5, 0.5: 1.0}).where(frame["prompt_id"] != "p030", own)
+    both = pd.concat([frame.assign(judge="a"), frame.assign(judge="b", judge_score=other)]).sort_values("prompt_id")
+    whole = bw.audit(both, keep_easy=["c0", "c1", "c2"])
+    with patch.object(swept, "HELD", held):
+        alike(whole, bw.audit(both, in_passes=True, keep_easy=["c0", "c1", "c2"]))
+    (pair,) = whole.comparisons
+    assert "3 prompts on which the two differ as much as a pool allows" in pair.differences["gain"].moved
+
+
 def test_declared_scales_are_those_of_the_table_in_memory():
     """Scores and labels are brought to [0, 1] once."""
     frame = pools(3, judges=2).assign(judge_score=lambda rows: rows["judge_score"] * 4 + 1)
