@@ -26,7 +26,7 @@ _STYLES = (
     {"indent": 2, "ensure_ascii": False},
     {"separators": (",", ":")},
 )
-_DATA = (".json", ".jsonl", ".csv", ".html")
+_DATA = (".json", ".jsonl", ".csv", ".xml", ".html")
 """What holds numbers in full: of pages, the data behind their figures."""
 _FLOAT = re.compile(r"(-?\d+\.\d+(?:e-?\d+)?)")
 _CLIPPED = re.compile(r"(-p)[0-9a-f]{10}\b")

@@ -62,6 +62,13 @@ def test_the_last_digits_do_not_count(compare):
         assert bool(told(compare, found)) is differs
 
 
+def test_the_last_digits_do_not_count_in_a_report_of_tests():
+    """Properties of JUnit are data too: off by 1e-15 they are the same, off by 1e-8 or rounded they are not."""
+    kept = {"gates.xml": '<property value="0.12785916313195347" />'}
+    for value, differs in (("0.12785916313195353", False), ("0.12785917313195347", True), ("0.128", True)):
+        assert bool(list(byte_differences(kept, {"gates.xml": f'<property value="{value}" />'}))) is differs
+
+
 def test_the_layout_counts_to_the_byte_alone():
     """An indented document differs in bytes, even where words are masked."""
     kept, found = {"a.json": json.dumps(KEPT) + "\n"}, {"a.json": json.dumps(KEPT, indent=2) + "\n"}
