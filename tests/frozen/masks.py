@@ -44,6 +44,9 @@ _ANSWER = re.compile(r'(\\"id\\":\\"(?:msg_|chatcmpl-))\w+')
 """What the scripted service calls an answer: it counts how often a body came, and the same ones come side by side."""
 
 _CALL = re.compile(r'("call": )\d+')
+_PROGRESS = re.compile(r"^bonwise: .*, (?:time left unknown|[^,\n]* left)\n", re.MULTILINE)
+"""How far a command is: a quick machine is done before there is anything to say."""
+
 _SECONDS = re.compile(r"\b\d[\d.,]* m?s\b")
 """In a page of picks: how long the pools took."""
 
@@ -55,6 +58,7 @@ def settled_output(name: str, text: str) -> str:
     was sent first.
     """
     text = _ANSWER.sub(r"\1", _CLOCK.sub(_TIME, _RELEASE.sub(VERSION, text)))
+    text = _PROGRESS.sub("", text)
     text = _CLOCKS.sub(lambda clock: _NUMBER.sub("0", clock[0]), text)
     if name.endswith("ledger.jsonl"):
         text = "".join(sorted(_CALL.sub(r"\g<1>0", text).splitlines(keepends=True)))
