@@ -13,6 +13,7 @@ from browser.samples import audited, spoken
 
 TABLE = "#prompt-table"
 ROWS = f"{TABLE} > tbody"
+NAMES = f"{ROWS}:visible th > bdi, {ROWS}:visible th > button > bdi"
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +35,8 @@ def test_a_row_shows_how_its_prompt_begins(show, made):
         assert row.locator(".excerpt").inner_text() == f"What is asked under {name}? In two lines."
 
 
-def test_only_losses_have_rows(show, made):
-    """Rows without a loss are left out and counted in a sentence."""
+def test_only_losses_have_rows_that_open(show, made):
+    """Prompts without a loss do not open and are counted in a sentence."""
     path, document = made
     with show(path) as page:
         lost = page.locator(f"{ROWS} td[data-v]:nth-child(2)").evaluate_all(
@@ -140,14 +141,51 @@ def test_matches_are_painted(show, made):
 
 
 def test_many_rows_show_the_first_at_first(show, made):
-    """The 25 greatest losses are shown; a button shows the others and moves to the next one."""
-    with show(made[0]) as page:
+    """The 25 greatest losses are shown; a button shows the others, also those without a loss, and moves there."""
+    path, document = made
+    with show(path) as page:
         rows, visible = page.locator(ROWS).count(), page.locator(f"{ROWS}:visible")
-        assert rows > 25
+        prompts = document["data"]["prompts"]
+        assert 25 < rows < prompts
         assert visible.count() == 25
-        page.get_by_role("button", name=f"Show all {rows} rows").click()
-        assert visible.count() == rows
+        assert page.locator("#prompt-shown").inner_text() == f"25 of {prompts} shown"
+        page.get_by_role("button", name=f"Show all {prompts} rows").click()
+        assert visible.count() == prompts
         assert focused(page) == "prompt-26"
+        assert visible.nth(rows).locator("button").count() == 0
+        assert float(visible.nth(rows).locator("td").first.inner_text()) == 0
+        assert not page.locator("#prompt-all").is_visible()
+
+
+def test_prompts_are_filtered_by_a_value_of_a_column(show, made):
+    """A column that is constant within prompts filters them; the table's own values are what is counted."""
+    path, document = made
+    topics = spoken(80).drop_duplicates("prompt_id").set_index("prompt_id")["topic"]
+    with show(path) as page:
+        options = page.locator("#prompt-kind option").all_inner_texts()
+        assert options == ["any value", "topic: cooking", "topic: travel"]
+        page.locator("#prompt-kind").select_option(label="topic: travel")
+        names = [name.strip() for name in page.locator(NAMES).all_inner_texts()]
+        assert len(names) == (topics == "travel").sum()
+        assert set(topics[names]) == {"travel"}
+        assert page.locator("#prompt-shown").inner_text() == f"{len(names)} of {document['data']['prompts']} shown"
+        page.get_by_role("searchbox").fill(names[-1])
+        page.locator("#prompt-shown").filter(has_text=re.compile("^1 of ")).wait_for()
+        page.locator("#prompt-kind").select_option(label="topic: cooking")
+        page.locator("#prompt-shown").filter(has_text=re.compile("^0 of ")).wait_for()
+
+
+def test_lines_are_sorted_among_the_rows_that_open(show, made):
+    """By the value of the pick, rows that open and lines stand in one order."""
+    with show(made[0]) as page:
+        page.locator("#prompt-all").click()
+        column = page.locator(f"{TABLE} thead th").all_inner_texts().index("value of pick")
+        cells = page.locator(f"{ROWS}:visible > tr:first-child > :nth-child({column + 1})")
+        before = [float(cell) for cell in cells.all_inner_texts()]
+        page.locator(f"{TABLE} thead th button").nth(column).click()
+        after = [float(cell) for cell in cells.all_inner_texts()]
+        assert after == sorted(before, reverse=True)
+        assert after != before
 
 
 def test_without_a_script_every_row_is_open_and_has_its_address(show, made):
@@ -185,9 +223,18 @@ def test_ten_thousand_prompts_fit(show, large):
         assert page.get_by_role("link", name=rest.name).get_attribute("href") == f"./{rest.name}"
         rows = page.locator("#prompt-table > tbody")
         assert rows.count() == 200
-        name = rows.nth(7).locator("th button").inner_text().strip()
-        page.get_by_role("searchbox").fill(name)
-        page.locator("#prompt-shown").filter(has_text="1 of 200 shown").wait_for()
+        lines = page.evaluate("JSON.parse(document.getElementById('prompt-lines').textContent).lines")
+        assert 200 + len(lines) == PROMPTS
+        for name in (rows.nth(7).locator("th button").inner_text().strip(), lines[-1][0]):
+            page.get_by_role("searchbox").fill(name)
+            page.locator(NAMES).filter(has_text=name).wait_for()
+            page.locator("#prompt-shown").filter(has_text=f"1 of {PROMPTS:,} shown").wait_for()
+            assert page.locator(NAMES).count() == 1
+        page.get_by_role("searchbox").fill("")
+        page.locator("#prompt-shown").filter(has_text=f"500 of {PROMPTS:,} shown").wait_for()
+        page.get_by_role("button", name="Show 500 more rows").click()
+        page.locator("#prompt-shown").filter(has_text=f"1,000 of {PROMPTS:,} shown").wait_for()
+        assert page.locator(f"{ROWS}:visible").count() == 1_000
 
 
 @pytest.mark.slow

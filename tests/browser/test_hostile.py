@@ -52,8 +52,8 @@ def harmless(page, texts):
     assert (
         page.evaluate(
             """() => [...document.querySelectorAll(
-            "script:not(head script), iframe, object, embed, img, form, base, video, math, " +
-                "input:not(#prompt-search, .stepped input)"
+            "script:not(head script, #prompt-lines[type='application/json']), iframe, object, embed, img, form, " +
+                "base, video, math, input:not(#prompt-search, .stepped input)"
         )].map((one) => one.outerHTML)"""
         )
         == []

@@ -119,7 +119,9 @@ def test_the_clock_and_the_version_are_taken_out():
     assert settled_output("a.json", '{"latency": {"mean": 0.25}, "x": {"mean": 0.25}}').count("0.25") == 1
     assert settled_output("picks.html", "took 0.00123 s") == "took <time>"
     assert settled_output("said.txt", "bonwise: 0 of 5 answers, $0.00, time left unknown\nkept\n") == "kept\n"
-    assert settled_output("said.txt", "bonwise: 1 of 5 answers, $0.00, about 3 s left\nkept, left\n") == "kept, left\n"
+    assert (
+        settled_output("said.txt", "bonwise: 1 of 5 answers, $0.00, about 3 s left\nkept, left\n") == "kept, left\n"
+    )
     rows = '{"key": "b", "call": 1}\n{"key": "a", "call": 2}\n'
     assert settled_output("0.ledger.jsonl", rows) == '{"key": "a", "call": 0}\n{"key": "b", "call": 0}\n'
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Literal
@@ -327,9 +328,22 @@ def exhibits(
         judge.judge: _exhibits_of_judge(judge, table, words, seed=seed, confidence=confidence, gate=gate)
         for judge in judges
     }
+    kinds = {judge.judge: _kinds_of_prompts(table, judge.labelling.panel) for judge in judges if table is not None}
     return result_exhibits.Exhibits(
-        judges=shown, prompts=worst_prompts.prompt_rows(judges, words), **given(what_if=what_if)
+        judges=shown, prompts=worst_prompts.prompt_rows(judges, words, kinds), **given(what_if=what_if)
     )
+
+
+def _kinds_of_prompts(
+    table: score_table.ScoreTable, panel: Panel
+) -> dict[result_exhibits.PromptKind, npt.NDArray[np.bool_]]:
+    """Return which prompts have which value, of each column that is constant within prompts."""
+    cells, kinds = prompt_cells(table, panel), {}
+    for column in table.strata:
+        with suppress(LeftOut):
+            for row in _rows_of(table, column, cells, room=True):
+                kinds[result_exhibits.PromptKind(column=str(column), value=row.value)] = row.mask
+    return kinds
 
 
 def _exhibits_of_judge(

@@ -17,13 +17,14 @@ from bonwise.table.text_files import file_errors
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ROW_HEADER", "all_prompts_file", "per_prompt", "refuse_other_file"]
+__all__ = ["ROW_HEADER", "SEPARATOR", "all_prompts_file", "per_prompt", "refuse_other_file"]
 
 
 ROW_HEADER = ("judge", "prompt_id", "pick", "best", "value_pick", "value_best", "gain_lost")
 """Columns with which the table begins."""
 
-_SEPARATOR = " | "
+SEPARATOR = " | "
+"""Between names of tied candidates."""
 
 
 def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
@@ -31,8 +32,8 @@ def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
 
     Columns: ``judge``, ``prompt_id``, ``pick`` and ``best`` (names, several where tied), ``value_pick`` (label of the
     pick, ties in expectation), ``value_best``, ``gain_lost`` (the difference), ``tied`` (candidates with the top
-    score), ``margin`` (top score minus the second), ``candidates``. Label columns are missing where a prompt is not
-    labelled completely, and the margin of logged picks.
+    score), ``margin`` (top score minus the second), ``candidates``, ``score_pick`` (the top score). Label columns are
+    missing where a prompt is not labelled completely, margin and score of logged picks.
     """
     import pandas as pd  # noqa: PLC0415 - loaded only for a DataFrame
 
@@ -64,6 +65,7 @@ def _rows(panel: Panel, *, logged: bool) -> pd.DataFrame:
             "tied": tops.tied.astype(int),
             "margin": np.nan if logged else np.where(panel.scored_cells > 1, tops.margin, np.nan),
             "candidates": panel.sizes,
+            "score_pick": np.nan if logged else np.where(panel.scored_cells > 0, tops.top, np.nan),
         }
     )
 
@@ -75,7 +77,7 @@ def _names(panel: Panel, chosen: np.ndarray) -> list[str]:
     starts = (np.cumsum(counts) - counts).tolist()
     # Most prompts have one.
     return [
-        names[start] if count == 1 else _SEPARATOR.join(names[start : start + count])
+        names[start] if count == 1 else SEPARATOR.join(names[start : start + count])
         for start, count in zip(starts, counts.tolist(), strict=True)
     ]
 

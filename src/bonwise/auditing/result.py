@@ -556,7 +556,7 @@ class Audit(Document):
         return self.model_copy(update={"checked": self._parts("check()").check(gates, self.not_audited)})
 
     def per_prompt(self) -> pd.DataFrame:
-        """Return one row per prompt and judge: pick, best, gain lost, tie, margin; the worst first."""
+        """Return one row per prompt and judge: pick, best, gain lost, tie, margin, score; the worst first."""
         from bonwise.auditing.per_prompt import per_prompt  # noqa: PLC0415 - a document is read without pandas
 
         return per_prompt(tuple(self._parts("per_prompt()").judges.values()))

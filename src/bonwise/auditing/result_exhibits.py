@@ -221,8 +221,8 @@ class CandidateSeen(Record):
     """Whether it has the highest score, and the highest label."""
 
 
-class PromptSeen(Record):
-    """A prompt with what a judge picked."""
+class PromptLine(Record):
+    """What a judge picked for a prompt, and what that cost."""
 
     prompt_id: str
     """Which prompt, and whose pick."""
@@ -246,6 +246,15 @@ class PromptSeen(Record):
     """Label of the pick, of the best, and their difference; top score minus the second."""
     tied: Count
     """Candidates with the top score."""
+    score: Number | None = None
+    """Top score; None of logged picks."""
+    kinds: list[Count] = Field(default_factory=list)
+    """Which of `WorstPrompts.kinds` it is."""
+
+
+class PromptSeen(PromptLine):
+    """The same with its candidates and their words."""
+
     prompt: str | None
     """Its words."""
     prompt_left_out: Count
@@ -258,6 +267,13 @@ class PromptSeen(Record):
     """Whether there was no room for any words."""
 
 
+class PromptKind(Record):
+    """A value that a column has for some prompts."""
+
+    column: str
+    value: str
+
+
 class WorstPrompts(Record):
     """The prompts whose pick lost something, in the order of their loss, the greatest first."""
 
@@ -265,6 +281,10 @@ class WorstPrompts(Record):
     """One a judge and prompt."""
     of: Count
     """How many there are in all."""
+    lines: list[PromptLine] = Field(default_factory=list)
+    """Further prompts, also those whose pick lost nothing, without their candidates."""
+    kinds: list[PromptKind] = Field(default_factory=list)
+    """By which the prompts can be told apart."""
     without_loss: Count = 0
     """How many more have a pick that lost nothing."""
     unknown_loss: Count = 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 from bonwise.auditing import figures, result, result_exhibits, result_verdict
 from bonwise.metric_groups import unit_of
@@ -92,16 +93,12 @@ def worst_prompts(
         if said := list(_left_out(found, whose)):
             yield Part("Where the judge lost most", [Said("finding", " ".join(said))], "detail", anchor="prompts")
         return
-    shown = "" if len(found.rows) == found.of else f", of which {numbers.count(len(found.rows))} are shown"
     found_out = [
-        f"In {_plural(found.of, whose)} the pick lost something{shown}, the greatest loss first.",
+        f"In {_plural(found.of, whose)} the pick lost something, the greatest loss first.",
         *_left_out(found, whose),
         f"The loss is the {label} of the best candidate minus the {label} of the pick, ties in expectation.",
     ]
-    told = [
-        Said("finding", " ".join(found_out)),
-        Said("note", f"Each row opens to the pick beside the best candidate. {_KEYS}"),
-    ]
+    told = [Said("finding", " ".join(found_out)), Said("note", f"{_how_shown(found)} {_KEYS}")]
     rest = [] if more is None else [Said("note", "All prompts, one a row:", file=more)]
     columns = (
         Column("prompt", "name"),
@@ -109,11 +106,29 @@ def worst_prompts(
         Column("lost", sorted=True),
         Column("picked", "words"),
         Column("best", "words"),
-        *(Column(title) for title in ("value of pick", "value of best", "tied at top", "margin")),
+        *(Column(title) for title in ("score of pick", "value of pick", "value of best", "tied at top", "margin")),
     )
-    rows = [_row(row, label, several=several) for row in found.rows]
-    finder = Table(columns, rows, "Search prompts, candidates and the judge's words", role="finder")
+    finder = Table(
+        columns,
+        [replace(_row(row, several=several), **_opened(row, label)) for row in found.rows],
+        "Search prompts, candidates and the judge's words",
+        role="finder",
+        lines=[_row(line, several=several) for line in found.lines],
+        kinds=[(kind.column, kind.value) for kind in found.kinds],
+    )
     yield Part("Where the judge lost most", [*told, *rest, finder], "detail", anchor="prompts")
+
+
+def _how_shown(prompts: result_exhibits.WorstPrompts) -> str:
+    """Say which rows open, how many do not, and how many prompts have none."""
+    rows, lines = len(prompts.rows), len(prompts.lines)
+    absent = prompts.of + prompts.without_loss + prompts.unknown_loss - rows - lines
+    without = f" The page has no room for {numbers.count(absent)} more." if absent else ""
+    if not lines:
+        return f"Each row opens to the pick beside the best candidate.{without}"
+    first = "The first row opens" if rows == 1 else f"The first {numbers.count(rows)} rows open"
+    have = "1 more has one line" if lines == 1 else f"{numbers.count(lines)} more have one line each"
+    return f"{first} to the pick beside the best candidate; {have}, shown where scripts may run.{without}"
 
 
 def _plural(many: int, noun: str) -> str:
@@ -126,28 +141,33 @@ def _left_out(found: result_exhibits.WorstPrompts, whose: str) -> Iterator[str]:
     """Yield in how many the pick lost nothing, and of how many no loss is known."""
     if found.without_loss:
         who = "it" if found.rows else "the pick"
-        rows = "" if not found.rows else " These have no row."
-        yield f"In {_plural(found.without_loss, whose)} {who} lost nothing.{rows}"
+        yield f"In {_plural(found.without_loss, whose)} {who} lost nothing."
     if found.unknown_loss:
         yield f"In {_plural(found.unknown_loss, whose)} the loss is not known, because labels are missing."
 
 
-def _row(one: result_exhibits.PromptSeen, label: str, *, several: bool) -> Row:
-    judge = ((printable(one.judge, longest=_LONGEST_NAME), None),) if several else ()
+def _row(line: result_exhibits.PromptLine, *, several: bool) -> Row:
+    judge = ((printable(line.judge, longest=_LONGEST_NAME), None),) if several else ()
     cells: Sequence[tuple[str, float | None]] = (
-        (one.prompt_id, None),
+        (line.prompt_id, None),
         *judge,
-        (numbers.number(one.gain_lost), one.gain_lost),
-        (_names(one.pick, one.pick_more), None),
-        (_names(one.best, one.best_more), None),
-        (numbers.number(one.value_pick), one.value_pick),
-        (numbers.number(one.value_best), one.value_best),
-        (numbers.count(one.tied), one.tied),
-        (numbers.number(one.margin), one.margin),
+        (numbers.number(line.gain_lost), line.gain_lost),
+        (_names(line.pick, line.pick_more), None),
+        (_names(line.best, line.best_more), None),
+        (numbers.number(line.score), line.score),
+        (numbers.number(line.value_pick), line.value_pick),
+        (numbers.number(line.value_best), line.value_best),
+        (numbers.count(line.tied), line.tied),
+        (numbers.number(line.margin), line.margin),
     )
     texts, values = zip(*cells, strict=True)
-    excerpt = "" if one.prompt is None else printable(" ".join(one.prompt[:_EXCERPT].split()), longest=_EXCERPT)
-    return Row(texts, values=values, inside=list(_inside(one, label)), excerpt=excerpt)
+    return Row(texts, values=values, kinds=line.kinds)
+
+
+def _opened(row: result_exhibits.PromptSeen, label: str) -> dict[str, Any]:
+    """Return what else than its cells is shown of a row that opens."""
+    excerpt = "" if row.prompt is None else printable(" ".join(row.prompt[:_EXCERPT].split()), longest=_EXCERPT)
+    return {"inside": list(_inside(row, label)), "excerpt": excerpt}
 
 
 def _names(shown: str, more: int) -> str:

@@ -1,29 +1,40 @@
-"""The prompts to look into, the greatest loss first: candidates with scores and labels, and what was said."""
+"""The prompts of an audit, the greatest loss first: the worst with candidates and words, others in a line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bonwise.auditing.judge_record import JudgeAudit
-from bonwise.auditing.per_prompt import per_prompt
-from bonwise.auditing.result_exhibits import CandidateSeen, PromptSeen, WorstPrompts
+from bonwise.auditing.per_prompt import SEPARATOR, per_prompt
+from bonwise.auditing.result_exhibits import CandidateSeen, PromptKind, PromptLine, PromptSeen, WorstPrompts
 from bonwise.printable import printable
 from bonwise.report.page.environment import LONGEST_NAME, LONGEST_TEXT, MARKUP, page_bytes
 from bonwise.stats import sums, top_of_scores
 from bonwise.table.panel import Panel
 from bonwise.table.words import PromptWords, Words
 
-__all__ = ["AT_A_GLANCE", "MOST_BYTES", "MOST_CANDIDATES", "MOST_ROWS", "NAMED", "prompt_rows"]
+__all__ = ["AT_A_GLANCE", "MOST_BYTES", "MOST_CANDIDATES", "MOST_LINES", "MOST_ROWS", "NAMED", "prompt_rows"]
 
 
 MOST_ROWS, MOST_CANDIDATES = 200, 40
 
 
+MOST_LINES = 20_000
+"""Prompts in a line, beside those with their candidates."""
+
+
 MOST_BYTES = 1_200_000
 """Of names and texts: with its drawings a page takes less than 2 MB."""
+
+
+BYTES_OF_LINES = 750_000
+"""Of these, those that lines may take."""
+
+_BYTES_OF_A_LINE = 52
+"""Beside the name of its prompt, about; names of candidates stand there once."""
 
 
 LONGEST_OF_OTHERS = 1_000
@@ -38,9 +49,16 @@ NAMED = 3
 """Tied candidates named in a row."""
 
 
-def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPrompts:
+KindsOfPrompts = Mapping[PromptKind, np.typing.NDArray[np.bool_]]
+"""Which prompts of a panel are of a kind."""
+
+
+def prompt_rows(
+    judges: Sequence[JudgeAudit], words: Words | None, kinds: Mapping[str, KindsOfPrompts] | None = None
+) -> WorstPrompts:
     """Return a row per judge and prompt whose pick lost something, the greatest loss first, at most 200 in all.
 
+    The other prompts follow in a line each, as many as have room. `kinds` are those of each judge's panel.
     A text is cut at 4,000 characters, that of a candidate neither picked nor best at 1,000, a name at 300. Beyond
     1,200,000 bytes rows come without words, and where names alone take as much without candidates; a row says what it
     lacks. Of more than 8 candidates those picked or best come first, then the others by score, and 40 are shown. Of
@@ -53,53 +71,79 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
     unknown = int(table["gain_lost"].isna().sum())
     shown = lost.head(MOST_ROWS)
     spoken = {} if words is None else words.of(list(dict.fromkeys(shown["prompt_id"])))
-    pools = {judge.judge: _PoolsOfAJudge(judge) for judge in judges}
+    known = list(dict.fromkeys(kind for of_judge in (kinds or {}).values() for kind in of_judge))
+    pools = {judge.judge: _PoolsOfAJudge(judge, (kinds or {}).get(judge.judge, {}), known) for judge in judges}
     rows = [pools[line["judge"]].seen(line, spoken) for line in shown.to_dict("records")]
     rows, room = _fitted(rows, MOST_BYTES, _with_names_that_fit)
-    rows, _ = _fitted(rows, room, _with_words_that_fit)
-    return WorstPrompts(rows=rows, of=len(lost), without_loss=len(table) - len(lost) - unknown, unknown_loss=unknown)
+    others = table.drop(shown.index).head(MOST_LINES if rows else 0).to_dict("records")
+    lines, taken = _lines_that_fit((pools[line["judge"]].line(line) for line in others), min(room, BYTES_OF_LINES))
+    rows, _ = _fitted(rows, room - taken, _with_words_that_fit)
+    without = len(table) - len(lost) - unknown
+    return WorstPrompts(rows=rows, of=len(lost), lines=lines, kinds=known, without_loss=without, unknown_loss=unknown)
 
 
 class _PoolsOfAJudge:
     """The pools of one judge's panel, by prompt."""
 
-    def __init__(self, judge: JudgeAudit) -> None:
+    def __init__(self, judge: JudgeAudit, kinds: KindsOfPrompts, known: Sequence[PromptKind]) -> None:
         self.panel: Panel = judge.labelling.panel
         self.names = self.panel.candidates
         self.logged = judge.logged
         self.picked = top_of_scores.at_top(self.panel.ranked, self.panel.sizes)
         self.best = top_of_scores.at_top(self.panel.labels, self.panel.sizes)
         self.ends = np.cumsum(self.panel.sizes)
+        self.kinds: list[list[int]] = [[] for _ in self.ends]
+        for place, kind in enumerate(known):
+            for at in np.flatnonzero(kinds.get(kind, ())).tolist():
+                self.kinds[at].append(place)
+
+    def line(self, line: Mapping[Any, Any]) -> PromptLine:
+        """Return what one line of `per_prompt` says."""
+        return PromptLine(**self._said_of(line, self._at(line)))
 
     def seen(self, line: Mapping[Any, Any], spoken: Mapping[str, PromptWords]) -> PromptSeen:
         """Return what may be shown of one line of `per_prompt`, as if there were room for all of it."""
-        at = self.panel.prompt_ids.get_loc(line["prompt_id"])
-        end = int(self.ends[at])
-        pool = np.arange(end - int(self.panel.sizes[at]), end)
+        at = self._at(line)
+        pool = self._pool(at)
         cells = self._most_telling(pool)
-        prompt_id, judge = str(line["prompt_id"]), str(line["judge"])
-        words = spoken.get(prompt_id, PromptWords())
-        pick, pick_more = self._named(pool[self.picked[pool]])
-        best, best_more = self._named(pool[self.best[pool]])
+        words = spoken.get(str(line["prompt_id"]), PromptWords())
         prompt, prompt_left_out = _cut(words.prompt, LONGEST_TEXT)
+        judge = str(line["judge"])
         return PromptSeen(
-            prompt_id=printable(prompt_id, longest=LONGEST_NAME),
-            judge=judge,
-            pick=pick,
-            pick_more=pick_more,
-            best=best,
-            best_more=best_more,
-            value_pick=_known(line["value_pick"]),
-            value_best=_known(line["value_best"]),
-            gain_lost=_known(line["gain_lost"]),
-            margin=_known(line["margin"]),
-            tied=int(line["tied"]),
+            **self._said_of(line, at),
             prompt=prompt,
             prompt_left_out=prompt_left_out,
             candidates=[self._candidate(cell, judge, words) for cell in cells.tolist()],
             candidates_left_out=len(pool) - len(cells),
             words_left_out=False,
         )
+
+    def _at(self, line: Mapping[Any, Any]) -> int:
+        """Return the place of a prompt."""
+        return int(self.panel.prompt_ids.get_loc(line["prompt_id"]))
+
+    def _pool(self, at: int) -> np.typing.NDArray[np.int64]:
+        """Return the cells of a prompt."""
+        end = int(self.ends[at])
+        return np.arange(end - int(self.panel.sizes[at]), end)
+
+    def _said_of(self, line: Mapping[Any, Any], at: int) -> dict[str, Any]:
+        """Return the fields of `PromptLine`."""
+        pick, pick_more = self._named(line["pick"], self.picked, at)
+        best, best_more = self._named(line["best"], self.best, at)
+        figures = ("value_pick", "value_best", "gain_lost", "margin")
+        return {
+            "prompt_id": printable(str(line["prompt_id"]), longest=LONGEST_NAME),
+            "judge": str(line["judge"]),
+            "pick": pick,
+            "pick_more": pick_more,
+            "best": best,
+            "best_more": best_more,
+            **{figure: _known(line[figure]) for figure in figures},
+            "tied": int(line["tied"]),
+            "score": _known(line["score_pick"]),
+            "kinds": self.kinds[at],
+        }
 
     def _most_telling(self, pool: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.int64]:
         if len(pool) <= AT_A_GLANCE:
@@ -110,11 +154,15 @@ class _PoolsOfAJudge:
         order = np.lexsort((-self.panel.ranked[pool], ~(picked | best), *(~marked for marked in early)))
         return pool[order[:MOST_CANDIDATES]]
 
-    def _named(self, cells: np.typing.NDArray[np.int64]) -> tuple[str, int]:
-        """Name a few candidates, and count the others."""
+    def _named(self, names_in_full: str, marked: np.typing.NDArray[np.bool_], at: int) -> tuple[str, int]:
+        """Name a few of the marked candidates of a prompt, and count the others."""
+        if len(names_in_full) <= LONGEST_NAME // NAMED and SEPARATOR not in names_in_full:
+            return printable(names_in_full), 0
+        pool = self._pool(at)
+        cells = pool[marked[pool]]
         names = self.names[self.panel.names[cells[:NAMED]]]
-        told = " | ".join(printable(name, longest=LONGEST_NAME // NAMED) for name in names)
-        return told, max(0, len(cells) - NAMED)
+        shown = SEPARATOR.join(printable(name, longest=LONGEST_NAME // NAMED) for name in names)
+        return shown, max(0, len(cells) - NAMED)
 
     def _candidate(self, cell: int, judge: str, words: PromptWords) -> CandidateSeen:
         name = str(self.names[self.panel.names[cell]])
@@ -149,6 +197,22 @@ def _fitted(
         fitting, room = fit(row, room)
         fitted.append(fitting)
     return fitted, room
+
+
+def _lines_that_fit(lines: Iterable[PromptLine], room: int) -> tuple[list[PromptLine], int]:
+    """Return the first lines that fit, and the bytes that they take."""
+    fitting: list[PromptLine] = []
+    named: set[str] = set()
+    taken = 0
+    for line in lines:
+        words = {line.judge, line.pick, line.best} - named
+        taken_with_it = taken + _BYTES_OF_A_LINE + sum(map(page_bytes, (line.prompt_id, *words)))
+        if taken_with_it > room:
+            break
+        named |= words
+        taken = taken_with_it
+        fitting.append(line)
+    return fitting, taken
 
 
 def _with_names_that_fit(row: PromptSeen, room: int) -> tuple[PromptSeen, int]:

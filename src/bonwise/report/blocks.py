@@ -221,6 +221,8 @@ class Row:
     """What a page shows when the row is opened: sentences, tables, cards, and parts of these."""
     excerpt: str = ""
     """What a page shows below the first cell: how a longer text begins."""
+    kinds: Sequence[int] = ()
+    """Of a finder: which of its kinds the row is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +274,10 @@ class Table:
     """
     at_a_glance: int = 0
     """Rows that a terminal shows, which counts the others; 0 for all."""
+    lines: Sequence[Row] = ()
+    """Of a finder: further rows, which do not open and which a page without a script leaves out."""
+    kinds: Sequence[tuple[str, str]] = ()
+    """Of a finder: what to filter its rows by, name and value, those of a name together."""
 
     @classmethod
     def of(cls, columns: Sequence[Column], rows: Iterable[Sequence[str]], title: str = "") -> Table:

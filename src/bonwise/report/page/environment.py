@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from functools import lru_cache
@@ -11,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from bonwise.printable import printable
-from bonwise.report.blocks import Block, Cards, Part, Said
+from bonwise.report.blocks import Block, Cards, Part, Said, Table
 from bonwise.report.figures.axes import LIGHT
 
 __all__ = ["LONGEST_NAME", "LONGEST_TEXT", "MARKUP", "MOST_BYTES", "environment", "page_bytes", "visible"]
@@ -56,6 +57,12 @@ _KEPT = ",;:/?!@$&'()*+=-_.~|[]"
 _BREAK = "\n"
 """Nothing printable holds one."""
 
+_NUMBER = re.compile(r"0|-?(?:[1-9]\d*|0(?=\.))(?:\.\d*[1-9])?")
+"""A number as a script would write it."""
+
+_LONGEST_CELL = 80
+"""Letters of a cell of a finder's row."""
+
 _PLAIN = frozenset("\n\t\u200c\u200d")
 """Line ends, tabs, and the joiners without which Persian and composed emoji cannot be written."""
 
@@ -81,6 +88,7 @@ def environment() -> Environment:
         "data_address": _data_address,
         "alone": _alone,
         "first_sentence": _first_sentence,
+        "lines_data": _lines_data,
     }
     made.globals["light_colours"] = dict(LIGHT)
     # Asking a block for what it does not have would cost as much as showing it.
@@ -165,6 +173,39 @@ def _address(name: str) -> str:
 def _data_address(text: str) -> str:
     """Return an address that holds CSV itself: a link to it works from a file and without a script."""
     return f"data:text/csv;charset=utf-8,{quote(text, safe=_KEPT)}"
+
+
+def _lines_data(table: Table) -> Markup:
+    """Return the lines of a finder for the page's script, as JSON that no markup can end.
+
+    A word of a column of words is a place in `words`, a figure what its cell says, with its value where that is no
+    number; last in a line stand its kinds.
+    """
+    places: dict[str, int] = {}
+    lines = [
+        [
+            *(
+                places.setdefault(printable(cell, longest=_LONGEST_CELL), len(places))
+                if column.kind == "words"
+                else _written_figure(cell, value)
+                if column.kind == "figure"
+                else printable(cell, longest=_LONGEST_CELL)
+                for column, cell, value in zip(table.columns, row.cells, row.values, strict=True)
+            ),
+            list(row.kinds),
+        ]
+        for row in table.lines
+    ]
+    text = json.dumps({"words": list(places), "lines": lines}, ensure_ascii=False, separators=(",", ":"))
+    # Trusted: within a script's data, only these letters could begin markup.
+    return Markup(text.translate({ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}))  # noqa: S704
+
+
+def _written_figure(cell: str, value: float | None) -> str | float | list[str | float | None]:
+    """Return a cell as a number where it is written like one, and with its value where it is not."""
+    if _NUMBER.fullmatch(cell):
+        return float(cell) if "." in cell else int(cell)
+    return cell if value is None else [cell, float(f"{value:.6g}")]
 
 
 def _alone(css: str, address: str) -> Markup:
