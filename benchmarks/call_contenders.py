@@ -104,6 +104,32 @@ async def create(base_url: str | None, _folder: Path) -> AsyncIterator[Call]:
 
 
 @asynccontextmanager
+async def bare_http(base_url: str | None, _folder: Path) -> AsyncIterator[Call]:
+    """The HTTP library of the SDK alone."""
+    async with http().AsyncClient(transport=None if base_url else in_memory()) as client:
+
+        async def call(number: int) -> object:
+            response = await client.post(f"{base_url or 'http://memory'}/chat/completions", json=body(number))
+            return json.loads(response.content)["choices"][0]["message"]["content"]
+
+        yield call
+
+
+@asynccontextmanager
+async def bare_aiohttp(base_url: str | None, _folder: Path) -> AsyncIterator[Call]:
+    """Aiohttp alone."""
+    import aiohttp
+
+    async with aiohttp.ClientSession() as session:
+
+        async def call(number: int) -> object:
+            async with session.post(f"{base_url}/chat/completions", json=body(number)) as response:
+                return (await response.json())["choices"][0]["message"]["content"]
+
+        yield call
+
+
+@asynccontextmanager
 async def engine(base_url: str | None, folder: Path | None, transport: Any = None) -> AsyncIterator[Call]:
     """bonwise: limiter, spending, retries; with a folder also the ledger."""
     from bonwise.calls.ask import Ask, Model
@@ -174,6 +200,8 @@ async def litellm(base_url: str | None, _folder: Path) -> AsyncIterator[Call]:
 CONTENDERS: dict[str, Callable[[str | None, Path], AbstractAsyncContextManager[Call]]] = {
     "raw post": raw_post,
     "create": create,
+    "httpx": bare_http,
+    "aiohttp": bare_aiohttp,
     "bonwise without a ledger": engine_alone,
     "bonwise": engine,
     "bonwise by aiohttp": partial(engine, transport="aiohttp"),

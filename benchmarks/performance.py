@@ -2,27 +2,34 @@
 
 ``python benchmarks/performance.py [--write] [--only PART] [--quick]`` runs short forms of the other benchmarks, some
 minutes in all. Both sides of a ratio take turns on the same machine, so that a busy or slow one changes neither much.
-What is not installed is left out, and the page says so.
+``--write --only PART`` renews the rows of that part. A row whose contender is not there says that it was not
+measured; ``--others FOLDER`` names a folder with environments of litellm and LangChain, as `calls.py` makes them.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+import bonwise as bw
+import call_contenders
 import calls
 import loop_stalls
 import selection
@@ -48,9 +55,18 @@ class Settings:
     calls: int = 800
     rounds: int = 3
     crowds: tuple[int, ...] = (64, 1_000, 3_000)
+    held: tuple[int, int] = (4_000, 40_000)
+    """Pools of which the memory of a dry run is measured."""
+    rows: tuple[int, int] = (200, 2_000)
+    """Pools that a ledger holds."""
+    others: Path | None = None
+    """Where environments of other clients are."""
 
 
-QUICK = Settings((20, 60), 64, 1, (8, 16))
+QUICK = Settings((20, 60), 64, 1, (8, 16), (20, 60), (4, 8))
+NOT_MEASURED = "not measured"
+BEFORE = "753c271d"
+"""The last commit before picks were made cheaper."""
 Row = tuple[str, str, str, str]
 
 
@@ -101,6 +117,36 @@ def selector_cpu(folder: Path, size: int) -> float:
         return (time.process_time() - before) / len(pools)
 
 
+def command_peak(folder: Path, size: int) -> float:
+    """Return the largest memory, in megabytes, of a dry run on a file of so many pools."""
+    file = folder / f"{size}.jsonl"
+    with file.open("w", encoding="utf-8") as out:
+        out.writelines(pool_lines(size))
+    arguments = [
+        "judge",
+        str(file),
+        "--judge",
+        "pointwise:openai/gpt-5-mini",
+        "--dry-run",
+        "--run",
+        str(folder / "run"),
+    ]
+    process = subprocess.Popen([sys.executable, "-c", ENTRY, *arguments], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    file.unlink()
+    return used.ru_maxrss / 1024
+
+
+def memory(settings: Settings) -> Iterator[Row]:
+    """Compare the memory of a dry run on many pools with that on few."""
+    few, many = settings.held
+    with tempfile.TemporaryDirectory() as folder:
+        small, large = (command_peak(Path(folder), size) for size in settings.held)
+    what = f"memory of `bonwise judge --dry-run`, {many:,} pools"
+    yield what, f"{few:,} pools", f"{large / small:.2f} ({large:,.0f} MB)", "memory"
+
+
 def commands(settings: Settings) -> Iterator[Row]:
     """Compare commands per pool."""
     model = ("--judge", "pointwise:openai/gpt-5-mini", "--dry-run")
@@ -146,6 +192,60 @@ def functions_called(work: Callable[[], object]) -> int:
     return count
 
 
+ONE_PICK = """
+import time
+from bonwise.selection.selector import Selector
+texts = {texts!r}
+with Selector(lambda prompt, text: len(text)) as selector:
+    for at in range({picks}):
+        if at == {picks} // 5:
+            before = time.process_time()
+        selector.select(f"p{{at}}", texts)
+    print(time.process_time() - before)
+"""
+
+
+@contextmanager
+def source_before() -> Iterator[Path | None]:
+    """Yield the folder with the code as it was before; None where the history is not there."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [shutil.which("git") or "", "-C", str(HERE.parent), "archive", BEFORE, "src"]
+        archive = subprocess.run(command, capture_output=True, check=False) if command[0] else None
+        if archive is None or archive.returncode:
+            yield None
+            return
+        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+            files.extractall(folder, filter="data")
+        yield Path(folder) / "src"
+
+
+def pick_cpu(source: Path, picks: int) -> float:
+    """Return the seconds of CPU of picks among four by a function, in a process with the code of a folder."""
+    program = ONE_PICK.format(texts=texts_of(4), picks=5 * picks // 4)
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def before(settings: Settings) -> Iterator[Row]:
+    """Compare picks, and the stall of a crowd of them, with the code of before."""
+    picked, stalled = "a pick of four by a function", f"longest stall of a loop by {settings.crowds[-1]:,} pools, CPU"
+    with source_before() as old:
+        if old is None:
+            yield picked, f"commit {BEFORE}", f"{NOT_MEASURED}: no history", "before"
+            yield stalled, f"commit {BEFORE}", f"{NOT_MEASURED}: no history", "before"
+            return
+        new, pairs, stalls = HERE.parent / "src", [], []
+        for _ in range(settings.rounds):
+            pairs.append((pick_cpu(new, settings.calls), pick_cpu(old, settings.calls)))
+            both = [loop_stalls.measured(loop_stalls.ASYNCHRONOUS, settings.crowds[-1], at) for at in (new, old)]
+            stalls.append((both[0].stall_cpu, both[1].stall_cpu))
+    yield picked, f"commit {BEFORE}", ratio(pairs), "before"
+    yield stalled, f"commit {BEFORE}", ratio(stalls), "before"
+
+
 def texts_of(count: int) -> list[str]:
     """Return candidates that differ."""
     return [f"Answer {number}: " + "so many words " * (8 + number) for number in range(count)]
@@ -183,7 +283,7 @@ def picks(settings: Settings) -> Iterator[Row]:
     }
     yield "a pick of 16 candidates", "a pick of 4", ratio([*zip(cpu[16], cpu[4], strict=True)]), "picks"
     one = asyncio.run(rate(1, many))
-    yield "picks per second of CPU, 1 in flight", "itself", f"1.00 ({one:,.0f} picks)", "picks"
+    yield "picks per second of CPU, 1 in flight", "itself", f"1.00 ({one:,.0f} on one busy core)", "picks"
     for at_once in settings.crowds:
         several = asyncio.run(rate(at_once, max(many, at_once)))
         yield f"the same, {at_once:,} in flight", "1 in flight", f"{several / one:.2f}", "picks"
@@ -219,22 +319,70 @@ def growth(settings: Settings) -> Iterator[Row]:
                 yield f"an audit of {found['size']} judges", "audits one by one", f"{found['ratio']:.2f}", "growth"
 
 
+def ledger(settings: Settings) -> Iterator[Row]:
+    """Compare new calls with a ledger of many rows with those with one of few."""
+    judge = bw.Pointwise("openai/m", base_url="http://memory/v1")
+    os.environ.setdefault("OPENAI_API_KEY", call_contenders.KEY)
+    few, many = settings.rows
+    cpu: dict[int, list[float]] = {few: [], many: []}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
+        selectors = {
+            rows: opened.enter_context(
+                Selector(judge, ledger=Path(folder) / str(rows), connection=loop_stalls.in_memory())
+            )
+            for rows in settings.rows
+        }
+        for rows, selector in selectors.items():
+            pick_numbers(selector, range(rows))
+        for turn in range(1, settings.rounds + 1):
+            for rows, selector in selectors.items():
+                numbers = range(turn * 10**6, turn * 10**6 + few)
+                begun = time.process_time()
+                pick_numbers(selector, numbers)
+                cpu[rows].append(time.process_time() - begun)
+    what = f"a pick by a model in memory, ledger of {4 * many:,} answers"
+    yield what, f"{4 * few:,} answers", ratio([*zip(cpu[many], cpu[few], strict=True)]), "ledger"
+
+
+def pick_numbers(selector: Selector, numbers: range) -> None:
+    """Pick from pools that differ."""
+    pools = ((f"p{number}", [f"{text} {number}" for text in texts_of(4)]) for number in numbers)
+    for pick in selector.select_many(pools):
+        assert pick.best is not None
+
+
 # Calls of a model, and the endpoint.
 
 
+AGAINST = {
+    "create": "`create` of the SDK",
+    "raw post": "`post` of the SDK",
+    "httpx": "a bare POST by the SDK's HTTP library",
+    "aiohttp": "a bare POST by aiohttp",
+    "litellm": "litellm",
+    "langchain-openai": "langchain-openai",
+}
+
+
 def engine(settings: Settings) -> Iterator[Row]:
-    """Compare calls with those of other clients; `calls.py --others` compares with litellm and LangChain."""
-    names = ["create", "raw post", "bonwise", *(["bonwise by aiohttp"] if find_spec("aiohttp") else [])]
-    costs: dict[str, list[float]] = {name: [] for name in names}
+    """Compare calls with those of other clients."""
+    jobs = {name: calls.Job(calls.LOOPBACK, name) for name in ("create", "raw post", "httpx", "bonwise")}
+    if find_spec("aiohttp"):
+        jobs |= {name: calls.Job(calls.LOOPBACK, name) for name in ("aiohttp", "bonwise by aiohttp")}
+    for name in calls.OTHERS:
+        python = (settings.others or Path()) / name / "bin" / "python"
+        if settings.others is not None and python.exists():
+            jobs[name] = calls.Job(calls.LOOPBACK, name, str(python))
+    costs: dict[str, list[float]] = {name: [] for name in jobs}
     with served(0.0) as url:
         for _ in range(settings.rounds):
-            for name in names:
-                costs[name].append(calls.measure(calls.Job(calls.LOOPBACK, name), settings.calls, url).cpu)
-    for name, other in (("bonwise", "create"), ("bonwise", "raw post"), ("bonwise by aiohttp", "create")):
-        against = {"create": "`create` of the SDK", "raw post": "a bare POST by the SDK's HTTP library"}[other]
-        if name in costs:
-            what = f"CPU of a call, {name}, ledger on disk"
-            yield what, against, ratio([*zip(costs[name], costs[other], strict=True)]), "engine"
+            for name, job in jobs.items():
+                costs[name].append(calls.measure(job, settings.calls, url).cpu)
+    pairs = [("bonwise", other) for other in AGAINST if other != "aiohttp"]
+    for name, other in [*pairs, ("bonwise by aiohttp", "create"), ("bonwise by aiohttp", "aiohttp")]:
+        there = name in costs and other in costs
+        figure = ratio([*zip(costs[name], costs[other], strict=True)]) if there else f"{NOT_MEASURED}: not installed"
+        yield f"CPU of a call, {name}, ledger on disk", AGAINST[other], figure, "engine"
 
 
 def serve(settings: Settings) -> Iterator[Row]:
@@ -251,14 +399,16 @@ def serve(settings: Settings) -> Iterator[Row]:
 
 PARTS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "commands": commands,
+    "memory": memory,
     "picks": picks,
+    "before": before,
     "growth": growth,
+    "ledger": ledger,
     "engine": engine,
     "serve": serve,
 }
 NEEDS = {"engine": ("aiohttp",), "serve": ("starlette", "uvicorn")}
 ELSEWHERE = (
-    ("litellm and LangChain", "python benchmarks/calls.py --others FOLDER"),
     ("audits against bootstraps of pandas and scipy", "python benchmarks/audit.py"),
     ("what a crowd of picks keeps the event loop from", "python benchmarks/loop_stalls.py --pools 3000"),
     ("memory and open files of a service", "python benchmarks/soak.py"),
@@ -266,22 +416,36 @@ ELSEWHERE = (
 """What takes longer, or needs environments of its own, with the command that measures it."""
 
 
+def renewed(page: str, cells: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the rows of a page, those of the commands that were run again replaced."""
+    table = page.partition("<!-- ratios: start -->")[2].partition("<!-- ratios: end -->")[0]
+    lines = [line for line in table.splitlines() if line.startswith("| ")][2:]
+    kept = [tuple(cell.strip() for cell in line.strip("| ").split(" | ")) for line in lines]
+    again = {row[3] for row in cells}
+    rows = [row for row in kept if row[3] not in again] + list(cells)
+    order = [f"`python benchmarks/performance.py --only {part}`" for part in PARTS]
+    return sorted(rows, key=lambda row: order.index(row[3]))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, and print or write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=PARTS, action="append", help="part of the table (repeatable)")
+    parser.add_argument("--others", type=Path, metavar="FOLDER", help="environments that calls.py --others made")
     parser.add_argument("--quick", action="store_true", help="a smoke run: little of each, its numbers mean nothing")
     parser.add_argument("--write", action="store_true", help=f"write the page {PAGE.relative_to(HERE.parent)}")
     options = parser.parse_args(argv)
-    if options.write and (options.only or options.quick):
-        parser.error("the page holds all parts: leave --only and --quick out")
+    if options.write and options.quick:
+        parser.error("numbers of a smoke run mean nothing: leave --quick out")
     rows, missing = [], []
     for name in options.only or PARTS:
         missing += [f"`{need}` is not installed" for need in NEEDS.get(name, ()) if find_spec(need) is None]
         print(name, file=sys.stderr, flush=True)
         if name != "serve" or not any(find_spec(need) is None for need in NEEDS["serve"]):
-            rows += list(PARTS[name](QUICK if options.quick else Settings()))
+            rows += list(PARTS[name](replace(QUICK if options.quick else Settings(), others=options.others)))
     cells = [(*row[:3], f"`python benchmarks/performance.py --only {row[3]}`") for row in rows]
+    if options.write and options.only:
+        cells = renewed(PAGE.read_text(encoding="utf-8"), cells)
     table = markdown_table(HEADER, cells)
     left_out = f"\n\nLeft out where this was measured: {'; '.join(dict.fromkeys(missing))}." if missing else ""
     if options.write:

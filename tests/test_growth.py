@@ -5,17 +5,20 @@ an array of every two four times the memory.
 """
 
 import json
+import sqlite3
 import sys
 import tracemalloc
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import openai
 import pandas as pd
 import pytest
 from threadpoolctl import threadpool_info
 
 import bonwise as bw
+from bonwise.calls.providers.protocol import Connection, http_library
 from bonwise.cli import entry
 from bonwise.extras import limited_threads, linear_algebra
 from bonwise.testing import simulate
@@ -108,6 +111,83 @@ def test_a_dry_run_grows_with_its_pools(tmp_path, monkeypatch):
         asked = ["select", str(file), "--judge", "pointwise:openai/gpt-5-mini", "--dry-run", "--run", str(tmp_path)]
         counts.append(calls(partial(entry.run, asked)))
     assert counts[3] - counts[2] < 2.4 * (counts[2] - counts[1])
+
+
+def pool_of(number, candidates=4):
+    """Return a prompt and its candidates."""
+    return f"p{number}", [f"answer {at} to {number}, of many words" for at in range(candidates)]
+
+
+@pytest.mark.parametrize("judge", [lambda _, text: len(text), bw.judge_from_spec("local:lexical")])
+def test_picks_grow_with_their_pools(judge):
+    """Twice the pools take twice the calls, and no more memory: a pick is not kept."""
+    with bw.Selector(judge) as selector:
+
+        def pick(pools):
+            for _ in selector.select_many(pool_of(number) for number in range(pools)):
+                pass
+
+        pick(10)
+        assert calls(lambda: pick(400)) < 2.2 * calls(lambda: pick(200))
+        assert peak(lambda: pick(400)) < 1.5 * peak(lambda: pick(200))
+
+
+@pytest.mark.parametrize("spec", ["local:length", "local:lexical", "local:consensus"])
+def test_a_pick_grows_with_its_candidates(spec):
+    """Twice the candidates take at most a little more than twice the calls to judge and to rank."""
+    with bw.Selector(bw.judge_from_spec(spec)) as selector:
+        small, some, many = (pool_of(0, candidates) for candidates in (32, 64, 128))
+        selector.select(*small)
+        few, more, most = (calls(partial(selector.select, *pool)) for pool in (small, some, many))
+    assert most - more < 2.4 * (more - few)
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """Return a list of which the only number counts steps of the databases' own machine, in hundreds."""
+    count, connect = [0], sqlite3.connect
+
+    def counting(*given, **named):
+        connection = connect(*given, **named)
+
+        def step():
+            count[0] += 1
+
+        connection.set_progress_handler(step, 100)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", counting)
+    return count
+
+
+def in_memory():
+    """Return a connection whose model answers every question at once."""
+    http = http_library(openai)
+    choice = {"index": 0, "message": {"role": "assistant", "content": '{"score": 85}'}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 55}
+    answer = {"id": "a", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+    return Connection(transport=http.MockTransport(lambda _: http.Response(200, json=answer)))
+
+
+def test_a_call_costs_the_same_whatever_the_ledger_holds(tmp_path, steps, monkeypatch):
+    """New answers, and stored ones, are kept and found in as many steps in a ledger of ten times the rows."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    judge = bw.Pointwise("openai/m", base_url="http://memory/v1")
+    taken = []
+    for rows in (40, 400):
+        with bw.Selector(judge, ledger=tmp_path / str(rows), connection=in_memory()) as selector:
+
+            def pick(numbers, selector=selector):
+                before = steps[0]
+                assert all(found.best for found in selector.select_many(map(pool_of, numbers)))
+                return steps[0] - before
+
+            pick(range(rows))
+            taken.append((pick(range(1_000, 1_040)), pick(range(1_000, 1_040))))
+    (new, stored), (new_of_many, stored_of_many) = taken
+    assert new > 0
+    assert new_of_many < 1.5 * new + 10
+    assert stored_of_many < 1.5 * stored + 10
 
 
 @linear_algebra

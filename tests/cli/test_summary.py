@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from bonwise.calls.ask import Choice
 from bonwise.calls.bill import Usage
 from bonwise.calls.engine import Engine
+from bonwise.cli import running
 from bonwise.cli.running import _progress_figures, judge_all, shown_progress, summarise
 from bonwise.errors import JudgeError
 from bonwise.judges.registry import judge_from_spec
@@ -107,6 +109,23 @@ def test_a_judge_that_breaks_its_contract_hides_no_bill(capsys, folder, monkeypa
             judge_all(pools, judges, Engines.of(ledger=folder / "run"), folder, seen.append)
     assert len(seen) == 2
     assert "6 answers: 6 calls sent" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("specs", "total"), [(["local:length"], 3), (["local:length", "pointwise:openai/m"], 6)])
+def test_progress_counts_what_there_will_be(folder, monkeypatch, specs, total):
+    """Judges that ask no model are done by pools, others by answers: what is done is never more than all of it."""
+    shown = []
+
+    @contextmanager
+    def noted():
+        yield shown.append
+
+    monkeypatch.setattr(running, "shown_progress", noted)
+    with served(monkeypatch, folder):
+        judges = [judge_from_spec(spec) for spec in specs]
+        judge_all(list(read_pools(Path("pools.jsonl"))), judges, Engines.of(ledger=None), folder, lambda _: None)
+    assert {now.total for now in shown} == {total}
+    assert shown[-1].done == total
 
 
 def test_a_deadline_owes_what_it_cuts_off(capsys, folder, monkeypatch):

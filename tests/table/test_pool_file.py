@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.errors import FileError, RowError
+from bonwise.table import pools as pool_files
 from bonwise.table.pools import Candidate, Pool, read_pools
 
 GOOD = {"prompt_id": "p1", "prompt": "Say hi", "candidates": ["hi", {"id": "b", "text": "hello"}]}
@@ -123,6 +124,21 @@ def test_pools_are_streamed(tmp_path):
     assert [next(pools).prompt_id, next(pools).prompt_id] == ["p1", "p2"]
     with pytest.raises(RowError, match="row 3"):
         next(pools)
+
+
+def test_an_id_that_comes_again_far_below_is_refused_with_both_rows(tmp_path, monkeypatch):
+    """Of many prompt ids only the latest are held with their rows; the row of an earlier one is looked up."""
+    monkeypatch.setattr(pool_files, "_HELD", 3)
+    lines = [{"prompt_id": f"p{at}", "prompt": "?", "candidates": ["a"]} for at in range(10)]
+    file = tmp_path / "pools.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert [pool.prompt_id for pool in read_pools(file)] == [f"p{at}" for at in range(10)]
+    for again in (0, 4, 9):
+        file.write_text("\n".join(map(json.dumps, [*lines, lines[again]])), encoding="utf-8")
+        coming = read_pools(file)
+        assert [next(coming).prompt_id for _ in lines] == [f"p{at}" for at in range(10)]
+        with pytest.raises(RowError, match=f"row 11: prompt_id 'p{again}' is in row {again + 1} already"):
+            next(coming)
 
 
 def test_an_absent_file_is_named(tmp_path):

@@ -11,6 +11,7 @@ from bonwise.calls.ask import Ask, Choice, Request
 from bonwise.calls.bill import PartialUsage, Usage
 
 __all__ = [
+    "ASCII_SIZE",
     "ask_text",
     "expected_input_tokens",
     "expected_output_tokens",
@@ -28,6 +29,8 @@ _STRING = 50
 _SCALAR = 3
 _QUARTER = 1 << 32
 """A quarter of a token in what `text_size` returns; below it bytes are counted."""
+ASCII_SIZE = 1 + _QUARTER
+"""Of each character of a text that is ASCII."""
 _THREE, _FOUR = bytes(range(0xE0, 0xF0)), bytes(range(0xF0, 0xF5))
 """The first bytes of characters of three and of four bytes."""
 
@@ -60,7 +63,7 @@ def expected_input_tokens(text: str) -> int:
 def text_size(text: str) -> int:
     """Return the size of a text: the size of two texts, one behind the other, is the sum of theirs."""
     if text.isascii():
-        return len(text) * (1 + _QUARTER)
+        return len(text) * ASCII_SIZE
     content = text.encode("utf-8", "surrogatepass")
     three, four = (len(content) - len(content.translate(None, leads)) for leads in (_THREE, _FOUR))
     return len(content) + (len(content) + three + 4 * four) * _QUARTER

@@ -52,12 +52,13 @@ def show_estimate(pools: Iterable[Pool], judges: Sequence[Judge], run: Path, rea
 
     large = [LargePools(judge.name, calls_of_judge(judge)) for judge in judges]
     forms = _forms(run, judges)
+    asking = [(judge if is_asking(judge) else None, its) for judge, its in zip(judges, large, strict=True)]
 
     def written_out() -> Iterator[Ask]:
         for pool in pools:
             texts = _with_words(pool)
-            for judge, its in zip(judges, large, strict=True):
-                if its.note(len(texts)) or not is_asking(judge):
+            for judge, its in asking:
+                if its.note(len(texts)) or judge is None:
                     continue
                 if forms is None:
                     yield from judging.asked(judge, pool.prompt, [candidate.text for candidate in pool.candidates])
@@ -498,4 +499,5 @@ def name_of_plan(plan: SelectionSettings) -> str:
 
 
 def _with_words(pool: Pool) -> list[str]:
-    return [candidate.text for candidate in pool.candidates if has_words(candidate.text)]
+    texts = [candidate.text for candidate in pool.candidates]
+    return [text for text in texts if text[:1].isalnum() or has_words(text)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,7 +59,7 @@ def judge(
     from bonwise.table.pools import read_pools
 
     judges = asking.judges(judge)
-    coming = (refuse_nul(pool, str(pools)) for pool in read_pools(pools))
+    coming = map(partial(refuse_nul, where=str(pools)), read_pools(pools))
     if asking.dry_run:
         from bonwise.cli.dry_run import show_estimate
 

@@ -244,6 +244,7 @@ def judge_all(
 ) -> RunSummary:
     """Judge pools, hand each on in input order, and return how it went; whatever ends it, what was paid is said."""
     from bonwise.judges import pool_loop, scoring
+    from bonwise.judges.protocol import is_asking
     from bonwise.selection.many_pools import judged_by
     from bonwise.selection.run import RunControl, Stop
 
@@ -255,8 +256,9 @@ def judge_all(
             async for judged in found:
                 each(judged)
 
+    total = scoring.expected_answers(pools, judges) if any(map(is_asking, judges)) else len(pools)
     with shown_progress() as progress:
-        return _finished(RunControl(progress, Stop(), scoring.expected_answers(pools, judges)), work)
+        return _finished(RunControl(progress, Stop(), total), work)
 
 
 def select_all(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["select"]
 
 STANDARD_INPUT = "-"
+_HELD_BYTES = 2**25
+"""Of a file whose pools are held where they are read more than once."""
+_WRITTEN_EVERY = 0.05
+"""Seconds between two writes of picks that wait for nothing."""
+_ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
 
 
 @shared_flags()
@@ -83,7 +89,7 @@ def select(
     whose = getattr(getattr(plan.strategy, "learnt", None), "judge", "")
     if whose not in {"", "judge", plan.judge.name}:
         arguments.say(f"the model of the strategy was learnt from draws of {whose}, not of {plan.judge.name}")
-    source = _source(pools)
+    source = _source(pools, hold=not asking.dry_run)
     arguments.refuse_overwriting((pools,), (html,), force=force)
     if asking.dry_run:
         from bonwise.cli.dry_run import show_plan
@@ -132,18 +138,27 @@ def _pick_all(
     allow_unscored: bool,
 ) -> int:
     """Write the picks as they come, then the page; whatever ends the run, what was found is said."""
+    lines: list[str] = []
+    written = 0.0
 
     def write(pick: selection.Selection) -> None:
+        nonlocal written
         picks.note(pick)
         if page is not None:
             page.note(pick)
-        arguments.emit(json.dumps(pick.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
+        lines.append(_ENCODER.encode(pick.to_dict()) + "\n")
+        # To wake a reader takes as long as many a pick; where models are asked, the next pick may be far.
+        if picks.plan.asks_models or time.monotonic() > written + _WRITTEN_EVERY:
+            arguments.emit("".join(lines))
+            lines.clear()
+            written = time.monotonic()
 
     summary, kept = None, True
     try:
         with without_router_warnings():
             summary = run_of(source() if page is None else page.passing(source()), each=write)
     finally:
+        arguments.emit("".join(lines))
         for line in picks.lines():
             arguments.say(line)
         if page is not None:
@@ -166,10 +181,14 @@ def _plan(
     )
 
 
-def _source(path: Path) -> Callable[[], Iterator[Pool]]:
+def _source(path: Path, *, hold: bool) -> Callable[[], Iterator[Pool]]:
+    """Return what yields the pools; those of a small file are held where they are read more than once."""
     from bonwise.table.pools import read_pool_stream, read_pools
 
     if str(path) != STANDARD_INPUT:
+        if hold and path.suffix != ".gz" and path.is_file() and path.stat().st_size <= _HELD_BYTES:
+            held = list(read_pools(path))
+            return lambda: iter(held)
         return lambda: read_pools(path)
     if sys.stdin is None:
         raise UsageError("there is no standard input", hint="name a file of pools")

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import permutations
-from typing import TYPE_CHECKING
+from os import SEEK_END
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING
+from weakref import finalize
 
 from bonwise.calls.estimate import FormCount
-from bonwise.calls.tokens import ask_text, text_size
+from bonwise.calls.tokens import ASCII_SIZE, ask_text, text_size
+from bonwise.errors import FileError
 from bonwise.judges.asking import AskingSettings
 from bonwise.judges.prompt_file import enclosed
 from bonwise.judges.prompt_sections import MODES
@@ -23,14 +29,14 @@ if TYPE_CHECKING:
 __all__ = ["AskForm"]
 
 _PLACES = "placeholder-p", "placeholder-a", "placeholder-b"
-_AT_ONCE = 2**16
-"""Questions, at least, that are compared with the earlier ones together."""
+_AT_ONCE, _PARTS = 2**16, 2**8
+"""Questions that are held in memory, and parts of all others that are looked at one after the other."""
 
 
 class AskForm:
     """What one judge asks about many pools: about each text, or about each pair of texts in both orders.
 
-    Of each question a 64-bit hash is kept: one that comes again counts as repeated.
+    Of each question a 64-bit hash is kept, of many in a temporary file: one that comes again counts as repeated.
     """
 
     def __init__(self, judge: AskingJudge, writer: AskingSettings) -> None:
@@ -40,8 +46,7 @@ class AskForm:
         self._prompts, *each = (words.count(place) for place in _PLACES)
         self._times = max(each)
         self._fixed = text_size(words) - sum(text_size(place) * words.count(place) for place in _PLACES)
-        self._count, self._sizes, self._hashes = FormCount(ask), array("q"), array("q")
-        self._known: Sequence[int] | np.ndarray = ()
+        self._ask, self._questions = ask, _Questions()
         self._pools = self.begins_at = 0
         """At which pool the questions begin, counted from 1; 0 while there is none."""
 
@@ -64,33 +69,27 @@ class AskForm:
 
     def add(self, prompt: str, texts: Sequence[str]) -> None:
         """Count what is asked about one pool of texts that have words."""
-        before, about = self._fixed + self._prompts * self._size(prompt, 0), [self._size(text, 1) for text in texts]
+        before, longest = self._fixed + self._prompts * self._size(prompt, 0), self._writer.longest
+        about = [
+            len(text) * ASCII_SIZE if len(text) <= longest and text.isascii() else self._size(text, 1)
+            for text in texts
+        ]
         if self._mode.candidates == 1:
-            self._sizes.extend([before + self._times * size for size in about])
-            self._hashes.extend([hash((prompt, text)) for text in texts])
+            self._questions.add(
+                [hash((prompt, text)) for text in texts], [before + self._times * size for size in about]
+            )
         else:
-            self._sizes.extend([before + self._times * (a + b) for a, b in permutations(about, 2)])
-            self._hashes.extend([hash((prompt, *pair)) for pair in permutations(texts, 2)])
+            self._questions.add(
+                [hash((prompt, *pair)) for pair in permutations(texts, 2)],
+                [before + self._times * (a + b) for a, b in permutations(about, 2)],
+            )
         self._pools += 1
-        self.begins_at = self.begins_at or (self._pools if self._hashes else 0)
-        if len(self._hashes) > max(_AT_ONCE, len(self._known) // 4):  # so each is compared a few times only
-            self.counted()
+        self.begins_at = self.begins_at or (self._pools if self._questions.total else 0)
 
     def counted(self) -> FormCount:
-        """Count what came last, and return the count of all."""
-        import numpy as np  # noqa: PLC0415 - judging needs no arrays
-
-        if self._hashes:
-            known = np.asarray(self._known, np.int64)
-            hashes, first = np.unique(np.frombuffer(self._hashes, np.int64), return_index=True)
-            at = np.minimum(np.searchsorted(known, hashes), max(known.size - 1, 0))
-            is_new = known[at] != hashes if known.size else np.ones(len(hashes), dtype=bool)
-            sizes, times = np.unique(np.frombuffer(self._sizes, np.int64)[first[is_new]], return_counts=True)
-            self._count.sizes.update(dict(zip(sizes.tolist(), times.tolist(), strict=True)))
-            self._count.repeated += len(self._hashes) - int(is_new.sum())
-            self._known = np.sort(np.concatenate([known, hashes[is_new]]), kind="stable")
-            self._sizes, self._hashes = array("q"), array("q")
-        return self._count
+        """Return the count of all that was added."""
+        sizes = self._questions.sizes()
+        return FormCount(self._ask, sizes, self._questions.total - sizes.total())
 
     def _size(self, text: str, which: int) -> int:
         """Return the size of a prompt (0) or a candidate (1) as it is sent, perhaps without its middle."""
@@ -99,3 +98,85 @@ class AskForm:
         label = self._mode.variables[which].upper().replace("_", " ")
         sent, empty = (enclosed(label, its, "0" * 32, longest=self._writer.longest).text for its in (text, ""))
         return text_size(sent) - text_size(empty)
+
+
+class _Questions:
+    """Hashes and sizes of questions: the latest ones in memory, all before them in a temporary file, by hash."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._hashes, self._sizes = array("q"), array("q")
+        self._file: IO[bytes] | None = None
+        self._bounds: list[np.ndarray] = []
+        """Of each block of the file: at which of its rows each part of the hashes begins and ends, from 0."""
+
+    def add(self, hashes: list[int], sizes: list[int]) -> None:
+        self._hashes.fromlist(hashes)
+        self._sizes.fromlist(sizes)
+        self.total += len(hashes)
+        if len(self._hashes) >= _AT_ONCE:
+            self._put_aside()
+
+    def sizes(self) -> Counter[int]:
+        """Return how many different questions there are of each size."""
+        if self._file is None:
+            return _sizes_of(_distinct(self._block()))
+        self._put_aside()
+        counts: Counter[int] = Counter()
+        with _disk_errors():
+            for part in range(_PARTS):
+                counts.update(_sizes_of(_distinct(self._part(self._file, part))))
+        return counts
+
+    def _block(self) -> np.ndarray:
+        import numpy as np  # noqa: PLC0415 - judging needs no arrays
+
+        return np.column_stack([np.asarray(self._hashes, np.int64), np.asarray(self._sizes, np.int64)])
+
+    def _put_aside(self) -> None:
+        import numpy as np  # noqa: PLC0415 - as above
+
+        block = _distinct(self._block())
+        edges = np.arange(1 - _PARTS // 2, _PARTS // 2) * (2**64 // _PARTS)
+        self._bounds.append(np.array([0, *np.searchsorted(block[:, 0], edges), len(block)]))
+        with _disk_errors():
+            if self._file is None:
+                self._file = TemporaryFile(prefix="bonwise-")  # noqa: SIM115 - it lives as long as this
+                finalize(self, self._file.close)
+            self._file.seek(0, SEEK_END)
+            self._file.write(block.tobytes())
+        self._hashes, self._sizes = array("q"), array("q")
+
+    def _part(self, file: IO[bytes], part: int) -> np.ndarray:
+        """Return the questions of all blocks whose hashes are in one part."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        rows, before = [], 0
+        for bounds in self._bounds:
+            file.seek(16 * (before + int(bounds[part])))
+            rows.append(file.read(16 * int(bounds[part + 1] - bounds[part])))
+            before += int(bounds[-1])
+        return np.frombuffer(b"".join(rows), np.int64).reshape(-1, 2)
+
+
+def _distinct(questions: np.ndarray) -> np.ndarray:
+    """Return each question once, in the order of the hashes."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    return questions[np.unique(questions[:, 0], return_index=True)[1]]
+
+
+def _sizes_of(questions: np.ndarray) -> Counter[int]:
+    import numpy as np  # noqa: PLC0415 - as above
+
+    sizes, times = np.unique(questions[:, 1], return_counts=True)
+    return Counter(dict(zip(sizes.tolist(), times.tolist(), strict=True)))
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise FileError(f"no temporary file: {why}", hint="name a folder with room in TMPDIR") from error

@@ -109,7 +109,7 @@ class FunctionJudge:
         for value in values:
             if type(value) not in _NUMBERS and inspect.isawaitable(value):
                 return _awaited(values, self._verdict)
-        return list(map(self._verdict, values))
+        return [self._verdict(value) for value in values]
 
     async def _later(self, coming: Awaitable[Any], texts: int) -> list[Verdict]:
         return self._each(await coming, texts)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Protocol
 
 from bonwise.calls.ask import Ask
-from bonwise.calls.bill import Bill
+from bonwise.calls.bill import NOTHING_PAID, Bill
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.judges import calling, comparing, judging
 from bonwise.judges.judging import Result
@@ -71,17 +70,6 @@ def consulted(router: Considering, first_pass: FirstPass, key: str) -> Route:
     return Route(bool(route.strong), signal, reason, some)
 
 
-@contextmanager
-def _faults_of(strategy: Strategy, method: str) -> Iterator[None]:
-    """Name the strategy whose code fails."""
-    try:
-        yield
-    except BonwiseError:
-        raise
-    except Exception as error:
-        raise _fault_of(strategy, method, error) from error
-
-
 def _fault_of(strategy: Strategy, method: str, error: Exception) -> JudgeError:
     return judging.fault(error, f"strategy {strategy.name}", method, "mend the strategy, or take another one")
 
@@ -92,6 +80,10 @@ def _broken(strategy: Strategy, what: str, hint: str) -> JudgeError:
 
 def _key(strategy: Strategy, question: object, count: int) -> Hashable:
     """Return what makes a question this one, provided that it is one about so many entrants."""
+    if type(question) is Draw and question.temperature is None:
+        candidate, number = question.candidate, question.number
+        if type(candidate) is type(number) is int and 0 <= candidate < count and number >= 0:
+            return candidate, number, None
     if isinstance(question, Draw) and _whole(question.candidate, count) and _whole(question.number):
         at = question.temperature
         if at is None or (plain_number(at) is not None and at >= 0):
@@ -268,7 +260,7 @@ class ContestRun:
         pool: Sequence[str] = (),
     ) -> None:
         self.judge, self._asks_model = judge, is_asking(judge)
-        self.bill = Bill()
+        self.bill: Bill = NOTHING_PAID
         self.effective: list[Mapping[str, Any]] = []
         self.preferences: list[Preference] = []
         self._matches: list[Preference] = []
@@ -341,10 +333,7 @@ class ContestRun:
         """Return how the entrants stand; of a contest that fails the first scores count, and nothing else."""
         if not self._deaf:
             try:
-                contest = self._opened()
-                with _faults_of(self._strategy, "standing"):
-                    count = self._entrants.count
-                    returned = _checked(self._strategy, contest.standing(), count, self._lost_may_decide)
+                returned = self._checked_standing(self._opened())
                 # Of several scores of a candidate the judge has not said how their mean fares.
                 return returned if self.again else with_stated_chances(returned, self.first)
             except UsageError:
@@ -354,6 +343,14 @@ class ContestRun:
         why = "a contest failed" if self.error is None else self.error.message
         lost = Unscored(f"owed: {why}", owed=True)
         return Standing(tuple(self.first.get(at, lost) for at in range(len(self._texts))), stopped=why)
+
+    def _checked_standing(self, contest: Contest) -> Standing:
+        try:  # by hand, as in `_questions_now`
+            return _checked(self._strategy, contest.standing(), self._entrants.count, self._lost_may_decide)
+        except BonwiseError:
+            raise
+        except Exception as error:
+            raise _fault_of(self._strategy, "standing", error) from error
 
     def _lost_may_decide(self, standing: Standing) -> bool:
         """Tell whether lost comparisons, those behind the scores of a judge among them, could change the pick."""
@@ -402,8 +399,12 @@ class ContestRun:
 
     def _opened(self) -> Contest:
         if self._contest is None:
-            with _faults_of(self._strategy, "contest"):
+            try:
                 self._contest = self._strategy.contest(self._entrants)
+            except BonwiseError:
+                raise
+            except Exception as error:
+                raise _fault_of(self._strategy, "contest", error) from error
         return self._contest
 
     def _most_questions(self) -> int:

@@ -27,7 +27,7 @@ __all__ = ["Evidence", "decide"]
 NOBODY = Ranked((), (), ())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Evidence:
     """What is known of a pool when nothing more is asked."""
 
@@ -115,10 +115,12 @@ def _verdicts(distinct: DistinctTexts, evidence: Evidence) -> list[Verdict | Non
             _blank(candidate) if its is None and (candidate.missing or not alone) else None
             for candidate, its in zip(distinct.pool, distinct.entrant, strict=True)
         ]
-    known = [
-        evidence.owed.get(at, verdict) if isinstance(verdict, Unscored) and verdict.owed else verdict
-        for at, verdict in enumerate(evidence.standing.verdicts)
-    ]
+    known: Sequence[Verdict] = evidence.standing.verdicts
+    if evidence.owed:
+        known = [
+            evidence.owed.get(at, verdict) if isinstance(verdict, Unscored) and verdict.owed else verdict
+            for at, verdict in enumerate(known)
+        ]
     return [
         _blank(candidate) if its is None else known[its]
         for candidate, its in zip(distinct.pool, distinct.entrant, strict=True)
@@ -133,7 +135,7 @@ def _blank(candidate: Candidate) -> Unscored:
 def _spread(distinct: DistinctTexts, standing: Standing | None) -> dict[str, tuple[float | None, ...]]:
     """Give each candidate what its entrant has; candidates of one text share the probability of being the best."""
     names = ("standard_errors", "p_best", "second")
-    if standing is None:
+    if standing is None or not (standing.standard_errors or standing.p_best or standing.second):
         return dict.fromkeys(names, ())
     placed_values: dict[str, tuple[float | None, ...]] = {}
     for name in names:

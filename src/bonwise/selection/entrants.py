@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bonwise.judges.protocol import Judge, candidates_with_words, is_asking
 from bonwise.selection.protocol import Entrants
@@ -50,15 +50,18 @@ def ranked(
     A score of None is not ranked. Of equal scores, who has no `second` stands behind who has one.
     """
     first = {at: score for at, score in enumerate(verdicts.compared(scores)) if score is not None}
-    seconds = verdicts.compared(second) if second else [None] * len(scores)
-    by = {at: (-score, seconds[at] is None, -(seconds[at] or 0.0)) for at, score in first.items()}
-    ordered = sorted([at for at in order if at in first], key=by.__getitem__)
-    tied = tuple(sorted([at for at in ordered if first[at] == first[ordered[0]]]))
-    level = tuple([at for at in tied if by[at] == by[ordered[0]]])
+    by: Mapping[int, Any] = first
+    if second:
+        seconds = verdicts.compared(second)
+        by = {at: (score, seconds[at] is not None, seconds[at] or 0.0) for at, score in first.items()}
+    # Reversed, a sort keeps the order of what is equal all the same.
+    ordered = sorted([at for at in order if at in first], key=by.__getitem__, reverse=True)
+    tied = tuple(sorted([at for at in first if first[at] == first[ordered[0]]]))
+    level = tuple([at for at in tied if by[at] == by[ordered[0]]]) if second else tied
     return Ranked(tuple(ordered), tied if len(tied) > 1 else (), level if len(level) > 1 else ())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DistinctTexts:
     """The candidates of a pool and the entrants that stand for them."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Call", "EngineJudgeRunner", "JudgeRunner", "ThreadJudgeRunner", "returned_at_once"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """One use of a judge."""
 

@@ -444,22 +444,19 @@ async def selected_by(
     """
     summary = RunSummary(await selector.engine(), [selector.settings.judge], run)
     async with control.over(summary, "pools") as stopped:
-        here = None if isinstance(pools, AsyncIterable) else _picked_here(selector, pools, stopped)
-        async with aclosing(here or selector.aselect_many(pools, ordered=True, stop=stopped)) as picks:
-            async for pick in picks:
-                summary.note_pick(pick)
-                yield pick
-
-
-async def _picked_here(
-    selector: Selector, pools: Iterator[Any], stopped: asyncio.Event
-) -> AsyncGenerator[Selection, None]:
-    """Yield picks that take no time, without a task for each; between them the event loop serves all else."""
-    served = time.monotonic()
-    for pick in selector.select_many(pools, ordered=True):
-        yield pick
-        if time.monotonic() > served + _SERVED_EVERY:
-            await asyncio.sleep(0)
-            served = time.monotonic()
-        if stopped.is_set():
+        if isinstance(pools, AsyncIterable):
+            async with aclosing(selector.aselect_many(pools, ordered=True, stop=stopped)) as picks:
+                async for pick in picks:
+                    summary.note_pick(pick)
+                    yield pick
             return
+        # Picks that take no time have no task each; between them the event loop serves all else.
+        served = time.monotonic()
+        for pick in selector.select_many(pools, ordered=True):
+            summary.note_pick(pick)
+            yield pick
+            if time.monotonic() > served + _SERVED_EVERY:
+                await asyncio.sleep(0)
+                served = time.monotonic()
+            if stopped.is_set():
+                return

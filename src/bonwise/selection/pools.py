@@ -88,7 +88,7 @@ def _without_text(candidate: Any, position: int) -> UsageError:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Job:
     """A prompt with its candidates, checked."""
 
@@ -241,12 +241,12 @@ def beside_the_loop(pools: PoolSource | AsyncIterable[Any]) -> Iterable[Any] | A
 
 def refuse_nul(pool: Pool, where: str) -> Pool:
     """Return a pool whose names a table of text can hold, and refuse any other before anything is paid."""
-    for name in [pool.prompt_id, *[candidate.id for candidate in pool.candidates]]:
-        if "\0" in name:
-            raise InputError(
-                f"{where}: the identifier {quoted(name)} holds a NUL, which no text table can hold",
-                hint="leave it out",
-            )
+    names = [pool.prompt_id, *[candidate.id for candidate in pool.candidates]]
+    if "\0" in "".join(names):
+        name = next(name for name in names if "\0" in name)
+        raise InputError(
+            f"{where}: the identifier {quoted(name)} holds a NUL, which no text table can hold", hint="leave it out"
+        )
     return pool
 
 

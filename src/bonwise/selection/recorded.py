@@ -3,55 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from bonwise.calls.bill import Bill
 from bonwise.results import given
 from bonwise.selection import result
+from bonwise.selection.selection import Selection
 from bonwise.selection.totals import Totals
-from bonwise.table.verdicts import Score, Verdict, kept
+from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
-if TYPE_CHECKING:
-    from bonwise.calls.bill import Bill
-    from bonwise.selection.selection import Selection
-
-__all__ = ["document_of", "pick_record", "settings_of"]
+__all__ = ["document_of", "pick_line", "pick_record", "settings_of"]
 
 
 def pick_record(pick: Selection, *, whole: bool = True) -> result.PickRecord:
     """Return the line that ``bonwise select`` writes; without `whole`, less the text of the pick and the settings."""
-    more: dict[str, Any] = given(
-        p_best_reason=pick.p_best_reason or None, filled=pick.filled or None, lost=pick.lost or None
-    )
+    line = _values(pick)
     if whole:
-        more |= {"text": pick.text, "settings": result.SelectionSettingsRecord(**settings_of(pick.settings))}
-    line: dict[str, Any] = {
-        **_held(pick),
-        **_held(pick.bill),
-        "prompt_id": None if pick.prompt_id is None else str(pick.prompt_id),
-        "best": pick.best_id,
-        "answers": pick.bill.calls + pick.bill.from_ledger,
-        "latency": round(pick.latency, 3),
-        "unscored": dict(pick.unscored),
-        **_said(pick.verdicts),
-        **more,
-    }
+        line["settings"] = result.SelectionSettingsRecord(**line["settings"])
+    else:
+        del line["settings"], line["text"]
     return result.PickRecord(**line)
 
 
-_BY_NAME = result.PickRecord.model_fields.keys() - {"text", "settings", "p_best_reason", "filled", "lost"}
-"""Keys of a line; the others are absent where they say nothing, or stand elsewhere."""
+def pick_line(pick: Selection) -> dict[str, Any]:
+    """Return the same as plain values: a selection is checked where it is made, and need not be checked again."""
+    line = _values(pick)
+    line["comparisons"] = [comparison.to_dict() for comparison in pick.comparisons]
+    line["routed"] = None if pick.routed is None else pick.routed.to_dict()
+    return line
 
 
-def _held(source: Selection | Bill) -> dict[str, Any]:
-    """Return what a line holds under the name that it has already."""
-    held = {name: getattr(source, name) for name in source.__dataclass_fields__ if name in _BY_NAME}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in held.items()}
+def _values(pick: Selection) -> dict[str, Any]:
+    """Return what a line holds, in the order of its record."""
+    bill = pick.bill
+    line: dict[str, Any] = dict.fromkeys(_ALWAYS)
+    line.update(zip(_OF_PICK, _of_pick(pick), strict=True))
+    line.update(zip(_OF_BILL, _of_bill(bill), strict=True))
+    for name in _LISTS:
+        line[name] = list(line[name])
+    return line | {
+        "prompt_id": None if pick.prompt_id is None else str(pick.prompt_id),
+        "best": pick.best_id,
+        "answers": bill.calls + bill.from_ledger,
+        "latency": round(pick.latency, 3),
+        "unscored": dict(pick.unscored),
+        "settings": settings_of(pick.settings),
+        **_said(pick.verdicts),
+        **given(p_best_reason=pick.p_best_reason or None, filled=pick.filled or None, lost=pick.lost or None),
+    }
+
+
+_LATER = ("p_best_reason", "filled", "lost")
+"""Keys that are absent where they say nothing; they are the last ones."""
+_COMPUTED = {"prompt_id", "best", "latency", "unscored", "settings", *_LATER}
+_ALWAYS = [name for name in result.PickRecord.model_fields if name not in _LATER]
+_OF_PICK = [name for name in _ALWAYS if name in Selection.__dataclass_fields__ and name not in _COMPUTED]
+_OF_BILL = [name for name in _ALWAYS if name in Bill.__dataclass_fields__]
+"""Keys of a line that a pick and its bill hold under the same name."""
+_LISTS = [name for name in _OF_PICK if str(Selection.__dataclass_fields__[name].type).startswith("tuple")]
+_of_pick, _of_bill = attrgetter(*_OF_PICK), attrgetter(*_OF_BILL)
 
 
 def _said(verdicts: Sequence[Verdict | None]) -> dict[str, Any]:
     """Return what a judge said beside scores and reasons; a list in which nothing is known is empty."""
+    if not [verdict for verdict in verdicts if verdict is not None and _says_more(verdict)]:
+        return {"low": [], "high": [], "draw_scores": [], "raw": []}
     scores = [verdict if isinstance(verdict, Score) else None for verdict in verdicts]
     stated: dict[str, list[Any]] = {
         "low": [None if score is None else score.low for score in scores],
@@ -62,6 +81,12 @@ def _said(verdicts: Sequence[Verdict | None]) -> dict[str, Any]:
         "raw": [kept(verdict.raw) if verdict is not None and verdict.raw else None for verdict in verdicts],
     }
     return {key: values if any(value is not None for value in values) else [] for key, values in stated.items()}
+
+
+def _says_more(verdict: Verdict) -> bool:
+    if verdict.raw or isinstance(verdict, Unscored):
+        return bool(verdict.raw)
+    return verdict.low is not None or verdict.high is not None or bool(verdict.draws)
 
 
 def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class RunSummary:
         self.pools += 1
         self.owed += pick.decided_by == "owed"
         if pick.decided_by not in UNJUDGED:
-            self.scored += sum(score is not None for score in pick.scores)
+            self.scored += len(pick.scores) - pick.scores.count(None)
             self.unscored += len(pick.unscored)
         # Without a failure what is missing was lost: no later run asks again.
         lacking = pick.decided_by in CUT and pick.failure != ""
@@ -87,7 +87,7 @@ class RunSummary:
         self._note_missing(pick.unscored.values())
         # Further draws, another judge and a router ask with parameters of their own.
         asked_once = max(pick.draws, default=1) <= 1 and not (pick.draws and pick.comparisons)
-        if asked_once and pick.routed is None:
+        if pick.settings["parameters"] and asked_once and pick.routed is None:
             sets = map(_in_words, pick.settings["parameters"])
             self._parameters.setdefault(pick.settings["judge"], {}).update(dict.fromkeys(sets))
 

@@ -143,9 +143,8 @@ class Selection(ShowsItself, Generic[T]):
     @property
     def filled(self) -> dict[str, int]:
         """Candidates that judges of a stack did not score, by judge: filled by what the other judges let expect."""
-        return dict(
-            Counter(name for verdict in self.verdicts if isinstance(verdict, Score) for name in verdict.filled)
-        )
+        names = [name for verdict in self.verdicts if isinstance(verdict, Score) for name in verdict.filled]
+        return dict(Counter(names)) if names else {}
 
     @property
     def order_effect(self) -> float | None:
@@ -169,9 +168,9 @@ class Selection(ShowsItself, Generic[T]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the line that ``bonwise select`` writes; ``best`` is the id."""
-        from bonwise.selection.recorded import pick_record  # noqa: PLC0415 - picking needs no record
+        from bonwise.selection.recorded import pick_line  # noqa: PLC0415 - picking needs no record
 
-        return pick_record(self).to_dict()
+        return pick_line(self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per candidate, in candidate order.

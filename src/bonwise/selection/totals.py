@@ -68,7 +68,8 @@ class Totals:
         _count(self._failures, pick.failure)
         for reason in pick.unscored.values():
             _count(self._unscored, reason)
-        self._filled.update(pick.filled)
+        if filled := pick.filled:
+            self._filled.update(filled)
         if pick.routed is not None:
             _count(self._routes, pick.routed.reason)
             self._sent += pick.routed.strong is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +14,7 @@ from bonwise.printable import quoted
 from bonwise.table import chat, text_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["Candidate", "Pool", "first_repeat", "identifier", "read_pool_stream", "read_pools"]
 
@@ -90,34 +92,60 @@ def read_pools(path: str | Path) -> Iterator[Pool]:
     candidate perhaps chat messages. Without ids candidates are ``c0``, ``c1`` ... A blank text is for the judge to
     leave unscored. A line that is no pool, or an identifier that occurs twice, is a RowError.
     """
-    return _pools(text_files.json_lines(Path(path)), str(path))
+    return _pools(lambda: text_files.json_lines(Path(path)), str(path), _HELD)
 
 
 def read_pool_stream(stream: IO[bytes], name: str = "standard input") -> Iterator[Pool]:
     """Yield pools of JSONL in bytes as lines come; bad UTF-8, a far too long line, or no pool, is a FileError."""
-    return _pools(text_files.json_lines_of(stream, name), name)
+    return _pools(lambda: text_files.json_lines_of(stream, name), name)
 
 
-def _pools(records: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterator[Pool]:
+_HELD = 2**16
+"""Prompt ids of a file that are held with their rows; of those before them a hash is held, in 8 bytes each."""
+
+
+def _pools(rows: Callable[[], Iterable[tuple[int, dict[str, Any]]]], source: str, held: int = 0) -> Iterator[Pool]:
+    """Yield pools; `held` is how many ids are held where the rows can be read again, and 0 where they cannot."""
     first_rows: dict[str, int] = {}
-    for row, record in records:
+    hashes, row = array("q"), 0
+    for row, record in rows():
         where = f"{source}, row {row}"
         pool = Pool(_prompt_id(record, where), _prompt(record, where), _candidates(record, where))
-        if pool.prompt_id in first_rows:
+        first = first_rows.setdefault(pool.prompt_id, row)
+        if first == row and hashes and _is_among(hashes, hash(pool.prompt_id)):
+            first = next(at for at, earlier in rows() if _prompt_id(earlier, source) == pool.prompt_id)
+        if first != row:
             raise RowError(
-                f"{where}: prompt_id {quoted(pool.prompt_id)} is in row {first_rows[pool.prompt_id]} already",
+                f"{where}: prompt_id {quoted(pool.prompt_id)} is in row {first} already",
                 hint="give every pool a prompt_id of its own",
             )
-        first_rows[pool.prompt_id] = row
+        if len(first_rows) == held:
+            hashes, first_rows = _merged(hashes, first_rows), {}
         yield pool
-    if not first_rows:
+    if not row:
         raise FileError(f"{source}: no pools", hint="check that whatever wrote it has finished")
 
 
+def _is_among(hashes: array[int], sought: int) -> bool:
+    at = bisect_left(hashes, sought)
+    return at < len(hashes) and hashes[at] == sought
+
+
+def _merged(hashes: array[int], prompt_ids: Iterable[str]) -> array[int]:
+    """Return sorted hashes with those of further prompt ids."""
+    import numpy as np  # noqa: PLC0415 - for files of many pools
+
+    every = np.concatenate([np.frombuffer(hashes, np.int64), np.fromiter(map(hash, prompt_ids), np.int64)])
+    every.sort()
+    merged = array("q")
+    merged.frombytes(every.data.cast("B"))
+    return merged
+
+
 def _prompt_id(record: dict[str, Any], where: str) -> str:
-    prompt_id = identifier(record.get("prompt_id"))
+    given = record.get("prompt_id")
+    prompt_id = given if type(given) is str and given.strip() else identifier(given)
     if prompt_id is None:
-        given = record.get("prompt_id")
         structured = isinstance(given, dict | list)
         trouble = f"prompt_id is {quoted(given)}, neither text nor a number" if structured else "no prompt_id"
         raise RowError(f"{where}: {trouble}", hint="give every pool a prompt_id, a text or a number")
@@ -137,13 +165,18 @@ def _prompt(record: dict[str, Any], where: str) -> str:
     return prompt
 
 
+_USUAL_NAMES = tuple(f"c{at}" for at in range(64))
+
+
 def _candidates(record: dict[str, Any], where: str) -> tuple[Candidate, ...]:
     entries = record.get("candidates")
     if not isinstance(entries, list):
         raise RowError(f"{where}: no list of candidates", hint=_SHAPE)
     if not entries:
         raise RowError(f"{where}: the list of candidates is empty", hint="give the pool a candidate, or leave it out")
-    candidates = tuple(_candidate(entry, at, where) for at, entry in enumerate(entries))
+    if len(entries) <= len(_USUAL_NAMES) and set(map(type, entries)) == {str}:
+        return tuple(map(Candidate, _USUAL_NAMES, entries))
+    candidates = tuple([_candidate(entry, at, where) for at, entry in enumerate(entries)])
     repeated = first_repeat(candidates)
     if repeated is not None:
         raise RowError(

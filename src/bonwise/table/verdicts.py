@@ -105,6 +105,10 @@ class Score:
     filled: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
+        bare = self.low is None and self.high is None and type(self.draws) is tuple and not self.draws
+        bare = bare and self.p_best is None and self.expected_regret is None
+        if bare and type(self.value) is float and math.isfinite(self.value):
+            return  # nearly every score: there is nothing to make plain
         value = plain_number(self.value)
         if value is None:
             raise ValueError(f"value must be a finite number, not {quoted(self.value)}; use Unscored(reason) instead")
