@@ -62,6 +62,7 @@ def covered(data, capabilities, skills, true, seed):
         for name in ("propagated", "fixed")
     }
     found = {name: [] for name in drawn}
+    effect = drawn["gibbs"].effects.record(data.without_human(), 0.95)
     for one in range(data.models):
         for other in range(one):
             bands = {name: band_of_draws(draws.differences(one, other), 0.95) for name, draws in drawn.items()}
@@ -73,7 +74,7 @@ def covered(data, capabilities, skills, true, seed):
     means = {name: np.mean(values, axis=0) for name, values in found.items()}
     return {
         f"{name} {what}": float(mean[at]) for name, mean in means.items() for at, what in enumerate(("cover", "hold"))
-    }
+    } | {"effect": effect.sd.estimate, "effect low": effect.sd.low, "effect high": effect.sd.high}
 
 
 if __name__ == "__main__":

@@ -194,6 +194,24 @@ def test_what_was_saved_is_read_back(fit, tmp_path):
     for name in ("models", "prompts", "human_ratings", "prompt_categories", "points"):
         assert getattr(view, name) == getattr(fit.view, name)
     assert np.allclose(view.draws.by_prompt, fit.view.draws.by_prompt, atol=1e-6)
+    assert np.allclose(view.draws.heeded, fit.view.draws.heeded, atol=1e-6)
+
+
+def test_what_judges_share_of_an_answer_is_printed_and_counted(fit, of_pairs):
+    """With several judges: the figure, the count behind it, and the same capabilities by every question."""
+    effect, draws = fit.answer_effect, fit.view.draws
+    assert (effect.answers, effect.sd.n) == (240, 60)
+    assert 0 <= effect.sd.low <= effect.sd.estimate <= effect.sd.high
+    assert "On 240 answers that two or more judges rate, judges share an effect" in " ".join(str(fit).split())
+    capabilities = draws.capabilities()
+    assert np.allclose(draws.means(), capabilities.mean(axis=2))
+    assert np.allclose(draws.differences(0, 1), capabilities[:, 0] - capabilities[:, 1])
+    assert np.allclose(draws.capabilities([3]), capabilities[:, :, [3]])
+    by_skills = np.einsum("dmk,dpk->dmp", draws.by_model, draws.by_prompt)
+    assert np.allclose(capabilities - by_skills, draws.heeded.transpose(0, 2, 1))
+    assert np.allclose(fit.view.prompt_factors(np.array([1.0, -1, 0, 0])).gaps, draws.differences(0, 1))
+    assert of_pairs.answer_effect is None
+    assert any("errors of different judges as independent" in note for note in of_pairs.notes)
 
 
 def test_what_was_saved_says_what_it_is(fit, of_pairs, tmp_path):
@@ -220,6 +238,7 @@ def test_what_was_saved_says_what_it_is(fit, of_pairs, tmp_path):
     [
         lambda found: found["of_models"]["shape"].append(2),
         lambda found: found["of_models"].update(float32="AAAA"),
+        lambda found: found["of_answers"].update(found["of_models"]),
         lambda found: found["of_models"].update(float32="?"),
         lambda found: found["models"].pop(),
         lambda found: found.pop("human"),

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import orthogonal_procrustes
 
+from bonwise.factors.answer_effects import AnswerEffects, EffectSums, not_counted, shared_cells, shares_effects
 from bonwise.factors.baselines import BASELINES, baseline_losses
 from bonwise.factors.latent_regression import PromptFactors, joined_coefficients
 from bonwise.factors.model_choice import choose_among, fit_stage_one
@@ -20,7 +21,16 @@ from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.rating_sources import ratings_of_votes
 from bonwise.factors.ratings import RatingTable
 from bonwise.factors.stage_one import CapabilityShape, StageOneLoss, fit_capabilities
-from bonwise.factors.stage_two import HumanDesign, HumanRatings, RatedCells, VerdictColumns, fit_human
+from bonwise.factors.stage_two import (
+    RIDGES,
+    HumanDesign,
+    HumanRatings,
+    RatedCells,
+    VerdictColumns,
+    cross_validated,
+    fit_human,
+    with_best_ridge,
+)
 from bonwise.stats.ordinal_ratings import CutoffLayout, fit_ordinal, log_probability
 from bonwise.testing import simulate_ratings
 
@@ -128,6 +138,61 @@ def test_the_size_of_biggen_bench_takes_seconds():
     assert process_time() - began < 10
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000))
+def test_sums_over_the_effects_of_answers_are_those_of_plain_loops(seed):
+    """Raters of both kinds: a comparison counts for its model, and with a minus for the opponent."""
+    data, rng = mixed(60, seed), np.random.default_rng(seed)
+    effects, rows = rng.standard_normal((12, 4)), rng.standard_normal((60, 3))
+    sums = EffectSums(data)
+    gaps, crossed, information = np.zeros(60), np.zeros((12, 4, 3)), np.zeros((12, 4, 4))
+    for at, (p, m, o) in enumerate(zip(data.prompt, data.model, data.opponent, strict=True)):
+        signs = {m: 1.0} | ({o: -1.0} if o >= 0 else {})
+        for one, sign in signs.items():
+            gaps[at] += sign * effects[p, one]
+            crossed[p, one] += sign * rows[at]
+            for other, turned in signs.items():
+                information[p, one, other] += sign * turned * rows[at, 0]
+    assert sums.gaps(effects) == pytest.approx(gaps)
+    assert sums.crossed(rows) == pytest.approx(crossed)
+    assert sums.gradient(rows[:, 1]) == pytest.approx(crossed[:, :, 1])
+    assert sums.information(rows[:, 0]) == pytest.approx(information)
+
+
+def test_effects_of_answers_worked_by_hand():
+    """A rating of model 0 and its comparison with model 1: slopes 0.5 and -0.2, curvatures 0.25 and 0.2.
+
+    The judges' standard deviations 1, 2 and 3 have the mean 2, and 95 % of them lie between 1.05 and 2.95.
+    """
+    layout, zeros = CutoffLayout((2, 2), (False, True)), np.zeros(2, dtype=np.int64)
+    data = RatingArrays(np.array([0, 1]), zeros, zeros, np.array([-1, 1]), zeros, np.ones(2), layout, 1, 2)
+    sums = EffectSums(data)
+    assert sums.gradient(np.array([0.5, -0.2])) == pytest.approx(np.array([[0.3, 0.2]]))
+    assert sums.information(np.array([0.25, 0.2]))[0] == pytest.approx(np.array([[0.45, -0.2], [-0.2, 0.2]]))
+    record = AnswerEffects(np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, 0.3])).record(data, 0.95)
+    assert (record.sd.estimate, record.sd.low, record.sd.high) == pytest.approx((2, 1.05, 2.95))
+    assert record.human_weight.estimate == pytest.approx(0.1)
+    assert (record.answers, record.sd.n) == (0, 0)
+
+
+def test_answers_that_two_judges_rate_are_counted():
+    """Two judges of one answer share it, replicates of one judge do not, and a comparison is another thing."""
+    rows = [("p", "x", "", "one", 3), ("p", "x", "", "two", 1), ("q", "y", "", "one", 2), ("q", "y", "", "one", 1)]
+    rows += [("p", "y", "x", "three", "y"), ("q", "x", "y", "three", "x"), ("p", "y", "x", "four", "x")]
+    rows += [
+        ("p", "x", "", "ann", 1),
+        ("p", "y", "", "ann", 2),
+        ("q", "x", "y", "four", "y"),
+        ("p", "y", "", "two", 2),
+    ]
+    frame = pd.DataFrame(rows, columns=["prompt_id", "model", "opponent", "rater", "rating"])
+    judges = RatingArrays.of(RatingTable.read(frame, human="ann")).without_human()
+    assert shared_cells(judges).tolist() == [0, 0, 1]
+    assert not shares_effects(judges)
+    assert "3 answers are rated by two judges" in not_counted(judges, "laplace_gibbs")
+    assert "laplace_gibbs counts" in not_counted(judges, "propagated")
+
+
 MODELS = ["alpaca-13b", "claude-v1", "gpt-3.5-turbo", "gpt-4", "llama-13b", "vicuna-13b-v1.2"]
 BRADLEY_TERRY = [-1.0555, 0.8984, 0.8621, 1.4308, -2.0590, -0.0768]
 
@@ -221,6 +286,22 @@ def test_all_ratings_of_a_pair_are_in_one_fold():
     human = HumanRatings.of(small(), seed=1, folds=2)
     assert human.fold[0] == human.fold[1]
     assert human.cells.groups(2).tolist() == [0, 0, 1]
+
+
+def test_each_ridge_is_cross_validated_as_by_fits_of_its_own():
+    """A plain loop over ridges and folds finds the same losses and the same best."""
+    data = arrays(2, prompts=30, judges=3, labelled=0.6)
+    ratings, blocks = HumanRatings.of(data, seed=3), ("models", "verdicts")
+    design = HumanDesign(data.models, VerdictColumns.of(data.without_human()))
+    rows = list(cross_validated(design, ratings, blocks))
+    for (mean, se, ridge), expected in zip(rows, RIDGES, strict=True):
+        losses = np.concatenate(
+            [-fit_human(design, fit, blocks, expected).log_probabilities(held) for fit, held in ratings.splits()]
+        )
+        assert ridge == expected
+        assert mean == pytest.approx(losses.mean(), abs=1e-9)
+        assert se == pytest.approx(losses.std() / np.sqrt(len(losses)), abs=1e-9)
+    assert with_best_ridge(design, ratings, blocks).ridge == min(rows)[2]
 
 
 def test_every_baseline_predicts_every_held_out_rating():
@@ -343,6 +424,18 @@ def test_plain_loops_find_the_same(seed):
     found = PromptFactors.of(contrast, prompts).regression(z)
     assert found.estimate == pytest.approx(again[0], rel=1e-6, abs=1e-8)
     assert found.covariance == pytest.approx(again[1], rel=1e-6, abs=1e-8)
+
+
+def test_what_gaps_have_beyond_the_factors_is_regressed_as_it_is():
+    """It adds its own least squares to the estimate, and its spread to the variance."""
+    contrast, prompts, z = chain(5)
+    beyond = np.random.default_rng(6).standard_normal((8, 15))
+    plain, more = (PromptFactors.of(contrast, prompts, part).regression(z) for part in (None, beyond))
+    added = np.linalg.lstsq(z, beyond.mean(axis=0), rcond=None)[0]
+    assert more.estimate - plain.estimate == pytest.approx(added)
+    assert PromptFactors.of(contrast, prompts, beyond).gaps == pytest.approx(
+        np.einsum("dk,dpk->dp", contrast, prompts) + beyond
+    )
 
 
 def test_signs_and_order_of_the_skills_change_nothing():

@@ -113,6 +113,8 @@ class RatingLaw:
     judges: int = 8
     share: float = 0.4
     """Of the human's ratings that are known."""
+    swayed: float = 0.0
+    """Standard deviation of what moves all judges alike in an answer, and the human not at all."""
 
 
 RATINGS = {
@@ -121,6 +123,7 @@ RATINGS = {
     "heavy prompts": RatingLaw(2, 4, "student"),
     "skewed prompts, many judges": RatingLaw(2, 5, "gamma", judges=14),
     "two kinds of prompts": RatingLaw(2, 3, "kinds", share=0.6),
+    "judges swayed alike": RatingLaw(2, 5, "normal", judges=6, swayed=1.25),
 }
 
 
@@ -140,6 +143,10 @@ def rated(law, seed, prompts, models=4):
     cuts = np.sort(rng.normal(scale=1.5, size=(law.judges + 1, law.categories - 1)), axis=1)
     cuts += 0.4 * np.arange(law.categories - 1)
     noisy = capabilities + rng.logistic(size=capabilities.shape)
+    if law.swayed:
+        sways = np.random.default_rng([78, seed])
+        capabilities[1:] += law.swayed * sways.standard_normal((prompts, models))
+        noisy[1:] = capabilities[1:] + sways.logistic(size=noisy[1:].shape)
     ratings = (noisy[..., None] > cuts[:, None, None]).sum(axis=-1)
     known = rng.random((prompts, models)) < law.share
     return RatedModels(capabilities, cuts, ratings[0], ratings[None, 1:], known, seed)

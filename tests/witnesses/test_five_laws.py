@@ -323,8 +323,19 @@ def test_differences_of_models_hold_the_truth():
 @pytest.mark.slow
 @pytest.mark.parametrize("law", RATINGS)
 def test_differences_of_models_hold_the_truth_in_full(law):
-    """Six sets of 120 prompts."""
-    rows = [shares_of_factors(law, seed, 120) for seed in range(6)]
+    """Six sets of 120 prompts; where judges are swayed alike twelve of 150, and whole bands hold too."""
+    swayed = RATINGS[law].swayed
+    rows = [shares_of_factors(law, seed, 150 if swayed else 120) for seed in range(12 if swayed else 6)]
     mean = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
     print("factor", law, {name: round(value, 3) for name, value in mean.items()})  # noqa: T201 - the measured table
     assert mean["gibbs cover"] >= 0.91
+    if swayed:
+        assert mean["gibbs hold"] >= 0.85
+        assert sum(row["effect low"] <= swayed <= row["effect high"] for row in rows) >= 9
+
+
+def test_what_sways_all_judges_is_seen_and_counted():
+    """One small set: the interval of its standard deviation holds the true one, and the differences are held."""
+    row = shares_of_factors("judges swayed alike", 0, 60)
+    assert 0.5 < row["effect low"] <= 1.25 <= row["effect high"]
+    assert row["gibbs cover"] > 0.9

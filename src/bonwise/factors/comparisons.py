@@ -96,7 +96,8 @@ def explain_gaps(
         raise UsageError(f"{quoted(model)} is compared with itself", hint="name two models")
     properties, notes = prompt_columns.properties_of_prompts(view, prompts, tags)
     columns = prompt_columns.PromptColumns.of(properties, len(view.prompts))
-    factors = view.prompt_factors(view.draws.by_model[:, one] - view.draws.by_model[:, two]).only(columns.rows)
+    weights = np.eye(len(view.models))
+    factors = view.prompt_factors(weights[one] - weights[two]).only(columns.rows)
     design = columns.design
     tag_coefficients = factors.regression(design)
     degrees = len(columns.rows) - design.shape[1]

@@ -12,7 +12,16 @@ from scipy.sparse.csgraph import connected_components
 
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
-from bonwise.factors import baselines, difference_bands, human_view, leaderboards, posterior_draws, result, stage_one
+from bonwise.factors import (
+    answer_effects,
+    baselines,
+    difference_bands,
+    human_view,
+    leaderboards,
+    posterior_draws,
+    result,
+    stage_one,
+)
 from bonwise.factors.model_choice import PRIORS, RANKS, ChosenModel, choose_among, fit_stage_one
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.ratings import RatingTable
@@ -347,7 +356,7 @@ def _fit(
         holdout=None if held is None else _holdout(held, settings.confidence, fitted),
         baselines={} if held is None else _baselines(held, settings.confidence),
         leaderboard=[] if view is None else list(_leaderboard(view, settings)),
-        **({} if view is None else _pictures(table, view, variances)),
+        **({} if view is None else _answer_effect(table, view, settings) | _pictures(table, view, variances)),
         notes=list(_notes(table, settings, chosen, view)),
     )
     return fit.computed_from(result.FitParts(view, held))
@@ -388,6 +397,16 @@ def _leaderboard(view: human_view.HumanView, settings: result.FactorSettings) ->
         )
 
 
+def _answer_effect(
+    table: RatingTable, view: human_view.HumanView, settings: result.FactorSettings
+) -> dict[str, result.AnswerEffectRecord]:
+    """Return the figures of what judges share of an answer; without the key where the draws have none."""
+    effects = view.draws.effects
+    if effects is None:
+        return {}
+    return {"answer_effect": effects.record(RatingArrays.of(table).without_human(), settings.confidence)}
+
+
 def _pictures(
     table: RatingTable, view: human_view.HumanView, variances: tuple[Floats, Floats] | None
 ) -> dict[str, Any]:
@@ -422,6 +441,8 @@ def _notes(
             f"{share:.0%} of the true differences within prompts."
         )
         yield difference_bands.UNSEEN_TRAITS
+        if view is not None and view.draws.effects is None:
+            yield answer_effects.not_counted(judges, settings.interval)
     if view is not None:
         yield from leaderboards.unrated(view)
 
@@ -529,9 +550,9 @@ def map_of_prompts(view: human_view.HumanView) -> result.PromptMap | None:
 
 
 def _capabilities(view: human_view.HumanView) -> Floats:
-    """Return mean capabilities over draws, less their mean on the prompt, shape (prompts, models)."""
+    """Return mean capabilities by the skills, less their mean on the prompt, shape (prompts, models)."""
     mean = np.zeros((len(view.prompts), len(view.models)))
-    for models, prompts in zip(view.draws.by_model, view.draws.by_prompt, strict=True):
-        mean += prompts @ models.T
+    for models, prompts in zip(view.draws.by_model, view.skills, strict=True):
+        mean += prompts @ models[:, : prompts.shape[1]].T
     mean /= len(view.draws)
     return np.asarray(mean - mean.mean(axis=1, keepdims=True))

@@ -21,7 +21,7 @@ from bonwise.factors.result_models import LeftOutPart, UnseenTrait
 from bonwise.flags import takes_numbers
 from bonwise.loading import read_document
 from bonwise.printable import listed, quoted
-from bonwise.results import Confidence, Count, Document, FrameRow, Number, Record
+from bonwise.results import Confidence, Count, Document, FrameRow, Number, Record, given
 from bonwise.stats.sums import Floats
 from bonwise.table.writing import write_whole
 
@@ -90,6 +90,8 @@ class HumanView(Document):
     """Draws, prompts, skills."""
     cutoffs: DrawnArray
     """Draws, cutoffs of the human."""
+    of_answers: DrawnArray | None = None
+    """Draws, prompts, models: what the human heeds of what judges share of an answer, beyond the skills."""
     left_out: dict[Literal["model", "category"], LeftOutPart] | None = None
     """What was predicted without human ratings of each model, and of each category of prompts."""
     confidence: Confidence
@@ -99,11 +101,13 @@ class HumanView(Document):
 
     @model_validator(mode="after")
     def _sizes_agree(self) -> HumanView:
-        draws, skills = self.of_models.shape[0], self.of_models.shape[-1]
+        draws, skills, answers = self.of_models.shape[0], self.of_models.shape[-1], self.of_answers
+        whole = [draws, len(self.prompts), len(self.models)]
         expected = {
             "of_models": (self.of_models.shape, [draws, len(self.models), skills]),
             "of_prompts": (self.of_prompts.shape, [draws, len(self.prompts), skills]),
             "cutoffs": (self.cutoffs.shape, [draws, len(self.categories) - 1]),
+            "of_answers": (answers.shape if answers else whole, whole),
             "points": ([len(self.points)], [len(self.categories)]),
             "prompt_categories": ([len(self.prompt_categories)], [len(self.prompts)]),
             "human_ratings": ([len(self.human_ratings)], [len(self.models)]),
@@ -134,7 +138,8 @@ class HumanView(Document):
         """
         arrays = (draws.by_model, draws.by_prompt, draws.cutoffs)
         of_models, of_prompts, cutoffs = map(DrawnArray.of, arrays)
-        made = cls(of_models=of_models, of_prompts=of_prompts, cutoffs=cutoffs, **names)
+        answers = given(of_answers=None if draws.heeded is None else DrawnArray.of(draws.heeded))
+        made = cls(of_models=of_models, of_prompts=of_prompts, cutoffs=cutoffs, **answers, **names)
         return made.computed_from(draws)
 
     @cached_property
@@ -142,7 +147,8 @@ class HumanView(Document):
         """The draws: those that it was made of, or those that were read."""
         if isinstance(self._source, PosteriorDraws):
             return self._source
-        return PosteriorDraws(*(array.values() for array in (self.of_models, self.of_prompts, self.cutoffs)))
+        of_models, of_prompts, cutoffs = (array.values() for array in (self.of_models, self.of_prompts, self.cutoffs))
+        return PosteriorDraws(of_models, of_prompts, cutoffs, self.of_answers.values() if self.of_answers else None)
 
     @property
     def trait(self) -> UnseenTrait | None:
@@ -191,12 +197,13 @@ class HumanView(Document):
             raise UsageError(f"no category named {quoted(category)}", hint=hint)
         return np.flatnonzero([name == category for name in self.prompt_categories]).astype(np.int64)
 
-    def prompt_factors(self, contrast: Floats) -> PromptFactors:
+    def prompt_factors(self, weights: Floats) -> PromptFactors:
         """Return the prompts' factors with a contrast of models, for regressions on properties of prompts.
 
         Parameters
         ----------
-        contrast : ndarray of float64, shape (draws, rank)
+        weights : ndarray of float64, shape (models,)
+            Of the models in the contrast.
 
         Raises
         ------
@@ -205,7 +212,9 @@ class HumanView(Document):
         """
         if len(self.draws) < _FEWEST_DRAWS:
             raise UsageError(f"too few draws for an interval: {len(self.draws)}", hint=_HINT)
-        return PromptFactors.of(contrast, self.draws.by_prompt)
+        heeded = self.draws.heeded
+        beyond = None if heeded is None else heeded @ weights
+        return PromptFactors.of(weights @ self.draws.by_model, self.draws.by_prompt, beyond)
 
     def across_prompts(self, model: str) -> Iterator[tuple[str, float, float]]:
         """Yield each prompt with a model's capability on it and its standard deviation.

@@ -84,18 +84,25 @@ class PromptFactors:
     """Mean factors of all prompts."""
 
     @classmethod
-    def of(cls, contrast: Floats, prompts: Floats) -> PromptFactors:
+    def of(cls, contrast: Floats, prompts: Floats, beyond: Floats | None = None) -> PromptFactors:
         """Return draws turned to common coordinates, with what is open of each prompt.
 
         `contrast` is (draws, rank), `prompts` (draws, prompts, rank) in the order of the chain; at least two draws.
+        `beyond`, (draws, prompts), is what gaps have beyond the factors: its mean is 0 whatever the tags are.
         """
         contrast, prompts = _aligned(contrast, prompts)
+        rank = prompts.shape[2]
+        if beyond is not None:
+            contrast = np.pad(contrast, ((0, 0), (0, 1)), constant_values=1.0)
+            prompts = np.concatenate([prompts, beyond[:, :, None]], axis=2)
         # What all prompts share moves slowly along the chain, and leaves the difference of two neighbours.
         steps = np.diff(prompts, axis=0)
         spread = np.einsum("dpk,dpl->pkl", steps, steps) / (2 * len(steps))
         off = prompts - prompts.mean(axis=1, keepdims=True)
         between = np.einsum("dpk,dpl->kl", off, off) / off[..., 0].size
-        return cls(contrast, prompts, spread, _shrunk(spread, between), prompts.mean(axis=1))
+        shrunk = np.zeros_like(spread)
+        shrunk[:, :rank, :rank] = _shrunk(spread[:, :rank, :rank], between[:rank, :rank])
+        return cls(contrast, prompts, spread, shrunk, prompts.mean(axis=1))
 
     def only(self, rows: np.typing.NDArray[np.int64]) -> PromptFactors:
         """Return some of the prompts; what is open of each still refers to the mean of all."""

@@ -52,8 +52,7 @@ def rank_models(
         notes.append(_ONE)
     else:
         rows = np.arange(len(view.prompts))
-        draws = view.draws.by_model @ view.draws.by_prompt.mean(axis=1)[:, :, None]
-        draws = draws[:, :, 0]
+        draws = view.draws.means()
     return result_models.FactorLeaderboard(
         scope="category" if category is not None else "prompt" if prompt is not None else "all",
         name=category if category is not None else prompt,
@@ -94,6 +93,8 @@ def composites(view: human_view.HumanView, rows: npt.NDArray[np.int64]) -> tuple
     leading = leading * np.where(along < 0, -1.0, 1.0)[:, None]
     # An error that is the same on all prompts counts as much as it does on these.
     errors = by_model[:, :, chosen.shape[2] :].sum(axis=2) * (len(rows) / np.abs(along))[:, None]
+    if view.draws.heeded is not None:
+        errors = errors + view.draws.heeded[:, rows].sum(axis=1) / np.abs(along)[:, None]
     models = np.einsum("dmk,dk->dm", by_model[:, :, : chosen.shape[2]], leading)
     return models + errors, values[:, -1] / values.sum(axis=1)
 
@@ -172,16 +173,18 @@ def predict_averages(view: human_view.HumanView, *, leave_one_out: bool = False)
 
 def _averages(view: human_view.HumanView, draw: int) -> sums.Floats:
     """Return the average of each model in one draw, shape (models,)."""
-    found = view.draws.by_model[draw] @ view.draws.by_prompt[draw].T
+    capabilities = view.draws.by_model[draw] @ view.draws.by_prompt[draw].T
+    if view.draws.heeded is not None:
+        capabilities = capabilities + view.draws.heeded[draw].T
     cutoffs, points = view.draws.cutoffs[draw], np.array(view.points)
-    models, prompts = found.shape
+    models, prompts = capabilities.shape
     if not view.side_by_side:
-        expected = ordinal_ratings.category_probabilities(found.ravel(), cutoffs) @ points
+        expected = ordinal_ratings.category_probabilities(capabilities.ravel(), cutoffs) @ points
         return np.asarray(expected.reshape(models, prompts).mean(axis=1))
     net = np.zeros((models, models))
     for one in range(models):
         for other in range(one):
-            chances = ordinal_ratings.category_probabilities(found[one] - found[other], cutoffs)
+            chances = ordinal_ratings.category_probabilities(capabilities[one] - capabilities[other], cutoffs)
             net[one, other] = (chances @ np.sign(points)).mean()
     return np.asarray((net - net.T).sum(axis=1) / (models - 1))
 
@@ -227,6 +230,9 @@ def compare_left_out(
     rating = np.where(turned, len(points) - 1 - own.rating, own.rating)
     apart = draws.by_model[:, [model]] - np.where(rival[:, None] < 0, 0.0, draws.by_model[:, rival])
     eta = np.einsum("drk,drk->dr", apart, draws.by_prompt[:, own.prompt])
+    if draws.heeded is not None:
+        of_rival = np.where(rival < 0, 0.0, draws.heeded[:, own.prompt, rival])
+        eta = eta + draws.heeded[:, own.prompt, model] - of_rival
     bounds = np.pad(draws.cutoffs, ((0, 0), (1, 1)), constant_values=((0, 0), (-np.inf, np.inf)))
     offset, bend = np.zeros((len(draws), 1)), np.zeros_like(eta)
     for _ in range(_STEPS):

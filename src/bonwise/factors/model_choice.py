@@ -87,9 +87,7 @@ def _candidate(
     ratings: stage_two.HumanRatings,
     blocks: tuple[stage_two.Block, ...],
 ) -> result.ModelCandidateRecord:
-    mean, se, ridge = min(
-        (*stage_two.cross_validated(design, ratings, blocks, ridge), ridge) for ridge in stage_two.RIDGES
-    )
+    mean, se, ridge = min(stage_two.cross_validated(design, ratings, blocks))
     return result.ModelCandidateRecord(
         rank=fit.rank,
         prior=fit.prior,

@@ -138,11 +138,19 @@ class RatingArrays:
     @cached_property
     def by_model(self) -> sparse.csr_array:
         """Sums rows by model, those of the opponent with a minus."""
+        return self._signed(self.model, self.opponent, self.models)
+
+    @cached_property
+    def by_answer(self) -> sparse.csr_array:
+        """Sums rows by prompt and model, those of the opponent with a minus."""
+        first = self.prompt * self.models
+        return self._signed(first + self.model, first + self.opponent, self.prompts * self.models)
+
+    def _signed(self, place: _Ints, rival: _Ints, count: int) -> sparse.csr_array:
         both = np.flatnonzero(self.side_by_side)
         sign = np.concatenate([np.ones(len(self)), -np.ones(len(both))])
-        place = np.concatenate([self.model, self.opponent[both]])
         at = np.concatenate([np.arange(len(self)), both])
-        return sparse.csr_array((sign, (place, at)), shape=(self.models, len(self)))
+        return sparse.csr_array((sign, (np.concatenate([place, rival[both]]), at)), shape=(count, len(self)))
 
     def _sums(self, place: _Ints, count: int) -> sparse.csr_array:
         return sparse.csr_array((np.ones(len(self)), (place, np.arange(len(self)))), shape=(count, len(self)))

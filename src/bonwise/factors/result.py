@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
 __all__ = [
+    "AnswerEffectRecord",
     "BaselineRecord",
     "CategoryCohesion",
     "FactorData",
@@ -194,6 +195,17 @@ class HoldoutRecord(Record):
     """Human ratings that were fitted."""
 
 
+class AnswerEffectRecord(Record):
+    """What judges see alike in an answer, beyond the skills, and how far the human heeds it."""
+
+    answers: Count
+    """Answers, or comparisons, that at least two judges rate."""
+    sd: EstimateRecord
+    """Standard deviation of the effects, in logits."""
+    human_weight: EstimateRecord
+    """What people heed of an effect: 1 is as much as a judge, 0 is nothing."""
+
+
 class BaselineRecord(Record):
     """A baseline on the same held-out ratings."""
 
@@ -240,6 +252,8 @@ class FactorFit(Document):
     """Empty where nothing was held out."""
     ranking: list[ModelCapability] = Field(alias="leaderboard")
     """Best first; empty where no interval was asked for."""
+    answer_effect: AnswerEffectRecord | None = None
+    """What judges share of an answer; where the interval counts it."""
     cohesion: list[CategoryCohesion] | None = None
     """Of every category of prompts, the most cohesive first; where there is an interval."""
     information: list[JudgeInformation] | None = None

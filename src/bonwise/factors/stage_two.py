@@ -233,12 +233,17 @@ class HumanRatings:
             cells, self.rating[rows], self.weight[rows], self.categories, self.symmetric, self.fold[rows]
         )
 
-    def splits(self) -> Iterator[tuple[HumanRatings, HumanRatings]]:
-        """Yield the ratings to fit and those to predict, per fold that leaves both."""
+    def held_out(self) -> Iterator[npt.NDArray[np.bool_]]:
+        """Yield which ratings to predict, per fold that leaves others to fit."""
         for fold in np.unique(self.fold):
             out = self.fold == fold
             if not out.all():
-                yield self.only(~out), self.only(out)
+                yield out
+
+    def splits(self) -> Iterator[tuple[HumanRatings, HumanRatings]]:
+        """Yield the ratings to fit and those to predict, per fold of `held_out`."""
+        for out in self.held_out():
+            yield self.only(~out), self.only(out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,19 +284,28 @@ def fit_human(design: HumanDesign, ratings: HumanRatings, blocks: Sequence[Block
 
 
 def cross_validated(
-    design: HumanDesign, ratings: HumanRatings, blocks: Sequence[Block], ridge: float
-) -> tuple[float, float]:
-    """Return the cross-entropy per held-out rating, and its standard error over ratings."""
-    losses, weights = [], []
-    for fitted, held in ratings.splits():
-        losses.append(-fit_human(design, fitted, blocks, ridge).log_probabilities(held))
-        weights.append(held.weight)
-    loss, weight = np.concatenate(losses), np.concatenate(weights)
-    mean = float(weight @ loss / weight.sum())
-    return mean, float(np.sqrt((weight**2 * (loss - mean) ** 2).sum()) / weight.sum())
+    design: HumanDesign, ratings: HumanRatings, blocks: Sequence[Block]
+) -> Iterator[tuple[float, float, float]]:
+    """Yield the cross-entropy per held-out rating, its standard error over ratings, and the ridge, for each ridge."""
+    x, folds = design.at(ratings.cells, blocks), list(ratings.held_out())
+    weight = np.concatenate([ratings.weight[out] for out in folds])
+    for ridge in RIDGES:
+        losses = []
+        for out in folds:
+            fitted = fit_ordinal(
+                x[~out],
+                ratings.rating[~out],
+                ratings.categories,
+                ridge=ridge,
+                weights=ratings.weight[~out],
+                symmetric=ratings.symmetric,
+            )
+            losses.append(-fitted.log_probabilities(x[out], ratings.rating[out]))
+        loss = np.concatenate(losses)
+        mean = float(weight @ loss / weight.sum())
+        yield mean, float(np.sqrt((weight**2 * (loss - mean) ** 2).sum()) / weight.sum()), ridge
 
 
 def with_best_ridge(design: HumanDesign, ratings: HumanRatings, blocks: Sequence[Block]) -> HumanModel:
     """Fit with the ridge that cross-validation prefers."""
-    losses = [cross_validated(design, ratings, blocks, ridge)[0] for ridge in RIDGES]
-    return fit_human(design, ratings, blocks, RIDGES[int(np.argmin(losses))])
+    return fit_human(design, ratings, blocks, min(cross_validated(design, ratings, blocks))[2])

@@ -33,9 +33,9 @@ def find_strengths(
             f"{len(view.prompts)} prompts are too few to find strengths",
             hint=f"fit ratings of at least {prompt_columns.FEWEST} prompts",
         )
-    others = [place for place in range(len(view.models)) if place != at]
-    contrast = view.draws.by_model[:, at] - view.draws.by_model[:, others].mean(axis=1)
-    factors = view.prompt_factors(contrast)
+    weights = np.full(len(view.models), -1 / (len(view.models) - 1))
+    weights[at] = 1.0
+    factors = view.prompt_factors(weights)
     groups: list[GroupAdvantage] = []
     notes: list[str] = []
     if prompts is not None or any(view.prompt_categories):

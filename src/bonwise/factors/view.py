@@ -178,6 +178,8 @@ def _blocks(document: result.FactorFit) -> Iterator[Block]:
     if document.ranking:
         yield from _drawn(document)
         yield _leaderboard(document)
+    if document.answer_effect is not None:
+        yield _answer_effect(document.answer_effect, document.settings.human)
     if document.holdout is not None:
         yield from _held_out(document)
     for note in document.notes:
@@ -191,6 +193,16 @@ def _blocks(document: result.FactorFit) -> Iterator[Block]:
     yield _chosen(document)
     yield _raters(document.raters)
     yield limits(view_answers.LIMITS)
+
+
+def _answer_effect(effect: result.AnswerEffectRecord, human: str) -> Said:
+    return Said(
+        "finding",
+        f"On {numbers.counted(effect.answers, 'answer')} that two or more judges rate, judges share an effect with a "
+        f"standard deviation of {numbers.with_interval(effect.sd)} logits that no skill explains. Of an effect that "
+        f"moves a judge by 1, {printable(human, longest=_LONGEST)} heeds "
+        f"{numbers.with_interval(effect.human_weight)}. The intervals count both.",
+    )
 
 
 def _leaderboard(document: result.FactorFit) -> Table:
