@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,7 @@ GROWTH = AUDIT.with_name("growth.py")
 PERFORMANCE = AUDIT.with_name("performance.py")
 FACTORS = AUDIT.with_name("factors.py")
 WHOLE = AUDIT.with_name("whole_audit.py")
+LINES = AUDIT.with_name("lines_of_tests.py")
 CONTENDERS = [
     "bonwise, default",
     "bonwise, bootstrap, 200 resamples",
@@ -461,3 +463,42 @@ def test_changes_of_file_of_a_pick_and_of_an_audit_are_counted(shared, tmp_path)
     assert all(min(changed[name]) <= most for name, most in MOST_CHANGES.items())
     assert "calls/engine.py Engine" in types[-1]
     assert len(min(types, key=len)) <= MOST_TYPES, "\n".join(min(types, key=len))
+
+
+LINED = """
+import pytest
+from bonwise.stats.catalog import ratio
+from bonwise.stats.sums import compared
+
+@pytest.fixture(scope="module")
+def values():
+    return compared(np.array([1.0, 2.0]))
+
+def test_one(values):
+    assert ratio(values, values).tolist() == [1.0, 1.0]
+
+def test_other(values):
+    assert len(values) == 2
+
+def test_that_fails():
+    assert not ratio(np.ones(2), np.ones(2)).any()
+"""
+
+
+def test_lines_of_the_package_are_kept_by_test(tmp_path):
+    """A fixture of a module counts for every test that uses it; a test that fails is not kept."""
+    pytest.importorskip("coverage", reason="benchmarks/lines_of_tests.py needs it, no test of the package does")
+    (tmp_path / "test_lined.py").write_text(f"import numpy as np\n{LINED}", encoding="utf-8")
+    flags = ["-q", "-p", "no:cacheprovider", "-p", LINES.stem, "--lines-of", "lines.json"]
+    paths = os.pathsep.join([str(LINES.parent), *sys.path])
+    command = [sys.executable, "-m", "pytest", *flags, "test_lined.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False
+    )
+    assert "1 failed, 2 passed" in done.stdout, done.stdout
+    kept = json.loads((tmp_path / "lines.json").read_text(encoding="utf-8"))
+    assert [name.partition("::")[2] for name in kept] == ["test_one", "test_other"]
+    of_one, of_other = (test["lines"] for test in kept.values())
+    assert (set(of_one), set(of_other)) == ({"stats/catalog.py", "stats/sums.py"}, {"stats/sums.py"})
+    assert of_one["stats/sums.py"] == of_other["stats/sums.py"] != []
+    assert all(test["seconds"] >= 0 for test in kept.values())

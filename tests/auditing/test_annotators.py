@@ -182,7 +182,7 @@ def test_a_judge_may_exceed_one_annotator():
     """The labels of one annotator are no ceiling: a judge with less noise recovers more."""
     found = found_of(labelled(n=300, judge_noise=0.1))
     assert found.judges["judge"].minus_annotator["recovery"].low > 0
-    assert "more than one annotator" in str(bw.audit(labelled(n=300, judge_noise=0.1)))
+    assert "more than one annotator: the difference is +" in str(bw.audit(labelled(n=300, judge_noise=0.1)))
 
 
 def test_annotators_of_some_prompts():
@@ -501,6 +501,14 @@ def test_blocks_of_clusters_do_not_matter(monkeypatch):
     whole = krippendorff_alpha(labels, units, prompts, "ordinal")
     monkeypatch.setattr("bonwise.auditing.annotators._MOST_NUMBERS", 20)
     assert krippendorff_alpha(labels, units, prompts, "ordinal").se == pytest.approx(whole.se, rel=1e-12)
+
+
+def test_parts_of_the_labels_do_not_matter(monkeypatch):
+    """Few labels at a time are set against those of the others; the figures are the same."""
+    frame = labelled(n=20, annotators=3)
+    whole = found_of(frame)
+    monkeypatch.setattr("bonwise.auditing.annotators._AT_A_TIME", 50)
+    assert found_of(frame) == whole
 
 
 def test_an_alpha_that_cannot_be_told_has_a_reason():

@@ -174,6 +174,9 @@ def test_some_labels_are_told():
     frame.loc[frame.index[-80:], "oracle_label"] = np.nan
     found = bw.audit(frame)["candidate_effects"]
     assert found.notes[-1] == "These figures describe the 80 of 100 prompts that are labelled whole."
+    sampled = bw.audit(frame, design="uniform")["candidate_effects"]
+    assert sampled.notes == found.notes
+    assert {one.score.method for one in sampled.effects if one.score} == {"labelled_only"}
     assert {one.score.method for one in found.effects if one.score} == {"labelled_only"}
 
 

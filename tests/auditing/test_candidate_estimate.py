@@ -106,6 +106,19 @@ def twin_slope(rows, targets, weights, *, origin):
     return [one / size[k] for k, one in enumerate(np.linalg.solve(np.array(G), np.array(b)))]
 
 
+def test_what_was_not_drawn_changes_nothing():
+    """Whatever is known of prompts outside the draw, the draw is modelled on the same folds of prompts."""
+    rng = np.random.default_rng(SEED)
+    X, Y, drawn = rng.standard_normal((60, 2)), rng.standard_normal(60), np.arange(60) % 3 > 0
+    draw = ScaledSample.of(LabelSample.realised(drawn, np.zeros(60, dtype=int)))
+    one, other = (
+        modelled(Measured(outcome, X, 0 * X + 1), draw, origin=True, fit=True, seed=1)
+        for outcome in (Y, np.where(drawn, Y, rng.standard_normal(60)))
+    )
+    assert (one.predictions == other.predictions).all()
+    assert (one.outcomes == other.outcomes).all()
+
+
 @pytest.mark.parametrize("origin", [True, False])
 def test_no_prompt_is_predicted_by_its_own_label(origin):
     """Each residual comes from a slope that plain loops fit without a fold of prompts, its own among them."""

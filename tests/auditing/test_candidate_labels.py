@@ -377,6 +377,14 @@ def test_gates_count_prompts_and_the_labels_they_take(rule, each):
     assert "more than" not in near.sentence
 
 
+def test_a_pair_of_two_is_a_pool_that_is_labelled_whole():
+    """Of pools of two candidates the labels of a pair are all there are."""
+    frame = cohort(120)
+    found = audit_of("pair", frame[frame.groupby("prompt_id").cumcount() < 2]).to_dict()
+    assert found["data"]["labelled_prompts"] == found["metrics"]["gain"]["n"] > 0
+    assert found["data"]["partly_labelled_prompts"] == 0
+
+
 def panel_top_tied(found):
     """Mark the prompts of an audit that the judge ties entirely."""
     panel = parts(found).judges["judge"].labelling.panel

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bonwise.auditing.cell_figures import cell_figures
 from bonwise.auditing.cell_intervals import compare_cells
-from bonwise.auditing.cell_table import CellTable, label_diagnostics
+from bonwise.auditing.cell_table import CellTable, _in_errors, label_diagnostics
 from bonwise.stats import support
 from bonwise.stats.catalog import ESTIMANDS, METRICS
 from bonwise.stats.correlation import heavy_tails
@@ -105,6 +105,14 @@ def test_every_metric_is_there_and_says_what_stands_behind_it():
     ratio = figures.gain_parts.mean() / figures.oracle_parts.mean()
     assert ratio == pytest.approx(figures.metrics["recovery"].estimate)
     assert figures.ess == pytest.approx(L.all(1).sum())
+
+
+@pytest.mark.parametrize(
+    ("difference", "se", "errors"), [(0.3, 0.2, 1.5), (-0.1, 0.4, -0.25), (0.0, 0.0, 0.0), (0.3, 0.0, None)]
+)
+def test_a_difference_in_standard_errors_by_hand(difference, se, errors):
+    """A difference that is the same in every prompt has none; where there is no difference it is none of them."""
+    assert _in_errors(difference, se) == (None if errors is None else pytest.approx(errors))
 
 
 def test_level_bias_of_complete_labels():

@@ -14,7 +14,7 @@ from auditing.cell_twin import CellTwin, table_of
 from bonwise.auditing.bounds import Unlabelled, cell_bounds, recovery_bounds
 from bonwise.auditing.cell_gains import DealtCells, dealt_cells, gain_contributions, random_contributions
 from bonwise.auditing.cell_intervals import pair_influences, pair_totals
-from bonwise.auditing.cell_maxima import maxima
+from bonwise.auditing.cell_maxima import _DRAWN, _drawn, maxima
 from bonwise.auditing.cell_models import label_rates, modelled, prompt_folds
 from bonwise.auditing.cell_table import CellTable
 from bonwise.stats.laws import Student
@@ -104,6 +104,17 @@ def test_the_best_label_is_that_of_plain_loops(n, size, seed):
     """Without a correction, with few covariates and with all, contributions to the maximum agree with loops."""
     made = both(drawn_table(seed, n=n, size=size, known=False))
     assert maxima(made.groups, n, 0) == pytest.approx(np.array(made.twin.maxima()), abs=1e-7)
+
+
+def test_numbers_of_labels_are_drawn_evenly_over_their_law():
+    """By hand: where prompts have 0, 1, 1 and 3 labels a quarter of the draws have none, half one, a quarter all."""
+    labelled = np.array([0, 1, 1, 3])
+    block = SimpleNamespace(labelled=labelled, K=3, prompts=np.arange(4), complete=labelled == 3)
+    patterns, chances = zip(*_drawn(SimpleNamespace(block=block, pi=None), np.random.default_rng(0)), strict=True)
+    shares = np.bincount([int(pattern.sum()) for pattern in patterns], minlength=4) / _DRAWN
+    assert shares == pytest.approx(np.array([0.25, 0.5, 0.0, 0.25]), abs=1.01 / _DRAWN)
+    # Where all are labelled nothing has to be corrected.
+    assert all((chance[0] == 0) == pattern.all() for pattern, chance in zip(patterns, chances, strict=True))
 
 
 @pytest.mark.parametrize("seed", [1, 2])

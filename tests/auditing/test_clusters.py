@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import bonwise as bw
 from auditing.tables import cohort, two_judges
+from bonwise.auditing.judge_record import prompt_clusters
 from bonwise.auditing.partial_metrics import partial_estimates
 from bonwise.auditing.weighted_metrics import weighted_estimates
 from bonwise.errors import InputError, UsageError
@@ -73,6 +74,20 @@ def test_partial_labels_take_clusters(design):
     found, apart = bw.audit(both.assign(cluster=group), design=design), bw.audit(both, design=design)
     for name in ("gain", "value_judge", "within_r"):
         assert found[name].high - found[name].low > 1.2 * (apart[name].high - apart[name].low), name
+
+
+def test_where_few_clusters_end_by_hand():
+    """Too few are below 5, very few below 10, few below 20."""
+    notes = {count: " ".join(prompt_clusters(np.arange(count)).notes) for count in (4, 5, 9, 10, 19, 20)}
+    assert [note.partition(":")[0] for note in notes.values()] == [
+        "Too few clusters",
+        "Few clusters (5)",
+        "Few clusters (9)",
+        "Few clusters (10)",
+        "Few clusters (19)",
+        "",
+    ]
+    assert [count for count, note in notes.items() if "correlations have none" in note] == [5, 9]
 
 
 def test_few_clusters_are_told_and_too_few_settle_nothing():

@@ -71,6 +71,8 @@ def test_strata_of_a_sample_are_marked_as_of_the_labelled_prompts():
     (column,) = shown(audit(frame, design="uniform"))["judges"]["judge"]["strata"]
     assert [row["prompts"] for row in column["rows"]] == [25, 25]
     assert {e["method"] for row in column["rows"] for e in row["metrics"].values()} == {"labelled_only"}
+    (column,) = shown(audit(frame))["judges"]["judge"]["strata"]
+    assert {e["method"] for row in column["rows"] for e in row["metrics"].values()} == {"labelled_only"}
 
 
 def test_labels_of_single_candidates_leave_the_oracle_out(tmp_path):

@@ -135,6 +135,15 @@ def test_a_metric_that_is_undefined_leaves_its_place():
     assert "hit_rate" in [row[0] for row in rows if row]
 
 
+def test_a_reason_of_60_letters_is_whole_and_a_longer_one_is_cut():
+    """Names in reasons come from files: "lacks " and 54 letters stay, one more is cut to 57 and three dots."""
+    for letters, told in ((54, "lacks " + "x" * 54), (55, "lacks " + "x" * 51 + "...")):
+        judges = [table(12, judge=f"j{at:02}", shift=at) for at in range(5)]
+        frame = pd.concat(judges, ignore_index=True).replace({"candidate": {"a": "x" * letters}})
+        dropped = bw.audit(frame.drop(index=range(0, len(frame), 36)), shape="rectangular")
+        assert f"in all: {told} (5)" in " ".join(text(dropped).split())
+
+
 def test_counts_drops_and_warnings_stay(found):
     """What figures rest on and what limits them is in the short form too; tables and levels are not."""
     frame = pd.concat([table(12, judge=f"j{at:02}", shift=at) for at in range(5)], ignore_index=True)

@@ -21,6 +21,7 @@ from bonwise.printable import printable
 from bonwise.stats import support
 from bonwise.stats.laws import BoundedMeans
 from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.stats.support import _FurthestApart
 from report.audits import audited, changed
 
 
@@ -654,6 +655,17 @@ def test_a_difference_rests_on_what_both_judges_do_and_on_further_losses(gains, 
             for side, further in ((-1, one.support.loss), (1, one.support.win)):
                 moved = (total + side * most) / (len(gains) + 1)
                 assert one.estimate + further.shift() == pytest.approx(moved, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [(1, "one more prompt on which the two differ as much as they ever do here"), (3, "3 prompts on")],
+)
+def test_further_prompts_are_worth_what_they_would_add_by_hand(times, told):
+    """Differing by .5 where the two are .1 apart, a prompt pulls the mean by .4 one way and .6 the other."""
+    further = _FurthestApart(0.5, times, 0.2, 10.0, 30.0).on("gain", 0.1)
+    assert (further["loss"].pull, further["win"].pull) == pytest.approx((0.4 * times, -0.6 * times))
+    assert all(side.total == 30.0 and side.own == times and side.what.startswith(told) for side in further.values())
 
 
 def test_a_difference_reaches_to_prompts_on_which_the_two_differ_as_never_here_by_hand():

@@ -307,6 +307,25 @@ def test_two_labels_and_two_clusters_are_refused(frame):
         bw.audit(frame.assign(cluster=["a", "b"] * (len(frame) // 2) + ["a"] * (len(frame) % 2)), in_passes=True)
 
 
+@pytest.mark.parametrize(("others", "shape", "dropped"), [(6, "rectangular", 6), (7, "ragged", 0)])
+def test_nine_tenths_with_the_same_candidates_make_a_rectangle(others, shape, dropped):
+    """Of 60 prompts 54 are enough: the others are dropped; of 53 all are kept, as they are."""
+    frame = pools(2, prompts=60)
+    theirs = frame["prompt_id"].isin([f"p{at}" for at in range(others)]) & (frame["candidate"] == "c0")
+    frame.loc[theirs, "candidate"] = "another"
+    passed = bw.audit(frame, in_passes=True)
+    assert passed.settings.shape == bw.audit(frame).settings.shape == shape
+    reasons = passed.data.dropped_by_reason or {}
+    assert reasons.get("other candidates than most prompts", 0) == sum(reasons.values()) == dropped
+
+
+@pytest.mark.parametrize("role", ["draw", "propensity"])
+def test_draws_and_propensities_are_not_possible_in_passes(frame, role):
+    """A column that says so is refused by its name."""
+    with pytest.raises(UsageError, match=f"{role} is not possible in passes"):
+        bw.audit(frame.assign(**{role: 0.5 if role == "propensity" else 1}), in_passes=True)
+
+
 @pytest.mark.parametrize(
     "asked", [{"control": ["c0"]}, {"interval": "bootstrap"}, {"unpicked": "drop"}, {"missing": [-1]}]
 )

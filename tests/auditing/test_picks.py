@@ -132,6 +132,12 @@ def test_a_line_with_too_few_scores_is_refused(tmp_path):
         read_picks(path)
 
 
+def test_how_picks_are_read_is_named():
+    """A second value without a name could be taken for another file."""
+    with pytest.raises(TypeError):
+        read_picks("picks.jsonl", True)
+
+
 @pytest.mark.parametrize(
     ("score", "reason"),
     [(10**400, r"scores\[0\] should be a finite number"), (10**200, r"score beyond 1e\+100")],

@@ -274,6 +274,16 @@ def test_labels_beyond_the_draw_are_left_out_and_counted():
     assert "40 prompts that were not drawn" in more.verdict.sentences[1]
 
 
+def test_labels_that_are_worked_on_in_parts_are_worth_the_same(monkeypatch):
+    """Few prompts at a time are left out; the figures are the same."""
+    frame, record = cohort(200), halves(cohort(200))
+    hidden = hide(frame, drawn(record))
+    whole = audit(hidden, design=record).metrics
+    assert "weighted" in {metric.method for metric in whole.values()}
+    monkeypatch.setattr("bonwise.auditing.weighted_metrics._CHUNK", 7)
+    assert audit(hidden, design=record).metrics == whole
+
+
 @pytest.mark.parametrize(("lacking", "method"), [(10, "aipw"), (11, "labelled_only")])
 def test_a_draw_with_gaps_stops_speaking_for_all(lacking, method):
     """Of 200 drawn prompts 10 may lack labels and are counted; with 11 the figures describe the labelled alone."""
@@ -311,6 +321,7 @@ def test_a_propensity_column_is_a_design():
     by_prompt = dict(zip(record.prompt_ids, record.propensity, strict=True))
     hidden = hide(frame, drawn(record))
     column = audit(hidden.assign(propensity=hidden["prompt_id"].map(by_prompt)))
+    assert column.to_dict()["sampling"]["labelled_not_drawn"] == 0
     stated = audit(hidden, design=record)
     for name, metric in column.metrics.items():
         if metric.estimate is not None:

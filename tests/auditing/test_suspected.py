@@ -12,10 +12,12 @@ import pytest
 import bonwise as bw
 from auditing.tables import cohort, parts, two_judges
 from auditing.test_picks import greedy_lines, labels_of, logged
+from bonwise.auditing.suspected import of_outstanding
 from bonwise.auditing.what_if import what_if
 from bonwise.errors import UsageError
 from bonwise.labels.front import draw_labels
-from bonwise.table.panel import easy_of_panel, lay_out, outstanding_groups
+from bonwise.stats.estimand import Estimate
+from bonwise.table.panel import OutstandingGroup, easy_of_panel, lay_out, outstanding_groups
 from bonwise.table.score_table import ScoreTable
 from cli.commands import strict, typed
 
@@ -603,3 +605,15 @@ def test_the_doctor_and_the_monitor_name_them(capsys, tmp_path):
     lower = typed(capsys, *asked[:-1], "0.01")
     assert lower.code == 0
     assert "'human 1' alone have the best label" in " ".join(lower.out.split())
+
+
+@pytest.mark.parametrize(
+    ("high", "answer"),
+    [(-0.001, "harmful"), (0.0, "weak"), (0.499, "weak"), (0.5, "not settled"), (0.7, "not settled")],
+)
+def test_what_a_judge_is_without_the_outstanding_by_its_upper_bound(high, answer):
+    """Below 0 it is harmful, from 0 to below the gate weak; at the gate and above it is not settled."""
+    group = OutstandingGroup(("human",), "best", 0.8, 0.25)
+    with_it, without_it = (Estimate(end - 0.2, end - 0.4, end, 0.1, 99, "fieller") for end in (0.9, high))
+    suspected = of_outstanding(group, "recovery", 0.5, with_it=with_it, without_it=without_it)
+    assert suspected.answer == f"it is useful with 'human', {answer} without"

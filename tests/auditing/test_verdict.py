@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -56,6 +57,13 @@ def test_best_of_n_is_judged_by_recovery(recovery, level):
     """For picks within a prompt the level follows from where recovery's interval lies, whatever the correlation."""
     for correlation in ((0.9, 0.95), (0.0, 0.05)):
         assert verdict(recovery=interval(*recovery), global_r=interval(*correlation)).level == level
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_an_interval_without_one_of_its_ends_decides_nothing(end):
+    """Above the gate or not, a figure of which one bound is unknown leaves the verdict open."""
+    for low, high in ((0.6, 0.9), (0.1, 0.3)):
+        assert verdict(recovery=replace(interval(low, high), **{end: None})).level == "inconclusive"
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ from rich.console import Console
 
 import bonwise as bw
 from auditing.tables import cohort, two_judges
+from bonwise.auditing.next_steps import PythonCalls
 from bonwise.auditing.page import audit_page
 from bonwise.auditing.result_exhibits import Note
 from bonwise.auditing.view import describe
+from bonwise.auditing.view_labels import _such_as
 from bonwise.metric_groups import GROUPS
 from bonwise.report.numbers import estimate, interval
 from bonwise.report.show import drawings, markdown, notebook, page, printed, text
@@ -472,3 +474,16 @@ def test_figures_of_labelled_prompts_are_called_so(design):
     assert "with the number of labelled prompts" in says["a-strata-0-recovery"]
     whole = {one.key: one.says for one in bw.audit(frame.assign(topic=(number % 3).astype(str))).drawings}
     assert "all 60 prompts" in whole["a-spread-between"]
+
+
+def test_names_of_prompts_are_told_up_to_40_letters():
+    """A longer one is cut to 37 and three dots; those beyond the most that are told are dots."""
+    assert _such_as(["p" * 40, "q" * 41], 2) == f"{'p' * 40}, {'q' * 37}..."
+    assert _such_as(["p", "q", "r"], 2) == "p, q, ..."
+
+
+@pytest.mark.parametrize(("stated", "written"), [("0.95", False), ("0.9", True)])
+def test_the_same_audit_is_typed_with_what_is_not_usual(stated, written):
+    """A confidence that is the usual one is not typed again, wherever its number came from."""
+    calls = PythonCalls(bw.audit(table(), confidence=float(stated)), gated=False)
+    assert ("confidence" in calls.with_design("uniform")) is written

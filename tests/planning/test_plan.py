@@ -248,6 +248,24 @@ def test_complete_prompts_stop_when_the_plan_says(n, r):
     assert low >= 200 * n
 
 
+def test_a_rival_may_be_worse_than_a_random_pick():
+    """Its correlation lies between -1 and 1, both ends out; the further below the other, the fewer prompts."""
+    asked = {"question": "a-vs-b", "candidates": 4, "within_r": 0.5}
+    needed = [plan(**asked, rival_r=r).prompts for r in (-0.9, -0.2, 0.0, 0.2)]
+    assert needed == sorted(set(needed))
+    for end in (-1.0, 1.0):
+        with pytest.raises(UsageError, match=f"rival_r is {end}"):
+            plan(**asked, rival_r=end)
+
+
+def test_one_prompt_is_some_prompts():
+    """One is the fewest that there can be; it shows nothing, and none is refused."""
+    asked = {"question": "equivalence", "effect": 0.05}
+    assert plan(**asked, prompts=1).verdict == "underpowered"
+    with pytest.raises(UsageError, match="prompts is 0"):
+        plan(**asked, prompts=0)
+
+
 def test_below_200_complete_prompts_nothing_is_gained():
     """The plan of 34 prompts says so, and does not send to the monitor."""
     found = plan(question="recovery>0", candidates=4, within_r=0.4, design="complete")

@@ -12,6 +12,7 @@ import pytest
 import bonwise as bw
 from bonwise.errors import UsageError
 from bonwise.loading import load
+from bonwise.planning.sizing import shown_at
 from bonwise.report.blocks import next_of
 from bonwise.report.numbers import number
 from bonwise.report.show import describe, drawings, markdown, notebook, page, text
@@ -215,6 +216,12 @@ def test_the_curve_is_the_table():
     assert list(drawing.to_frame()["x"]) == [row.labels for row in found.power_table]
     assert "192 needed" in page(found)
     assert "asked for: 90%" in page(found)
+
+
+def test_whether_labels_or_prompts_are_meant_is_named():
+    """Both are numbers."""
+    with pytest.raises(TypeError):
+        shown_at(None, None, 40.0, 10.0)
 
 
 def test_what_there_is_and_what_is_needed_are_told_apart():

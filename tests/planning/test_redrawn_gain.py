@@ -16,7 +16,7 @@ from bonwise.planning.front import plan
 from bonwise.planning.redrawn_gates import CompleteGate, GateWithFloors, PairGate, PairLabels
 from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.no_gain import Dealt, dealt, no_gain_laws, z_of_dealt
-from bonwise.stats.pilot_effect import Redrawn, redraw, small_sample_units
+from bonwise.stats.pilot_effect import Redrawn, redraw, small_sample_units, standardised
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.stats.top_of_scores import at_top
 
@@ -242,6 +242,18 @@ def test_the_two_numbers_and_the_draws_are_said():
     assert found.redrawn != plan(question="recovery>0", pilot=frame, design="complete").redrawn
 
 
+def test_the_number_that_allows_for_the_pilot_by_hand():
+    """By Guenther's formula at the lower end of the standardised gain: one-sided, at 80 %."""
+    scores, labels = LAWS["binary"](np.random.default_rng(4), 150)
+    told = plan(question="recovery>0", pilot=table(scores, labels), design="complete", seed=3)
+    sums = Sums(*prompt_sums(scores.ravel(), labels.ravel(), np.full(150, labels.shape[1])))
+    gains = sums.J - sums.R
+    theta = standardised(gains, gains * gains)
+    low = theta.estimate - stats.t.ppf(0.8, 149) * theta.se
+    as_it_is, allowing = (small_sample_units(effect, 0.9, 0.95) for effect in (theta.estimate, low))
+    assert told.redrawn["allowing"]["prompts"] / told.prompts == pytest.approx(allowing / as_it_is, rel=0.01)
+
+
 def test_a_pilot_that_may_show_nothing_allows_for_no_number():
     """Where the effect may be none, no number allows for the pilot."""
     labels = np.tile([[1.0, 0.0], [0.0, 1.0]], (20, 1))
@@ -298,12 +310,15 @@ def test_samples_of_complete_prompts_pass_as_an_audit_says(seed, clustered, conf
     members = [[x] for x in range(len(sizes))]
     if clustered:
         members = [np.flatnonzero(clusters == one).tolist() for one in np.unique(clusters)]
-    for sample, passed in zip(drawn, gate(drawn, rng), strict=True):
+    dealt_z = gate._z(drawn, gate.units[1][drawn].sum(axis=1))
+    for sample, passed, z in zip(drawn, gate(drawn, rng), dealt_z, strict=True):
         prompts = np.array([x for unit in sample for x in members[unit]])
         codes = np.repeat(np.arange(len(sample)), [len(members[unit]) for unit in sample])
         here = Dealt(*(one[prompts] for one in moments))
         room = (sums.M - sums.R)[prompts]
         assert passed == met(here, room, codes if clustered else None, confidence)
+        own = z_of_dealt(here, codes if clustered else None)
+        assert z == (-np.inf if own is None else pytest.approx(own, rel=1e-9, abs=1e-9))
 
 
 def test_pools_that_all_hold_as_much_to_gain():

@@ -169,6 +169,7 @@ def test_the_gate_is_a_dashed_line_down_the_figure(names):
     assert len(gates) == len(zeros) == len(rows)
     assert all(line.is_dashed() and role_of(line.get_color()) == "gate" for line in gates)
     assert not any(line.is_dashed() for line in zeros)
+    assert min(line.get_linewidth() for line in gates) > max(line.get_linewidth() for line in zeros)
     for at, line in enumerate(gates):
         bottom, top = uprights[line]
         assert -at - 1 < bottom < -at < top < -at + 0.2
@@ -423,6 +424,7 @@ def test_a_legend_on_own_axes_names_what_is_on_them():
     assert [text.get_text() for text in left.get_legend().get_texts()] == ["a", "b", "chance"]
     assert [text.get_text() for text in right.get_legend().get_texts()] == ["best"]
     assert not figure.legends
+    assert left.get_legend()._ncols == 2
     figure.draw_without_rendering()
     assert left.get_legend().get_window_extent().y1 < left.xaxis.label.get_window_extent().y0
     alone = lines_of_plot().plot()

@@ -229,6 +229,7 @@ def test_labels_alike_once_cut_are_numbered():
     for one in (forest, lines):
         assert len(set(re.findall(r">(\(\d\) a+\.\.\.b+)<", svg(one)))) == 2
     assert ">c<" in svg(forest)
+    assert told_apart(["a", "b", "a", "a"]) == ["(1) a", "b", "(2) a", "(3) a"]
 
 
 def test_drawings_of_one_figure_share_their_range():

@@ -316,6 +316,13 @@ def test_a_long_name_runs_over_several_lines():
     assert "".join(row[0] for row in rows)[: len(name)] == name
 
 
+@pytest.mark.parametrize(("longest", "narrower"), [(35, 0), (36, 0), (37, 1), (60, 24)])
+def test_words_keep_36_columns(longest, narrower):
+    """By so much a column of words may be narrowed: what stands beyond 36 columns, of its longest cell."""
+    both = FittedTable(("name", "why"), [["a", "w" * longest], ["b", "w"]], words=("why",))
+    assert both._foldable(["why"]) == narrower
+
+
 def test_words_are_folded_before_they_are_left_out():
     """A column of words runs over several lines as long as half a line of them fits, and is named after that."""
     meaning = "one two three four five six seven eight nine ten eleven"

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import re
+from dataclasses import replace
 from email.message import Message
 from functools import cache
 from html.parser import HTMLParser
@@ -19,7 +20,7 @@ from markupsafe import Markup
 from bonwise.auditing.page import audit_page
 from bonwise.auditing.result_exhibits import Note
 from bonwise.errors import UsageError
-from bonwise.report.blocks import Card, CardMark, Cards, Column, Part, Row, Said, Table
+from bonwise.report.blocks import Card, CardMark, Cards, Column, Part, Row, Said, Table, decisive_first
 from bonwise.report.page import docs_site as module
 from bonwise.report.page.canvas import drawn
 from bonwise.report.page.docs_site import docs_site
@@ -299,6 +300,23 @@ def test_long_names_break_at_their_joints(text, shown):
 def test_half_a_surrogate_pair_is_no_address():
     """A name that no file can have still makes a relative address."""
     assert environment().from_string("{{ name | address }}").render(name="a\ud800:b").startswith("./a%5Cud800%3A")
+
+
+def test_in_a_verdict_headlines_stand_before_other_tables():
+    """Figures to read first come first, whatever else a verdict holds."""
+    plain = Table.of([Column("name", "words")], [["a"]])
+    verdict = Part("Useful", [plain, replace(plain, role="headlines"), replace(plain, role="facts")], "verdict")
+    first = decisive_first(verdict).blocks
+    assert [block.role for block in first] == ["headlines", "table", "facts"]
+
+
+def test_what_a_notebook_shows_in_full_is_not_folded_below_it():
+    """Of a verdict what is not read first is folded; outcomes stand in full, and once."""
+    cells, behind = (Table.of([Column("name", "words")], [[words]]) for words in ("of the outcomes", "behind it"))
+    verdict = Part("Useful", [Said("lead", "It is."), behind], "verdict")
+    written = fragment(Part("A judge", [verdict, Part("", [cells], "outcomes")]))
+    assert written.count("of the outcomes") == written.count("behind it") == 1
+    assert written.index("of the outcomes") < written.index("behind it")
 
 
 # Where the documentation is: named, stated by the package, or unknown.

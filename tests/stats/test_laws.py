@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import FrozenInstanceError
 from functools import cache
 from statistics import fmean
 
@@ -172,6 +173,19 @@ def test_the_interval_by_hand():
     low, high = EffectiveShare(0.98, se, 99).at(0.9)
     assert low == pytest.approx(stats.beta.ppf(0.05, 0.98 * draws, 0.02 * draws + 1), rel=1e-9)
     assert high == pytest.approx(stats.beta.ppf(0.95, 0.98 * draws + 1, 0.02 * draws), rel=1e-9)
+
+
+def test_how_probabilities_fare_does_not_change():
+    """Figures that were handed out stay what they were."""
+    fare = calibration(np.array([0.2, 0.8]), np.array([0.0, 1.0]), np.arange(2))
+    with pytest.raises(FrozenInstanceError):
+        fare.statements = ()
+
+
+def test_a_mean_on_any_range_is_the_share_of_that_range():
+    """A mean of 3 on grades from 1 to 5 is the share 1/2: its ends are 1 and 4 times those of the share."""
+    of_share = EffectiveShare(0.5, 0.05, 99).at(0.95)
+    assert EffectiveShare(3.0, 0.2, 99, (1.0, 5.0)).at(0.95) == pytest.approx([1 + 4 * end for end in of_share])
 
 
 TAILS = [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from scipy.special import betaincinv, stdtrit
 
-from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.catalog import ESTIMANDS, ratio
 from bonwise.stats.estimand import NOTHING_LOST
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.sums import Sums, prompt_sums
@@ -223,6 +223,15 @@ def followed(level, *, seed=5, prompts=20):
 
 ALIKE, MIXED, REVERSED = followed(-0.2), followed(3.0), followed(-9.0)
 """Prompts whose means part less than their candidates, more, and the other way round."""
+
+
+def test_nothing_is_divided_by_nothing():
+    """By hand: 0, less than 0, and up to 1e-12 of the terms that were summed divide nothing; just above they do."""
+    quotients = ratio(np.full(5, 2.0), np.array([-1.0, 0.0, 1e-12, 2e-12, 1.0]))
+    assert np.isnan(quotients[:3]).all()
+    assert quotients[3:] == pytest.approx([1e12, 2.0])
+    of_large_terms = ratio(np.full(2, 2.0), np.array([1e-9, 2e-9]), 1000.0)
+    assert np.isnan(of_large_terms).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -260,6 +260,12 @@ def test_by_hand():
     assert at == pytest.approx({0.0: 0.4, 0.25: 0.6, 0.5: 0.8, 1.0: 1.0})
 
 
+def test_where_nothing_is_to_be_gained_routing_has_no_bound():
+    """A gain of 0 in every prompt goes with no prediction, and nothing is divided by it."""
+    for figure in routing_bound(np.arange(40.0), outcomes_of(np.zeros(40)), 0.5):
+        assert (figure.estimate, figure.reason) == (None, "no prediction goes with the gain")
+
+
 def test_nothing_to_gain():
     """Without a prompt where labels differ recovery is undefined; where all prompts are alike it has no interval."""
     flat = Outcomes(np.ones(30), np.zeros(30), np.ones(30))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,8 @@ from scipy import stats
 from auditing.tables import cohort, heavy_labels, lossy, table, two_judges
 from bonwise.auditing.front import audit
 from bonwise.cli.shared_flags import command_of
-from bonwise.errors import InputError, UsageError
+from bonwise.errors import ColumnError, InputError, UsageError
+from bonwise.estimates import EstimateRecord
 from bonwise.extras import TREES
 from bonwise.report.blocks import Part, Table, drawings_of
 from bonwise.report.numbers import count, with_interval
@@ -21,9 +24,10 @@ from bonwise.report.numbers import estimate as estimate_of_studies
 from bonwise.report.show import describe, drawings, markdown, notebook, page, text
 from bonwise.results import Document
 from bonwise.studies.calibration.front import study_calibration
-from bonwise.studies.calibration.judge_calibration import cross_fitted
+from bonwise.studies.calibration.judge_calibration import _recovery, cross_fitted
 from bonwise.studies.calibration.maps import exchange_training_means
 from bonwise.studies.calibration.result import CalibrationStudy
+from bonwise.studies.calibration.view import _title as described_title
 from bonwise.studies.registration import study_of
 from cli.commands import strict
 from report.readers import HOSTILE, harmless, lost, words
@@ -520,6 +524,51 @@ def test_one_method_without_a_figure_is_said_beside_the_drawing(document):
     assert drawing.title == "Change of recovery"
     assert "isotonic unknown, no gain" in drawing.says
     assert "A row without a dot has no figure." in drawing.says
+
+
+@pytest.mark.parametrize(("name", "told"), [("j" * 60, "j" * 60), ("j" * 61, "j" * 57 + "...")])
+def test_the_name_of_a_judge_has_60_letters_in_a_title(name, told):
+    """A longer one is cut."""
+    assert described_title(name, SimpleNamespace(data=SimpleNamespace(prompts=1, rows=4))).startswith(f"{told}: 1 ")
+
+
+def test_whether_calibrating_changes_recovery_follows_from_its_intervals():
+    """Above 0 it is raised, below 0 lowered; an interval that ends at 0 or holds it shows no change."""
+    ends = {
+        "up": (0.01, 0.05),
+        "down": (-0.05, -0.01),
+        "from_0": (0.0, 0.05),
+        "to_0": (-0.05, 0.0),
+        "both": (-0.1, 0.1),
+    }
+    changes = {
+        name: EstimateRecord(
+            estimate=(low + high) / 2, low=low, high=high, se=0.01, n=90, interval="jackknife", method="complete"
+        )
+        for name, (low, high) in ends.items()
+    }
+
+    def told(*names):
+        methods = {name: SimpleNamespace(changes={"recovery": changes[name]}) for name in names}
+        return [re.sub(r" [+-]?[\d.]+ points \[.*?\]", "", sentence) for sentence in _recovery(methods)]
+
+    assert told(*ends) == [
+        "Calibrating raises recovery with up.",
+        "Calibrating lowers recovery with down.",
+        "No change of recovery is detected: from 0; to 0; both.",
+    ]
+    assert told("both") == ["Calibration is not found to change recovery: both."]
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [({"hint": range(40)}, "the columns of numbers are hint"), ({}, "the table has no column of numbers left")],
+)
+def test_a_covariate_that_is_not_there_is_refused_with_those_that_are(column, told):
+    """Columns of text are none of them."""
+    frame = cohort(10).assign(topic="law", **column)
+    with pytest.raises(ColumnError, match=f"no column named 'hnt' to serve as covariate .{told}"):
+        study_calibration(frame, covariates="hnt")
 
 
 def test_a_single_prompt_without_labels_lacks_them():

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from bonwise.auditing.front import audit
-from bonwise.errors import InputError, UsageError
+from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.loading import load
 from bonwise.studies.label_strategy.front import study_label_strategy
-from bonwise.studies.label_strategy.judged_pairs import PairRecord
+from bonwise.studies.label_strategy.judged_pairs import PairRecord, PairVerdicts
 from bonwise.studies.label_strategy.pair_draw import draw_pairs
 from bonwise.studies.label_strategy.result import record_path
 from bonwise.table.pools import read_pools
@@ -553,3 +553,12 @@ def test_a_prompt_that_lacks_a_score_is_in_no_way_of_asking():
     assert (found.prompts, found.unlabelled_prompts) == (29, 0)
     assert found.dropped == {f"no score for {', '.join(names)}": 1}
     assert found.unscored is None
+
+
+def test_of_columns_that_verdicts_lack_the_first_is_named():
+    """In the order in which they are needed: whoever adds it is told the next one."""
+    frame = pd.DataFrame({"prompt_id": ["p"], "a": ["x"]})
+    for column in ("b", "shown_first", "shown_second"):
+        with pytest.raises(ColumnError, match=rf"no column {column} \("):
+            PairVerdicts.read(frame)
+        frame[column] = "y"

@@ -16,6 +16,7 @@ from bonwise.stats.estimand import Estimate
 from bonwise.studies.label_strategy.front import study_label_strategy, study_verdicts
 from bonwise.studies.label_strategy.pair_draw import draw_pairs
 from bonwise.studies.label_strategy.sentences import moved, points
+from bonwise.studies.label_strategy.view import _highest
 from bonwise.testing import simulate
 from report.readers import HOSTILE, harmless, lost
 from report.readers import words as seen
@@ -161,6 +162,18 @@ def test_weighted_shares_stand_apart_from_plain_counts():
     assert ", which were drawn (shares are weighted, counts are plain), scores tie" in the(said, "On 120 pairs")
     tied = next(one for one in said if one.startswith("Of ") and "comparisons decided" in one)
     assert "does not (the count is plain, shares are weighted), comparisons decided" in tied
+
+
+def test_the_highest_of_equal_figures_does_not_depend_on_their_order():
+    """Which of two ways that are worth the same is named is not a matter of which row comes first."""
+    rows = [
+        ("two orders", 0.5, 0.4, 0.6),
+        ("one order", 0.5, 0.3, 0.7),
+        ("none", None, None, None),
+        ("low", 0.4, 0, 1),
+    ]
+    assert _highest(rows) == _highest(rows[::-1]) == "50% (two orders)"
+    assert _highest(rows[2:3]) == "unknown"
 
 
 def test_no_figure_is_minus_nothing():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import combinations
 from statistics import NormalDist, fmean
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from bonwise.stats.catalog import within_r as correlation
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.studies.requirements import noisy_oracle
 from bonwise.studies.requirements.noisy_oracle import (
     AtNoise,
     NoisyOracle,
@@ -229,6 +231,14 @@ def test_a_judge_that_differs_is_found_though_few_picks_are_wrong(scores_of, sid
     found = found_apart(right_or_wrong(100, 4, 0.5), scores_of, 150)
     assert found[side] >= (0.44, 0.8)[side]
     assert found[1 - side] == 0
+
+
+def test_many_gaps_are_taken_together_without_losing_one(monkeypatch):
+    """Labels 0, 1, 3, 7 lie 1, 2, 3, 4, 6 and 7 apart: in three groups of two, each its mean, in order."""
+    blocks = (SimpleNamespace(gaps=np.array([[0.0, 1.0, 3.0, 7.0]])),)
+    assert [part.tolist() for part in noisy_oracle._pair_gaps(blocks)] == [[1, 2, 3, 4, 6, 7], [1] * 6]
+    monkeypatch.setattr(noisy_oracle, "_MOST_GAPS", 3)
+    assert [part.tolist() for part in noisy_oracle._pair_gaps(blocks)] == [[1.5, 3.5, 6.5], [2] * 3]
 
 
 PAIRS = np.tile([1.0, 0.0], (300, 1))

@@ -464,6 +464,12 @@ def test_unequal_losses_count_by_their_weight():
     assert law.estimate == pytest.approx(0.7)
 
 
+def test_the_law_of_few_picks_does_not_depend_on_the_unit_of_labels():
+    """Labels of a billionth of a billionth are told apart as those of 1 are."""
+    whole, tiny = (law_of([1] + [0] * 49, se=0.002, labels=(unit, 0.0)) for unit in (1.0, 1e-18))
+    assert tiny.at(0.95) == pytest.approx(whole.at(0.95))
+
+
 def test_where_nothing_was_won_one_win_may_be_the_largest():
     """A judge always at the worst label has its upper end 3.689 widest gaps above it, its lower one Student's."""
     # Prompts of (1, 0) and of (1, 0, 0): possible 5 x 1/2 + 5 x 2/3, brought -(5 x 1/2 + 5 x 1/3).

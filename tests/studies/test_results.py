@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from inspect import signature
 
 import pandas as pd
 import pytest
@@ -11,11 +12,13 @@ import pytest
 import bonwise as bw
 from auditing.tables import cohort
 from bonwise.errors import FileError
+from bonwise.estimates import EstimateRecord
 from bonwise.loading import json_schema, read_document
 from bonwise.report.blocks import Part, Said, Table, drawings_of
 from bonwise.report.numbers import estimate, number
 from bonwise.report.show import markdown, notebook, page, text
 from bonwise.studies.calibration.front import study_calibration
+from bonwise.studies.description import change_words
 from bonwise.studies.mix.front import study_mix
 from bonwise.studies.mix.result import MixStudy
 from bonwise.studies.requirements.front import study_requirements
@@ -37,6 +40,22 @@ def test_every_study_comes_back_as_its_own_class(name, tmp_path):
         pd.testing.assert_frame_equal(loaded.to_frame(), study.to_frame())
     assert list(loaded.frame_rows()) == list(study.frame_rows())
     assert (str(loaded), repr(loaded)) == (str(study), repr(study))
+
+
+@pytest.mark.parametrize("name", [name for name in bw.__all__ if name.startswith("study_")])
+def test_a_study_takes_its_scores_by_place_and_all_else_by_name(name):
+    """Many settings are numbers, which nobody should have to count."""
+    parameters = signature(getattr(bw, name)).parameters.values()
+    assert [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY] == ["source"]
+
+
+@pytest.mark.parametrize(
+    ("change", "written"), [(0.05, "+5.00 points"), (-0.05, "-5.00 points"), (None, "undefined")]
+)
+def test_a_change_has_its_sign(change, written):
+    """More is written as more."""
+    record = EstimateRecord(estimate=change, low=None, high=None, se=None, n=40, interval=None, method="complete")
+    assert change_words(record, "recovery").startswith(written)
 
 
 @pytest.mark.parametrize("name", RESULTS)

@@ -18,6 +18,7 @@ from bonwise.watching.courses import highest_share, level_over, lowest_recovery,
 from bonwise.watching.drift import (
     STAKES,
     Looks,
+    _spans,
     bounded_evidence,
     first_alarm,
     look_size,
@@ -125,11 +126,19 @@ def test_bounds_by_hand():
     assert lowest_recovery(1.0, 0.0, 100, 60.0, 0.025) == pytest.approx(0.025 ** (1 / 60), rel=1e-9)
 
 
+def test_a_look_begins_with_its_first_pick_by_hand():
+    """Of picks 1, 1, 2, 0, 3 looks of two are days 0 and 1, day 2, and day 4: a day without picks opens none."""
+    assert _spans(np.array([1, 1, 2, 0, 3]), 2, 0, 5) == [(0, 1), (2, 2), (4, 4)]
+    assert _spans(np.array([1, 1, 2, 0, 3]), 2, 3, 5) == [(4, 4)]
+
+
 def test_striking_neighbours_are_told():
-    """Blocks of days are; independent days are not."""
+    """Blocks of days are, of 20 days or more; independent days are not."""
     assert neighbour_correlation(np.repeat([1.0, 2.0, 1.0, 2.0], 10)) == pytest.approx(0.9, abs=0.1)
     assert neighbour_correlation(np.random.default_rng(3).normal(size=60)) is None
-    assert neighbour_correlation(np.arange(10.0)) is None
+    # Of 20 days that rise evenly: 565.25 of a sum of squares of 665.
+    assert neighbour_correlation(np.arange(20.0)) == pytest.approx(565.25 / 665)
+    assert neighbour_correlation(np.arange(19.0)) is None
 
 
 @pytest.mark.parametrize("name", ["tie rate", "margin", "order effect", "length"])

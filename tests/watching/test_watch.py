@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import FrozenInstanceError
 from types import SimpleNamespace
 
 import numpy as np
@@ -309,6 +311,20 @@ def test_the_order_effect_of_a_pairwise_judge_is_watched(capsys, tmp_path, monke
     assert bw.load("watch.json").signals["order_effect"].now.picks == (DAYS - 5) * len(POOLS)
 
 
+def test_a_baseline_ends_before_the_watched_picks_begin(tmp_path):
+    """Where picks state their time, and both hold one day, whoever named the files is told which."""
+    for day in range(6):
+        write_log(tmp_path, 1, picks=12, start=day, at=day_name(day))
+    files = sorted(tmp_path.glob("*.jsonl"))
+    watched = bw.watch(files[3:], baseline=files[:3], time="at")
+    assert watched.to_dict()["data"]["periods"] == [day_name(day) for day in (3, 4, 5)]
+    shutil.copy(files[3], tmp_path / "again.jsonl")
+    with pytest.raises(
+        UsageError, match=f"baseline ends at {day_name(3)} and the watched picks begin at {day_name(3)}"
+    ):
+        bw.watch(files[3:], baseline=[*files[:3], tmp_path / "again.jsonl"], time="at")
+
+
 def signal(values, unit, level=0.0):
     """Return a watched signal of as many looks, the first two of the baseline."""
     looks = [
@@ -326,6 +342,13 @@ def test_a_signal_that_is_always_0_has_no_tick_below_it(unit):
     low, high = axes.get_ylim()
     assert -0.1 * high < low < 0
     assert all(tick >= 0 for tick in axes.get_yticks() if low <= tick <= high)
+
+
+def test_what_a_drawing_is_made_from_does_not_change():
+    """A drawing is painted when a page needs it; what it shows is what it was made from."""
+    (drawing,) = course_figure("s", "s", signal([0.0] * 6, "share"))
+    with pytest.raises(FrozenInstanceError):
+        drawing.data.level = 1.0
 
 
 def test_a_signal_that_goes_below_0_is_drawn_there():
