@@ -33,9 +33,11 @@ import call_contenders
 import calls
 import loop_stalls
 import selection
+import whole_audit
 from bonwise.judges.local import from_name
 from bonwise.selection.selector import Selector
 from bonwise.table.pools import read_pools
+from bonwise.testing import simulate
 from marked_page import markdown_table, write_between
 from scripted_model import served
 
@@ -351,6 +353,47 @@ def pick_numbers(selector: Selector, numbers: range) -> None:
         assert pick.best is not None
 
 
+# Audits of files, as whole processes.
+
+
+SUMS = """\
+import sys
+import duckdb
+print(duckdb.sql(f'''WITH prompts AS (SELECT prompt_id, count(*) n, sum(judge_score) s, sum(oracle_label) o,
+    sum(judge_score * judge_score) ss, sum(oracle_label * oracle_label) oo, sum(judge_score * oracle_label) so,
+    max(judge_score) top, max(oracle_label) best, min(oracle_label) low, arg_max(oracle_label, judge_score) pick
+    FROM '{sys.argv[1]}' GROUP BY prompt_id)
+SELECT count(*), sum(n), sum(s), sum(o), sum(ss), sum(oo), sum(so), sum(ss - s * s / n), sum(oo - o * o / n),
+    sum(so - s * o / n), sum(pick), sum(o / n), sum(best), sum(low), sum((pick - o / n) ** 2),
+    sum((best - o / n) ** 2), sum((pick - o / n) * (best - o / n)), sum((pick - o / n) ** 4), max(top) FROM prompts
+''').fetchall())
+"""
+"""Most of the sums that an audit in passes adds up: without ties and pairs of candidates."""
+IN_PASSES = whole_audit.AUDIT.replace(
+    "main(['audit', *sys.argv[1:]])", "main(['audit', '--in-passes', *sys.argv[1:]])"
+)
+
+
+def audit(settings: Settings) -> Iterator[Row]:
+    """Compare audits with a script of pandas, and with sums by DuckDB where that is installed."""
+    rows, rounds = (400, 1) if settings is QUICK else (400_000, settings.rounds)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cost = whole_audit.measured(rows, rounds, folder, seed=1)
+        yield f"`bonwise audit` of {rows:,} rows of CSV", "12 lines of pandas", f"{cost.ratio:.2f}", "audit"
+        if find_spec("duckdb") is None:
+            return
+        frame, file = simulate("arena", n=rows // 4, seed=1).frame(), folder / "scores.parquet"
+        frame.to_parquet(file, index=False)
+        pairs = [tuple(whole_audit.cost(code, file)[0] for code in (IN_PASSES, SUMS)) for _ in range(rounds)]
+        yield (
+            f"the same of Parquet, `--in-passes`, {rows:,} rows",
+            "most of its sums by DuckDB",
+            ratio(pairs),
+            "audit",
+        )
+
+
 # Calls of a model, and the endpoint.
 
 
@@ -404,10 +447,11 @@ PARTS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "before": before,
     "growth": growth,
     "ledger": ledger,
+    "audit": audit,
     "engine": engine,
     "serve": serve,
 }
-NEEDS = {"engine": ("aiohttp",), "serve": ("starlette", "uvicorn")}
+NEEDS = {"audit": ("duckdb",), "engine": ("aiohttp",), "serve": ("starlette", "uvicorn")}
 ELSEWHERE = (
     ("audits against bootstraps of pandas and scipy", "python benchmarks/audit.py"),
     ("what a crowd of picks keeps the event loop from", "python benchmarks/loop_stalls.py --pools 3000"),

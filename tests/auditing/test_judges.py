@@ -285,7 +285,7 @@ def test_many_prompts_are_worked_on_in_parts(monkeypatch):
 @pytest.mark.parametrize("judges", [2, 6])
 def test_sums_and_biases_are_computed_once_per_judge(monkeypatch, judges):
     """A judge's sums do not depend on whom it is compared with; its level bias the audit has fitted before."""
-    computed = {"prompt_sums": 0, "panel_level_bias": 0}
+    computed = {"of_scored": 0, "prompt_sums": 0, "panel_level_bias": 0}
 
     def counted(name, function):
         @functools.wraps(function)
@@ -295,11 +295,11 @@ def test_sums_and_biases_are_computed_once_per_judge(monkeypatch, judges):
 
         return wrapped
 
-    for module, name in ((panel, "prompt_sums"), (comparison, "panel_level_bias")):
+    for module, name in ((panel.SumRows, "of_scored"), (panel, "prompt_sums"), (comparison, "panel_level_bias")):
         monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
     audit(several_judges(40, judges))
     # Once by the audit, and once for all comparisons.
-    assert computed == {"prompt_sums": 2 * judges, "panel_level_bias": 0}
+    assert computed == {"of_scored": judges, "prompt_sums": judges, "panel_level_bias": 0}
 
 
 @pytest.fixture(scope="module")

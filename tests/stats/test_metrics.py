@@ -7,8 +7,11 @@ import math
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from scipy.special import betaincinv, stdtrit
 
+from bonwise.flags import decimals_of_pool
+from bonwise.stats import jackknife, sums
 from bonwise.stats.catalog import ESTIMANDS, ratio
 from bonwise.stats.estimand import NOTHING_LOST
 from bonwise.stats.estimation import IntervalRule, difference, estimate
@@ -344,3 +347,56 @@ def test_order_of_prompts_does_not_matter(some, others):
     assert_equal(values(forward), values(backward), rel=1e-9, abs=1e-9)
     standard_errors = [{name: e.se for name, e in found.items()} for found in (forward, backward)]
     assert_equal(*standard_errors, rel=1e-6, abs=1e-9)
+
+
+VALUES = st.sampled_from([-1.5, -0.0, 0.0, 0.1, 0.1 + 1e-12, 0.5, 1.0, 7.0])
+
+
+@given(st.lists(VALUES, max_size=300), st.integers(1, 64))
+def test_distinct_values_are_those_of_numpy(values, few):
+    """Looking few values up gives what sorting all gives, zeros of both signs being one value."""
+    given_values = np.array(values, dtype=float)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sums, "_FIRST_VALUES", 8)
+        patch.setattr(sums, "_FEW_VALUES", few)
+        known, places = sums.distinct(given_values)
+    expected, at = np.unique(given_values, return_inverse=True)
+    np.testing.assert_array_equal(known, expected)
+    np.testing.assert_array_equal(places, at.reshape(-1))
+
+
+@given(pools())
+def test_rows_that_are_shared_hold_the_sums_of_a_matrix(drawn):
+    """Sums to read are those of the matrix, to the bit: each row, the sum of each, and some prompts."""
+    flat = arrays(drawn)
+    whole, rows = prompt_sums(*flat), sums.SumRows.of_scored(*flat)
+    np.testing.assert_array_equal(np.asarray(rows), whole)
+    np.testing.assert_array_equal(rows.sum(axis=1), whole.sum(axis=1))
+    np.testing.assert_array_equal(rows[:, 1:3], whole[:, 1:3])
+    np.testing.assert_array_equal(whole.sum(axis=1)[:, None] - rows[:, :2], whole.sum(axis=1)[:, None] - whole[:, :2])
+    assert (rows.shape, len(rows)) == (whole.shape, len(whole))
+    assert len({id(row) for row in rows}) < len(whole) - 8
+
+
+@given(st.lists(st.lists(VALUES, min_size=1, max_size=20), max_size=20), st.booleans())
+def test_cells_of_prompts_reduce_as_in_a_loop(prompts, same):
+    """A column at a time, or each prompt with its own size."""
+    prompts = [prompt[:1] * 3 for prompt in prompts] if same else prompts
+    flat = np.array([value for prompt in prompts for value in prompt], dtype=float)
+    sizes = np.array([len(prompt) for prompt in prompts], dtype=np.int64)
+    np.testing.assert_array_equal(sums.over_prompts(np.maximum, flat, sizes), [max(prompt) for prompt in prompts])
+    np.testing.assert_array_equal(sums.over_prompts(np.minimum, flat, sizes), [min(prompt) for prompt in prompts])
+    expected = [decimals_of_pool(min(prompt), max(prompt)) for prompt in prompts]
+    np.testing.assert_array_equal(sums.pool_decimals(flat, sizes), expected)
+
+
+@given(pools())
+def test_an_interval_of_what_is_lost_is_the_same_in_parts(drawn):
+    """Prompts left out a few at a time leave the figures of all at once."""
+    matrix = prompt_sums(*arrays(drawn))
+    whole = estimate(ESTIMANDS, matrix, IntervalRule())["inflation"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jackknife, "_CHUNK", 2)
+        parts = estimate(ESTIMANDS, matrix, IntervalRule())["inflation"]
+    assert (parts.estimate, parts.reason) == (whole.estimate, whole.reason)
+    assert (parts.low, parts.high) == (pytest.approx(whole.low, abs=1e-9), pytest.approx(whole.high, abs=1e-9))

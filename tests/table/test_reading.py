@@ -22,11 +22,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import bonwise as bw
 from bonwise.errors import BonwiseError, FileError
+from bonwise.table import reading
 from bonwise.table.reading import read_raw
 from bonwise.table.score_table import ScoreTable
+from bonwise.table.store import Texts, objects
 from bonwise.table.text_files import json_lines
 from bonwise.table.writing import csv_cell, csv_text, plain_cell, refuse_unwritable, write_whole
+from bonwise.testing import simulate
 
 ROWS = [
     {"prompt_id": "001", "candidate": 'a, "b"', "judge_score": 0.5, "oracle_label": 1.0, "note": "x\ny"},
@@ -482,3 +486,51 @@ def test_a_name_as_long_as_names_may_be_is_written(tmp_path):
     """The temporary file beside it needs no longer name than the file has."""
     write_whole(tmp_path / ("x" * 255), "new")
     assert (tmp_path / ("x" * 255)).read_text() == "new"
+
+
+NAMES = st.sampled_from(["p1", "p2", "p10", "q", "2.0", "2", " r", "ü", "'s", "=t", "0.0", "x.0", "a b", "P"])
+
+
+@given(
+    st.lists(st.tuples(NAMES, st.sampled_from(["0.5", "-0.0", "0.0", ""])), min_size=1, max_size=30),
+    st.booleans(),
+    st.booleans(),
+)
+def test_text_without_objects_reads_as_text_with_them(tmp_path_factory, rows, is_sorted, has_blank_row):
+    """Ids that Arrow holds, coded by runs or looked up, give the names, codes and row numbers of objects."""
+    path = tmp_path_factory.mktemp("texts") / "scores.csv"
+    rows = sorted(rows) if is_sorted else rows
+    lines = [f"{name},c{at},{score},1" for at, (name, score) in enumerate(rows)]
+    lines = [*lines[:3], ",,,", *lines[3:]] if has_blank_row else lines
+    path.write_text("\n".join(["prompt_id,candidate,judge_score,oracle_label", *lines]) + "\n", encoding="utf-8")
+    read = []
+    for many, large, few in ((50_000, 2**30, 10), (0, 2**30, 10), (0, 0, 0)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(reading, "_MANY_TEXTS", many)
+            patch.setattr(reading, "_LARGE", large)
+            patch.setattr(reading, "_FEW_RUNS", few)
+            patch.setattr(reading, "_LOOKED_AT", 3)  # what stands together in the first rows may come again
+            table = ScoreTable.read(path)
+        columns = {name: table.rows[name] for name in ("prompt_id", "candidate")}
+        read.append(
+            (
+                {name: (column.codes.tolist(), column.categories.tolist()) for name, column in columns.items()},
+                table.rows.index.tolist(),
+                [str(score) for score in table.rows["judge_score"].tolist()],
+            )
+        )
+    assert read[1] == read[0]
+    assert read[2] == read[0]
+
+
+def test_an_audit_of_a_large_file_makes_no_object_per_id(tmp_path, monkeypatch):
+    """Neither sorted ids, nor ids in another order, are made into objects one by one."""
+    monkeypatch.setattr(reading, "_MANY_TEXTS", 150)
+    monkeypatch.setattr(reading, "_LARGE", 0)
+    made = []
+    monkeypatch.setattr(Texts, "objects", property(lambda texts: made.append(len(texts)) or objects([])))
+    frame = simulate("arena", n=300, seed=0).frame()
+    for order in (frame, frame.iloc[::-1]):
+        order.to_csv(tmp_path / "scores.csv", index=False)
+        bw.audit(tmp_path / "scores.csv")
+    assert not any(made)

@@ -409,11 +409,10 @@ def _metrics(labelling: Labelling, table: score_table.ScoreTable, settings: Sett
         return sampled_metrics(labelling, labelling.sample, further, settings)
     panel = labelling.panel.keep(labelling.labelled)
     rule = settings.rule(panel.labels, panel.clusters)
-    sums = panel.sums()
-    metrics = {
-        **estimation.estimate(catalog.ESTIMANDS, sums, rule),
-        "level_bias": judge_record.panel_level_bias(panel, settings, panel.weights),
-    }
+    # Before the sums, which are most of the memory that an audit takes.
+    bias = judge_record.panel_level_bias(panel, settings, panel.weights)
+    sums = panel.sum_rows()
+    metrics = {**estimation.estimate(catalog.ESTIMANDS, sums, rule), "level_bias": bias}
     metrics = correlation.without_correlations(metrics, correlation.heavy_tails(panel.scores, panel.labels))
     metrics.update(judge_record.with_no_gain_tests(metrics, panel, Sums(*sums), rule))
     t = Sums(*sums)

@@ -87,7 +87,7 @@ class JudgeMetrics:
 
 def by_unit(panel: Panel, values: Mapping[str, Floats]) -> simultaneous.UnitInfluences:
     """Return influences with the units that they are of: the prompts of the panel, or the clusters of these."""
-    units = panel.prompt_ids.to_numpy() if panel.clusters is None else np.unique(panel.clusters)
+    units = panel.prompt_ids if panel.clusters is None else np.unique(panel.clusters)
     return simultaneous.UnitInfluences(units, values)
 
 
@@ -125,7 +125,8 @@ def with_no_gain_tests(
 
 def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = None) -> estimand.Estimate:
     """Estimate the level bias on a panel whose prompts are all labelled; `weights` are those of the prompts."""
-    scored = ~np.isnan(panel.scores)
+    lost = np.isnan(panel.scores)
+    scored = ~lost if lost.any() else slice(None)
     estimate = level_bias(
         panel.scores[scored],
         panel.labels[scored],

@@ -311,10 +311,9 @@ def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:
         return _as_stated(panel, stated, labelled, partly)
     in_part, unlabelled = partly.sum() / max((found > 0).sum(), 1), (found == 0).mean()
     if labelled.any() and max(in_part, unlabelled) <= MAY_LACK:
-        reasons = np.where(partly, "partly labelled", "unlabelled")
         dropped = [
-            PromptLeftOut(str(prompt), str(reason))
-            for prompt, reason in zip(panel.prompt_ids[~labelled], reasons[~labelled], strict=True)
+            PromptLeftOut(str(prompt), "partly labelled" if has_some else "unlabelled")
+            for prompt, has_some in zip(panel.prompt_ids[~labelled], partly[~labelled], strict=True)
         ]
         kept = panel.keep(labelled, dropped)
         with_partly = panel.keep(labelled | partly) if partly.any() else None

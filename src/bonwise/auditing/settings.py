@@ -14,7 +14,7 @@ from bonwise.auditing.verdict import TARGETS, Target
 from bonwise.errors import UsageError
 from bonwise.extras import BOOTSTRAP
 from bonwise.stats import estimation, sums
-from bonwise.table import checks, panel
+from bonwise.table import checks, panel, scales
 
 __all__ = ["GateRule", "IntervalKind", "Settings", "label_range"]
 
@@ -27,8 +27,8 @@ def label_range(labels: sums.Floats) -> tuple[float, float]:
 
     Labels that all lie below a millionth are on no scale from 0 to 1.
     """
-    known = labels[~np.isnan(labels)]
-    unit = not known.size or (known.min() >= 0 and known.max() <= 1 and not 0 < known.max() < _LEAST_OF_UNIT)
+    low, high = scales.ends_of(labels)
+    unit = np.isnan(low) or (low >= 0 and high <= 1 and not 0 < high < _LEAST_OF_UNIT)
     return (0.0, 1.0) if unit else (-np.inf, np.inf)
 
 

@@ -11,6 +11,7 @@ from bonwise.auditing.result import ChoiceConfidences
 from bonwise.stats import laws
 from bonwise.stats.clusters import cluster_sums
 from bonwise.stats.sums import Floats
+from bonwise.table.store import Names
 
 __all__ = ["UnitInfluences", "aligned", "joint_confidence", "pick_influences"]
 
@@ -22,7 +23,7 @@ _SAME = 1e-9  # a difference of influences below this share of them is rounding:
 class UnitInfluences:
     """How much every prompt, or cluster of prompts, adds to the estimates of one judge."""
 
-    units: np.typing.NDArray[np.object_] | np.typing.NDArray[np.int64]
+    units: Names | np.typing.NDArray[np.object_] | np.typing.NDArray[np.int64]
     """Names of the prompts or codes of the clusters, each once."""
     by_metric: Mapping[str, Floats] = field(repr=False)
     """Their sum of squares is about the variance of the estimate."""

@@ -85,9 +85,16 @@ def pick_gains(scores: Floats, labels: Floats, sizes: _Ints, first: npt.NDArray[
 
 def _of_one_size(scores: Floats, labels: Floats) -> Floats:
     """Return the gains of pools of one size, which needs no bounds of segments."""
-    top = (scores == scores.max(axis=1, keepdims=True)).astype(np.float64)
-    picked = np.einsum("pcs,pc->ps", top, labels)
-    gains: Floats = picked / top.sum(axis=1) - labels.mean(axis=1)[:, None]
+    candidates = range(scores.shape[1])
+    best = scores[:, 0].copy()
+    for at in candidates[1:]:
+        np.maximum(best, scores[:, at], out=best)
+    picked, count = np.zeros(best.shape), np.zeros(best.shape)
+    for at in candidates:  # a candidate of all pools at a time, which is faster than a few cells at a time
+        top = scores[:, at] == best
+        picked += np.where(top, labels[:, at, None], 0.0)
+        count += top
+    gains: Floats = picked / count - labels.mean(axis=1)[:, None]
     return gains
 
 

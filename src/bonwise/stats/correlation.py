@@ -111,7 +111,11 @@ def kurtoses(scores: sums.Floats, labels: sums.Floats) -> dict[str, float]:
     known = ~(np.isnan(scores) | np.isnan(labels))
     if not known.any():
         return {}
-    both = {"scores": scores[known], "labels": labels[known]}
+    both = {"scores": scores, "labels": labels}
+    both = both if known.all() else {name: values[known] for name, values in both.items()}
+    open_ended = {name for name, values in both.items() if not _has_ends(values)}
+    if not open_ended:
+        return {}
     # In units of the largest, whose squares are doubles.
     s, o = (off / (np.abs(off).max() or 1.0) for off in (values - values.mean() for values in both.values()))
     line = float(s @ o) / float(o @ o) if o.any() else 0.0
@@ -119,7 +123,7 @@ def kurtoses(scores: sums.Floats, labels: sums.Floats) -> dict[str, float]:
     return {
         name: len(values) * float(square @ square) / (float(square.sum()) ** 2 or 1.0)
         for (name, values), square in zip(both.items(), squares, strict=True)
-        if not _has_ends(values)
+        if name in open_ended
     }
 
 

@@ -66,7 +66,7 @@ def bootstrap(functional: Callable[..., Floats], matrices: Sequence[Floats], *, 
     `functional` takes totals to (metrics, ...), matrices are (len(Sums._fields), prompts), one a judge, replicates
     (metrics, resamples); the same seed, prompts and number of resamples give the same ones, bit for bit.
     """
-    totals = [np.empty((len(matrix), resamples)) for matrix in matrices]
+    totals, matrices = [np.empty((len(matrix), resamples)) for matrix in matrices], list(map(np.asarray, matrices))
     # One BLAS thread: sums in one order, hence the same bits on any number of cores, and less CPU time.
     with limited_threads(1), counting("resample", resamples) as step:
         for some, counts in _counts(matrices[0].shape[1], resamples, seed):
@@ -340,9 +340,10 @@ class JudgeSums:
         """Return the law of a ratio of two metrics, each with its influence values in the place of contributions."""
         unit = self.units[0]
         totals, n = unit.sum(axis=1), unit.shape[1]
-        rest = Sums(*(totals[:, None] - unit))
+        rests = (Sums(*(totals[:, None] - unit[:, some])) for some in jackknife.chunks(n))
+        left_out = np.concatenate([[metric(rest) for metric in of] for rest in rests], axis=1)
         numerator, denominator = (
-            one(Sums(*totals)) + (n - 1) * (left.mean() - left) for one in of for left in [one(rest)]
+            metric(Sums(*totals)) + (n - 1) * (left.mean() - left) for metric, left in zip(of, left_out, strict=True)
         )
         return _fieller(numerator, denominator, (-np.inf, np.inf))
 

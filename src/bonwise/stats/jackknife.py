@@ -15,6 +15,7 @@ __all__ = [
     "Jackknife",
     "Scatter",
     "SpreadSoFar",
+    "chunks",
     "from_left_out",
     "jackknife",
     "kurtosis_df",
@@ -112,7 +113,7 @@ def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
     if n < 2:
         return _of_one_unit(estimate)
     seen = SpreadSoFar(len(estimate))
-    for some in _chunks(n):
+    for some in chunks(n):
         left = [total[:, None] - matrix[:, some] for total, matrix in zip(totals, matrices, strict=True)]
         seen.add(functional(*(Sums(*rest) for rest in left)))
     return seen.jackknife(estimate)
@@ -132,7 +133,8 @@ def _of_one_unit(estimate: Floats) -> Jackknife:
     return Jackknife(estimate, unknown, unknown, unknown)
 
 
-def _chunks(n: int) -> Iterator[slice]:
+def chunks(n: int) -> Iterator[slice]:
+    """Yield units a few at a time: as many as fit the cache with what is computed of them."""
     yield from (slice(start, min(start + _CHUNK, n)) for start in range(0, n, _CHUNK))
 
 

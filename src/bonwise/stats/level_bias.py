@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bonwise.stats import estimand, estimation, laws
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.sums import Floats, compared
+from bonwise.stats.sums import Floats, compared, distinct
 
 __all__ = [
     "LargestOf",
@@ -68,13 +68,12 @@ def largest_bias(
     (prompts,). Residuals (score less label), labels and weights (mean 1, equal in a prompt) are (cells,), grouped by
     prompt, no NaN. `names` says which candidate a cell is, at most one cell of a name a prompt.
     """
-    w = np.ones(len(residuals)) if weights is None else weights
     counts, recurring = np.bincount(names), recurring_names(names, len(sizes))
     if not recurring.size:
         return estimand.Estimate.undefined("undefined: candidate names do not recur across prompts", len(sizes))
     counts = counts[recurring]
     unit = None if clusters is None else np.repeat(cluster_codes(clusters)[0], sizes)
-    biases, errors, units = _weighted_means(residuals, names, w, unit, recurring)
+    biases, errors, units = _weighted_means(residuals, names, weights, unit, recurring)
     worst = int(np.abs(biases).argmax())
     size, n = float(abs(biases[worst])), int(counts[worst])
     if few := too_few_clusters(clusters):
@@ -89,12 +88,13 @@ def largest_bias(
 
 
 def _weighted_means(
-    residuals: Floats, names: _Ints, w: Floats, unit: _Ints | None, wanted: _Ints
+    residuals: Floats, names: _Ints, w: Floats | None, unit: _Ints | None, wanted: _Ints
 ) -> tuple[Floats, Floats, _Ints]:
     """Return the mean residual of some names, its standard error over units (linearised), and the units."""
-    masses = np.bincount(names, weights=w)
-    means = np.divide(np.bincount(names, weights=w * residuals), masses, out=np.zeros(len(masses)), where=masses > 0)
-    off: Floats = w * (residuals - means[names])
+    masses, weighed = np.bincount(names, weights=w), residuals if w is None else w * residuals
+    means = np.divide(np.bincount(names, weights=weighed), masses, out=np.zeros(len(masses)), where=masses > 0)
+    off: Floats = residuals - means[names]
+    off = off if w is None else w * off
     owner = names
     if unit is not None:
         width = int(unit.max()) + 1
@@ -201,27 +201,31 @@ def level_bias(  # noqa: PLR0913 - all but the cells are named
     """
     n = len(sizes)
     units, count = (np.arange(n), n) if clusters is None else cluster_codes(clusters)
-    w = np.ones(len(scores)) if weights is None else np.repeat(weights / weights.mean(), sizes)
+    w = None if weights is None else np.repeat(weights / weights.mean(), sizes)
     if not recurring_names(names, n).size:
         return estimand.Estimate.undefined("undefined: candidate names do not recur across prompts", n)
     if count < 2 * FOLDS:
         needed = f"{2 * FOLDS} {'prompts' if clusters is None else 'clusters'}"
         return estimand.Estimate.undefined(f"undefined: {FOLDS} folds need {needed}", n)
-    owner = np.repeat((np.random.default_rng(seed).permutation(count) % FOLDS)[units], sizes)
+    folds = (np.random.default_rng(seed).permutation(count) % FOLDS).astype(np.int8)
+    owner = np.repeat(folds[units], sizes)
     residuals = calibrated(compared(scores), labels, w, owner) - labels
     return largest_bias(residuals, labels, sizes, names, confidence=confidence, weights=w, clusters=clusters)
 
 
-def calibrated(scores: Floats, labels: Floats, w: Floats, folds: _Ints) -> Floats:
+def calibrated(
+    scores: Floats, labels: Floats, w: Floats | None, folds: npt.NDArray[np.int8] | npt.NDArray[np.int64]
+) -> Floats:
     """Predict each label by an isotonic fit on the other folds, 0 to 4; arrays are (cells,), w weighs the cells."""
-    values, codes = np.unique(scores, return_inverse=True)
+    values, at = distinct(scores)
     width = len(values)
-    at = folds * width + codes
+    at += folds * np.int64(width)
+    weighed = labels if w is None else w * labels
     masses = np.bincount(at, weights=w, minlength=FOLDS * width).reshape(FOLDS, width)
-    sums = np.bincount(at, weights=w * labels, minlength=FOLDS * width).reshape(FOLDS, width)
+    sums = np.bincount(at, weights=weighed, minlength=FOLDS * width).reshape(FOLDS, width)
     others = [np.arange(FOLDS) != fold for fold in range(FOLDS)]
     fitted = np.array([isotonic(values, masses[some].sum(0), sums[some].sum(0)) for some in others])
-    return fitted[folds, codes]
+    return np.take(fitted, at)
 
 
 def isotonic(values: Floats, weights: Floats, sums: Floats) -> Floats:

@@ -128,6 +128,8 @@ class Batches:
         batches = (batch for table in (first, *tables) for batch in table.combine_chunks().to_batches())
         with spill_folder() as folder, duckdb.connect(str(folder / "sorting")) as store:
             store.execute(f"SET memory_limit='{_MEMORY}'; SET threads=2; SET preserve_insertion_order=false")
+            # Its progress bar would stand among what is printed, JSON too.
+            store.execute("SET enable_progress_bar=false")
             store.execute("SET temp_directory=?", [str(folder / "spill")])
             store.register("rows_of_table", pa.RecordBatchReader.from_batches(first.schema, batches))
             key, target = self.columns["prompt_id"].replace('"', '""'), str(folder / "sorted.parquet")

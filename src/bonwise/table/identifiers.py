@@ -15,7 +15,7 @@ from bonwise.errors import ColumnError, RowError
 from bonwise.printable import quoted
 from bonwise.table.cells import distinct_cells
 from bonwise.table.numbers import first_text_row, is_blank
-from bonwise.table.store import Categories, CodedColumn, Names, Rows, StructuredText, coded, objects
+from bonwise.table.store import Categories, CodedColumn, Names, Rows, StructuredText, Texts, coded, objects
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,10 @@ def as_categories(column: CodedColumn | pd.Series, *, role: str, source: str) ->
     ``001`` and ``NA`` are others. One that is blank, bytes, an object, a list or no valid text is a RowError.
     """
     column = CodedColumn.of(column)
+    held = column.held_cells
+    if isinstance(held, Texts) and held.are_plain_names and column.codes.min() >= 0:
+        texts, places = held.sorted()
+        return Categories(column.codes if places is None else places[column.codes], Names(texts))
     codes, cells = column.codes, column.cells
     is_all_text = set(map(type, cells)) <= {str}
     if not is_all_text:
@@ -118,7 +122,7 @@ def telling(frame: Rows, role: str, column: str) -> bool:
     """Tell whether a column says what a role wants: prompts repeat, and candidates differ."""
     if role not in ("prompt_id", "candidate"):
         return True
-    codes, cells = frame[column].codes, frame[column].cells
+    codes, cells = frame[column].codes, frame[column].held_cells
     if role == "candidate":
         return len(cells) > 1
     return len(cells) < int((codes >= 0).sum())

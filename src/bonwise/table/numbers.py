@@ -169,9 +169,9 @@ def read_numbers(
             f"which is not a number{beside}{more}",
             hint="write a number, or leave the cell blank for none",
         )
-    sizes = np.where(np.isnan(values), 0.0, np.abs(values))
-    largest = sizes.max(initial=0.0)
+    largest = max(abs(float(end.reduce(values, initial=0.0))) for end in (np.fmin, np.fmax))
     if largest > LARGEST or 0 < largest < _SMALLEST:
+        sizes = np.nan_to_num(np.abs(values), posinf=np.inf)
         at = int(np.flatnonzero(sizes > (LARGEST if largest > LARGEST else 0))[0])
         kind = "infinite" if np.isinf(values[at]) else f"too {'large' if largest > 1 else 'small'} to square"
         raise RowError(
@@ -203,8 +203,8 @@ def check_propensities(values: np.typing.NDArray[np.float64], rows: npt.NDArray[
 def first_text_row(column: CodedColumn | pd.Series) -> Hashable | None:
     """Return the row number of the first cell that is neither blank nor a number."""
     column = CodedColumn.of(column)
-    text = _convert(column).text
-    row: Hashable = column.index[int(text.argmax())] if text.any() else None
+    text = None if column.numbers is not None else _of_cells(column)[1]
+    row: Hashable = None if text is None or not text.any() else column.index[int(column.marked(text).argmax())]
     return row
 
 
@@ -258,16 +258,18 @@ class _Converted(NamedTuple):
 def _convert(column: CodedColumn) -> _Converted:
     if column.numbers is not None:
         return _Converted(column.numbers.astype(np.float64), np.zeros(len(column), dtype=bool), "")
-    # Few distinct cells is the rule for scores: parse each distinct one once.
+    numbers, text, reading = _of_cells(column)
+    of_rows = column.marked(text) if text.any() else np.zeros(len(column), dtype=bool)
+    return _Converted(column.where(numbers, np.nan, np.float64), of_rows, reading)
+
+
+def _of_cells(column: CodedColumn) -> _Converted:
+    """Convert the distinct cells: few of them are the rule for scores, and each is parsed once."""
     words = column.words
     numbers = np.array([_number(word) for word in words], dtype=np.float64)
     text = np.isnan(numbers) & np.array([word not in BLANK for word in words], dtype=bool)
-    reading = ""
-    if text.any():
-        reading = _restyle(words, numbers, text, decimal_comma=column.decimal_comma)
-    if not text.any():
-        return _Converted(column.where(numbers, np.nan, np.float64), np.zeros(len(column), dtype=bool), reading)
-    return _Converted(column.where(numbers, np.nan, np.float64), column.marked(text), reading)
+    reading = _restyle(words, numbers, text, decimal_comma=column.decimal_comma) if text.any() else ""
+    return _Converted(numbers, text, reading)
 
 
 def _restyle(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.stats.sums import by_rank, compared, prompt_sums
+from bonwise.stats.sums import SumRows, by_rank, compared, over_prompts, prompt_sums
 from bonwise.table import cells
 from bonwise.table.checks import Shape
 
@@ -178,10 +178,16 @@ class Panel:
         own, ranked = (self.scores, self.ranked) if scores is None else (scores, self.rank(scores))
         return self.weighted(prompt_sums(own, self.labels, self.sizes, ranked))
 
+    def sum_rows(self) -> _Floats:
+        """Return the same sums to read, in less memory where nothing is lost and prompts weigh alike."""
+        plain = self.weights is None and self.clusters is None and len(self.sizes) and not np.isnan(self.scores).any()
+        # It is read as a matrix is.
+        rows = SumRows.of_scored(self.scores, self.labels, self.sizes) if plain else self.sums()
+        return cast("_Floats", rows)
+
     def lowest_labels(self) -> _Floats:
         """Return the lowest label of every prompt, all labelled, times its weight."""
-        starts = np.cumsum(self.sizes) - self.sizes
-        return self.weighted(np.minimum.reduceat(self.labels, starts)) if len(starts) else np.zeros(0)
+        return self.weighted(over_prompts(np.minimum, self.labels, self.sizes))
 
     def weighted(self, values: _Floats) -> _Floats:
         """Return values of prompts (..., prompts) times their weights, which have a mean of 1."""
@@ -198,7 +204,7 @@ def lay_out(
     prompts carry the same names. An unknown name in `exclude` is a UsageError, no prompt with two candidates an
     InputError.
     """
-    rows = np.flatnonzero(_included(table, exclude))
+    rows = _included(table, exclude)
     keys = table.cell_keys()[rows]
     pools = _pools(table, cells.distinct_cells(keys), shape)
     # Where one judge gave each cell its one row, rows and cells are the same thing.
@@ -208,13 +214,12 @@ def lay_out(
     scores = table.rows["judge_score"][rows]
     panels = []
     for code, judge in enumerate(table.judges):
-        of_judge = codes == code
+        of_judge = codes == code if at is not None else slice(None)
         of_cells = scores if at is None else cells.mean_by_cell(at[of_judge], scores[of_judge], len(pools.keys))
         panel = _whole(judge, pools, of_cells, labels)
         if table.unpicked == "first":
-            panel = replace(
-                panel, first=_first_cells(panel, rows if at is None else _first_rows(at, len(keys), panel))
-            )
+            earliest = np.arange(len(keys)) if at is None else _first_rows(at, len(keys), panel)
+            panel = replace(panel, first=_first_cells(panel, earliest))
         if at is not None and len(table.judges) > 1 and not alike:
             panel = _asked(panel, at[of_judge])
         if table.unpicked == "drop" and not alike:
@@ -248,7 +253,8 @@ def _first_cells(panel: Panel, rows: _Ints) -> npt.NDArray[np.bool_]:
     return first
 
 
-def _included(table: ScoreTable, exclude: Sequence[str]) -> npt.NDArray[np.bool_]:
+def _included(table: ScoreTable, exclude: Sequence[str]) -> _Ints | slice:
+    """Return the rows of all candidates but some; all rows as a slice, by which no column is copied."""
     unknown = [name for name in exclude if name not in table.candidates]
     if unknown:
         raise UsageError(
@@ -256,14 +262,15 @@ def _included(table: ScoreTable, exclude: Sequence[str]) -> npt.NDArray[np.bool_
             hint=f"the candidates are {listed(table.candidates)}",
         )
     if not exclude:
-        return np.ones(len(table.rows), dtype=bool)
+        return slice(None)
     left_out = table.candidates.isin(list(exclude))
-    return np.asarray(~left_out[table.rows["candidate"].codes])
+    return np.flatnonzero(~left_out[table.rows["candidate"].codes])
 
 
 def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
     width = len(table.candidates)
-    codes, names = keys // width, keys % width
+    codes = keys // width
+    names = keys - codes * width
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     sizes = np.diff(starts, append=len(keys))
     common = _most_common_set(names, starts, sizes)
@@ -275,12 +282,17 @@ def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
             f"{table.source}: no prompt has two candidates to choose between",
             hint="check --prompt-col and --candidate-col; best of n needs n of 2 or more",
         )
-    prompts = table.prompts[codes[starts]]
+    own = codes[starts]
+    prompts = table.prompts if len(own) == len(table.prompts) else table.prompts[own]
     lost = np.flatnonzero(~kept)
     usual = np.flatnonzero(kept)[:1]
     pools = _name_sets(names, starts, sizes, np.append(usual, lost))
     reasons = _shape_reasons(table.candidates, pools, taken)
     dropped = [PromptLeftOut(str(prompt), reason) for prompt, reason in zip(prompts[lost], reasons, strict=True)]
+    clusters = None if table.clusters is None else table.clusters[own]
+    without = _without_cells(table, prompts)
+    if kept.all():
+        return Pools(prompts, sizes, names, table.candidates, keys, taken, tuple(without), clusters)
     cells = np.repeat(kept, sizes)
     return Pools(
         prompts[kept],
@@ -289,8 +301,8 @@ def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
         table.candidates,
         keys[cells],
         taken,
-        (*_without_cells(table, prompts), *dropped),
-        None if table.clusters is None else table.clusters[codes[starts]][kept],
+        (*without, *dropped),
+        None if clusters is None else clusters[kept],
     )
 
 
@@ -309,6 +321,8 @@ def _most_common_set(names: _Ints, starts: _Ints, sizes: _Ints) -> npt.NDArray[n
     # A sum of random 64-bit tokens identifies a set without building one a prompt.
     tokens = np.random.default_rng(0).integers(0, 2**63, size=int(names.max()) + 1, dtype=np.uint64)
     sums = np.add.reduceat(tokens[names], starts) + sizes.astype(np.uint64)
+    if (sums == sums[0]).all():
+        return common
     _, first, inverse, counts = np.unique(sums[common], return_index=True, return_inverse=True, return_counts=True)
     # Of sets that are equally common the largest is taken, then that of the first prompt.
     usual = np.lexsort((first, -sizes[common][first], -counts))[0]
@@ -342,14 +356,14 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(map(str, names[:most])) + more
 
 
-def _cell_labels(table: ScoreTable, rows: _Ints, at: _Ints | None, count: int) -> _Floats:
+def _cell_labels(table: ScoreTable, rows: _Ints | slice, at: _Ints | None, count: int) -> _Floats:
     """Return one label per cell; several rows of a cell may repeat it but not contradict it."""
     values: _Floats = table.rows["oracle_label"][rows]
     if at is None:
         return values
     labels, contradictions = cells.label_by_cell(at, values, count)
     if contradictions.size:
-        row = int(rows[contradictions[0]])
+        row = int(np.arange(len(table.rows))[rows][contradictions[0]])
         raise RowError(
             f"{table.source}, row {table.rows.index[row]}: {table.pair(row)} carries two different oracle labels",
             hint="give a candidate the same label in each of its rows, or in one of them",
@@ -373,8 +387,7 @@ def _whole(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
 
 
 def _sum_by_prompt(cells: npt.NDArray[np.bool_], sizes: _Ints) -> _Ints:
-    starts = np.cumsum(sizes) - sizes
-    return np.add.reduceat(cells.astype(np.int64), starts) if len(sizes) else np.zeros(0, dtype=np.int64)
+    return over_prompts(np.add, cells.astype(np.int64), sizes)
 
 
 EASY_ALONE = 0.9
@@ -421,10 +434,9 @@ def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) ->
     sizes, prompts = panel.sizes, len(panel.sizes)
     if not prompts or sizes.max() < EASY_FEWEST:
         return ()
-    starts = np.cumsum(sizes) - sizes
     exact = compared(values)
-    lowest = exact == np.repeat(np.minimum.reduceat(exact, starts), sizes)
-    tied = np.add.reduceat(lowest.astype(np.int64), starts)
+    lowest = exact == np.repeat(over_prompts(np.minimum, exact, sizes), sizes)
+    tied = _sum_by_prompt(lowest, sizes)
     alone = _count(panel, lowest & np.repeat(tied == 1, sizes)) / prompts
     among = _count(panel, lowest) / prompts
     decided = np.repeat(tied < sizes, sizes)
@@ -514,13 +526,13 @@ def _at_the_top(panel: Panel, values: _Floats, end: Literal["best", "lowest"]) -
 
 def _near_the_top(values: _Floats, sizes: _Ints, largest: int) -> npt.NDArray[np.bool_]:
     """Mark the cells that fewer others of their prompt have reached than the largest group has names."""
-    starts, left = np.cumsum(sizes) - sizes, values.copy()
+    left = values
     near, at_or_above = np.zeros(len(values), dtype=bool), np.zeros(len(sizes), dtype=np.int64)
-    for _ in range(largest):
-        highest = (left == np.repeat(np.maximum.reduceat(left, starts), sizes)) & (left > -np.inf)
-        at_or_above += np.add.reduceat(highest.astype(np.int64), starts)
+    for further in reversed(range(largest)):
+        highest = (left == np.repeat(over_prompts(np.maximum, left, sizes), sizes)) & (left > -np.inf)
+        at_or_above += _sum_by_prompt(highest, sizes)
         near |= highest & np.repeat(at_or_above <= largest, sizes)
-        left[highest] = -np.inf
+        left = np.where(highest, -np.inf, left) if further else left
     return near
 
 

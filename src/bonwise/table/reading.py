@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from glob import has_magic
-from itertools import pairwise, repeat
+from itertools import islice, pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Union
 
@@ -20,7 +20,7 @@ from bonwise.errors import ColumnError, FileError, InputError, RowError, UsageEr
 from bonwise.extras import TABLES
 from bonwise.printable import quoted
 from bonwise.table import archives, sheet_keys, writing
-from bonwise.table.store import CodedColumn, Rows, StructuredText, objects
+from bonwise.table.store import CodedColumn, Rows, StructuredText, Texts, objects
 from bonwise.table.text_files import (
     LONGEST_LINE,
     check_text,
@@ -76,6 +76,14 @@ _DEEPEST = 100
 _MOST_TEXT = 512 * 2**20
 _MOST_GROWTH = 100
 """How many times its size the text of a Parquet file may be beyond `_MOST_TEXT` bytes: equal cells take no room."""
+
+_MANY_TEXTS = 50_000
+"""Distinct texts of a column from which no object is made of each before somebody needs it."""
+
+_LARGE, _MOST_LETTERS = 2**23, 2**31
+"""Bytes from which it pays to look at how a file is ordered, and those that a column of Arrow holds."""
+
+_LOOKED_AT, _FEW_RUNS = 1_000, 10
 
 _MOST_FIELDS = 2_000
 """Columns beyond which a header or the keys of JSON are data: a column each would fill the memory."""
@@ -163,12 +171,24 @@ def _read_separated(path: Path, separator: str) -> Rows:
     separator, header = _csv_header(path, separator)
     rows = _csv_cells(path, separator, header)
     # The first row that holds anything is the header.
-    rows = rows.take(np.flatnonzero(~_blank_rows(rows))[1:])
+    blank = _blank_rows(rows)
+    rows = rows.take(np.flatnonzero(~blank)[1:] if blank.any() else slice(1, None))
+    _free_unused()
     return rows.assign({name: _without_quotes(column) for name, column in rows.columns.items()})
+
+
+def _free_unused() -> None:
+    """Give back what Arrow keeps of the memory that it read a file into."""
+    import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
+
+    pa.default_memory_pool().release_unused()
 
 
 def _without_quotes(column: CodedColumn) -> CodedColumn:
     """Take off the quote with which a spreadsheet begins a formula that is text."""
+    held = column.held_cells
+    if isinstance(held, Texts) and not held.begin_with("'"):
+        return column
     if not any(map(str.startswith, column.cells, repeat("'"))):
         return column
     return column.with_cells([writing.plain_cell(cell) for cell in column.cells])
@@ -232,7 +252,8 @@ def _csv_cells(path: Path, separator: str, header: list[str]) -> Rows:
         table = _arrow_csv(path, separator, len(header), refuse_ragged)
     except pa.ArrowException as error:
         raise _not_csv(path, len(header), ragged) from error
-    index = np.delete(np.arange(1, 1 + len(table) + len(blank)), blank)
+    index = np.arange(1, 1 + len(table) + len(blank))
+    index = np.delete(index, blank) if blank else index
     columns = {
         name: CodedColumn(index, dictionary=_dictionary(column), decimal_comma=separator == ";")
         for name, column in zip(header, table.columns, strict=True)
@@ -240,10 +261,31 @@ def _csv_cells(path: Path, separator: str, header: list[str]) -> Rows:
     return Rows(columns, index)
 
 
-def _dictionary(column: Any) -> tuple[np.typing.NDArray[Any], np.typing.NDArray[np.object_]]:
-    """Return the codes and the distinct cells of a column of Arrow that holds each text once."""
+def _dictionary(column: Any) -> tuple[np.typing.NDArray[Any], np.typing.NDArray[np.object_] | Texts]:
+    """Return the codes and the distinct cells of a column of Arrow that holds text, or each text once."""
+    from pyarrow import types  # noqa: PLC0415 - half a second that only files need
+
+    if types.is_string(column.type):
+        return _by_runs(_whole(column))
     whole = _whole(column.unify_dictionaries())
-    return _numpy(whole.indices, -1), objects(_texts_of(whole.dictionary))
+    texts = whole.dictionary
+    return _numpy(whole.indices, -1), objects(_texts_of(texts)) if len(texts) < _MANY_TEXTS else Texts(texts)
+
+
+def _by_runs(texts: Any) -> tuple[np.typing.NDArray[Any], Texts]:
+    """Return the codes and the distinct texts of a column in which equal ones mostly stand together."""
+    from pyarrow import compute  # noqa: PLC0415 - half a second that only files need
+
+    begins = np.ones(len(texts), dtype=bool)
+    begins[1:] = _numpy(compute.not_equal(texts[1:], texts[:-1]).cast("uint8"), 0)
+    runs = np.cumsum(begins, dtype=np.int32) - np.int32(1)
+    each = Texts(texts).at(np.flatnonzero(begins)).array
+    header, rest = each[:1], each[1:]
+    rise = compute.all(compute.less(rest[:-1], rest[1:])).as_py() is not False
+    if rise and compute.index(rest, header[0]).as_py() < 0:
+        return runs, Texts(each)
+    each = each.dictionary_encode()
+    return _numpy(each.indices, -1)[runs], Texts(each.dictionary)
 
 
 def _whole(column: Any) -> Any:
@@ -273,6 +315,26 @@ def _texts_of(texts: Any) -> list[str]:
     return [held[start:end].decode() for start, end in pairwise(at)]
 
 
+def _in_runs(path: Path, separator: str, width: int) -> list[int]:
+    """Return the columns of a large file whose equal cells stand together, by its first rows: these are compared.
+
+    Every other cell has to be looked up, which takes longer.
+    """
+    if path.suffix.lower() == ".gz" or not _LARGE <= path.stat().st_size < _MOST_LETTERS:
+        return []
+    with open_text(path, newline="") as stream:
+        try:
+            first = list(islice(csv.reader(stream, delimiter=separator), _LOOKED_AT))[1:]
+        except csv.Error:
+            return []
+    columns = list(zip(*(record for record in first if len(record) == width), strict=True))
+    return [
+        at
+        for at, cells in enumerate(columns)
+        if _FEW_RUNS < len({*cells}) == 1 + sum(cell != after for cell, after in pairwise(cells))
+    ]
+
+
 def _arrow_csv(path: Path, separator: str, width: int, irregular: Callable[[Any], str]) -> Any:
     import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
     from pyarrow import csv as arrow_csv  # noqa: PLC0415
@@ -284,7 +346,9 @@ def _arrow_csv(path: Path, separator: str, width: int, irregular: Callable[[Any]
         delimiter=separator, newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=irregular
     )
     # Each distinct cell once: few of them are the rule for scores, and checks look at nothing else.
-    cells = arrow_csv.ConvertOptions(column_types=dict.fromkeys(positions, pa.dictionary(pa.int32(), pa.string())))
+    kinds = dict.fromkeys(positions, pa.dictionary(pa.int32(), pa.string()))
+    kinds |= {str(position): pa.string() for position in _in_runs(path, separator, width)}
+    cells = arrow_csv.ConvertOptions(column_types=kinds)
     with open_bytes(path) as stream:
         return arrow_csv.read_csv(stream, reading, parsing, cells)
 
@@ -300,7 +364,7 @@ def _not_csv(path: Path, width: int, ragged: list[Any]) -> FileError | RowError:
 def _blank_rows(rows: Rows) -> np.typing.NDArray[np.bool_]:
     """Mark the rows that hold nothing, as spreadsheets leave them at the end."""
     blank = np.ones(len(rows), dtype=bool)
-    for column in rows.columns.values():
+    for column in sorted(rows.columns.values(), key=lambda column: len(column.held_cells)):
         if all(map(str.strip, column.cells)):
             return np.zeros(len(rows), dtype=bool)
         blank &= column.marked([not cell.strip() for cell in column.cells])

@@ -105,17 +105,21 @@ def mismatch(scores: _Floats, labels: _Floats) -> int | None:
     """
     if _is_unit(scores) and _is_rating(labels):
         return int(np.flatnonzero(labels > 1)[0])
-    verdicts = np.isin(labels[~np.isnan(labels)], (0.0, 1.0)).all()
-    if _is_unit(labels) and _is_rating(scores) and not verdicts:
+    if _is_unit(labels) and _is_rating(scores) and not np.isin(labels[~np.isnan(labels)], (0.0, 1.0)).all():
         return int(np.flatnonzero(scores > 1)[0])
     return None
 
 
+def ends_of(values: _Floats) -> tuple[float, float]:
+    """Return the lowest and the highest value that is there, NaN where none is."""
+    return float(np.fmin.reduce(values, initial=np.nan)), float(np.fmax.reduce(values, initial=np.nan))
+
+
 def _is_unit(values: _Floats) -> bool:
-    present = values[~np.isnan(values)]
-    return bool(present.size and present.min() >= 0 and present.max() <= 1)
+    low, high = ends_of(values)
+    return low >= 0 and high <= 1
 
 
 def _is_rating(values: _Floats) -> bool:
-    present = values[~np.isnan(values)]
-    return bool(present.size and present.min() >= 0 and 1 < present.max() <= 100)
+    low, high = ends_of(values)
+    return low >= 0 and 1 < high <= 100

@@ -20,6 +20,7 @@ __all__ = [
     "Names",
     "Rows",
     "StructuredText",
+    "Texts",
     "coded",
     "is_missing",
     "objects",
@@ -30,6 +31,8 @@ _Objects = npt.NDArray[np.object_]
 
 DECIMAL_COMMA = "decimal comma"
 """Key of a DataFrame's ``attrs`` that says that its file separates cells by semicolons."""
+
+_ASCII = 127
 
 _EXACT = 2**53
 """Whole numbers below it are floats of the same value."""
@@ -48,14 +51,82 @@ def objects(cells: Collection[Any]) -> _Objects:
     return array
 
 
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Many distinct texts in an array of Arrow, of which objects are made when somebody asks for these."""
+
+    array: Any
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, at: Any) -> Any:
+        """Return the text at a position, or those at several, marked or in a slice."""
+        if isinstance(at, slice):
+            return Texts(self.array[at])
+        if np.ndim(at) == 0:
+            return self.array[int(at)].as_py()
+        return self.at(np.flatnonzero(at) if np.asarray(at).dtype == bool else np.asarray(at))
+
+    def at(self, places: _Array) -> Texts:
+        """Return the texts at some places."""
+        import pyarrow as pa  # noqa: PLC0415 - who has texts of Arrow has loaded it
+
+        # By its buffer: an array of numpy as it is loads pandas.
+        held = pa.py_buffer(np.ascontiguousarray(places, dtype=np.int64))
+        return Texts(self.array.take(pa.Array.from_buffers(pa.int64(), len(places), [None, held])))
+
+    @cached_property
+    def objects(self) -> _Objects:
+        """The texts as an array of objects."""
+        return objects(self.array.to_pylist())
+
+    @cached_property
+    def _letters(self) -> tuple[_Array, _Array]:
+        """The bytes of all texts, and where each text begins, with the end of the last."""
+        _, ends, content = self.array.buffers()
+        at = np.frombuffer(ends, dtype=np.int32)[self.array.offset :][: len(self) + 1]
+        return np.frombuffer(content or b"", dtype=np.uint8)[: at[-1]], at
+
+    def begin_with(self, letter: str) -> bool:
+        """Tell whether some text begins with an ASCII letter."""
+        letters, at = self._letters
+        return bool((letters[at[:-1][at[:-1] < at[1:]]] == ord(letter)).any())
+
+    @property
+    def are_plain_names(self) -> bool:
+        """Whether each is ASCII that neither begins with a blank nor ends as a float does: a name as it stands."""
+        letters, at = self._letters
+        if not len(self) or (at[1:] - at[:-1]).min() < 1 or letters[at[0] :].max() > _ASCII:
+            return False
+        last = at[1:] - 1
+        zero = last[(letters[last] == ord("0")) & (last > at[:-1])]
+        return bool((letters[at[:-1]] > ord(" ")).all() and (letters[zero - 1] != ord(".")).all())
+
+    def sorted(self) -> tuple[Texts, _Array | None]:
+        """Return the texts in their order, and the new place of each; None where all stay."""
+        from pyarrow import compute  # noqa: PLC0415 - who has texts of Arrow has loaded it
+
+        if compute.all(compute.less(self.array[:-1], self.array[1:])).as_py() is not False:
+            return self, None
+        order = np.frombuffer(compute.array_sort_indices(self.array).buffers()[1], dtype=np.uint64)[: len(self)]
+        places = np.empty(len(self), dtype=np.int32)
+        places[order] = np.arange(len(self), dtype=np.int32)
+        return self.at(order), places
+
+
 class Names:
     """Distinct names in an order, mostly sorted."""
 
-    def __init__(self, names: _Objects) -> None:
-        self._names = names
+    def __init__(self, names: _Objects | Texts) -> None:
+        self._held = names
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._held)
+
+    @property
+    def _names(self) -> _Objects:
+        return self._held.objects if isinstance(self._held, Texts) else self._held
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -72,8 +143,8 @@ class Names:
     def __getitem__(self, at: _Array | slice | list[int]) -> Names: ...
     def __getitem__(self, at: Any) -> Any:
         """Return the name at a position, or those at several."""
-        names = self._names[at]
-        return Names(names) if isinstance(names, np.ndarray) else names
+        names = self._held[at]
+        return Names(names) if isinstance(names, np.ndarray | Texts) else names
 
     def __repr__(self) -> str:
         return f"Names({self.tolist()!r})"
@@ -99,7 +170,7 @@ class Names:
 
     def equals(self, other: Names) -> bool:
         """Tell whether others are the same names in the same order."""
-        return self._names is other._names or np.array_equal(self._names, other._names)
+        return self._held is other._held or np.array_equal(self._names, other._names)
 
     def to_numpy(self) -> _Objects:
         """Return the names as an array of objects."""
@@ -158,7 +229,7 @@ class CodedColumn:
     """Row numbers, as a user counts them."""
     numbers: _Array | None = None
     """Numbers or truth values; None where cells are coded."""
-    dictionary: tuple[_Array, _Objects] | None = None
+    dictionary: tuple[_Array, _Objects | Texts] | None = None
     decimal_comma: bool = False
     """Whether the file separates cells by semicolons."""
 
@@ -190,10 +261,16 @@ class CodedColumn:
     @property
     def cells(self) -> _Objects:
         """The distinct cells, in the order in which they appear."""
+        held = self.held_cells
+        return held.objects if isinstance(held, Texts) else held
+
+    @property
+    def held_cells(self) -> _Objects | Texts:
+        """The same, as they are held: what is of text may not be objects yet."""
         return self._dictionary[1]
 
     @cached_property
-    def _dictionary(self) -> tuple[_Array, _Objects]:
+    def _dictionary(self) -> tuple[_Array, _Objects | Texts]:
         return self.dictionary if self.numbers is None and self.dictionary else _coded_numbers(self.numbers)
 
     @cached_property
@@ -206,7 +283,7 @@ class CodedColumn:
         if self.numbers is not None:
             return self.numbers[at]
         code = self.codes[at]
-        return None if code < 0 else self.cells[code]
+        return None if code < 0 else self.held_cells[code]
 
     def is_missing(self) -> npt.NDArray[np.bool_]:
         """Tell which rows hold nothing, not even a blank."""
@@ -228,11 +305,14 @@ class CodedColumn:
         index = self.index[rows] if index is None else index
         if self.numbers is not None:
             return replace(self, index=index, numbers=self.numbers[rows])
-        return replace(self, index=index, dictionary=_of_use(self.codes[rows], self.cells))
+        if isinstance(rows, slice) and rows == slice(1, None) and self.codes[1:].min(initial=1) > 0:
+            # All cells but that of the first row stay, in their order.
+            return replace(self, index=index, dictionary=(self.codes[1:] - np.int32(1), self.held_cells[1:]))
+        return replace(self, index=index, dictionary=_of_use(self.codes[rows], self.held_cells))
 
     def masked(self, rows: npt.NDArray[np.bool_]) -> CodedColumn:
         """Return the column without the cells of the marked rows."""
-        return replace(self, numbers=None, dictionary=_of_use(np.where(rows, -1, self.codes), self.cells))
+        return replace(self, numbers=None, dictionary=_of_use(np.where(rows, -1, self.codes), self.held_cells))
 
     def with_cells(self, cells: Collection[Any]) -> CodedColumn:
         """Return the column with other cells in place of the distinct ones, of which some may be equal."""
@@ -314,7 +394,7 @@ def _coded_numbers(values: _Array | None) -> tuple[_Array, _Objects]:
     return codes, objects(list(distinct[order]))
 
 
-def _of_use(codes: _Array, cells: _Objects) -> tuple[_Array, _Objects]:
+def _of_use(codes: _Array, cells: _Objects | Texts) -> tuple[_Array, _Objects | Texts]:
     """Leave out the cells that no row has, and bring the others to the order in which they appear."""
     first = np.full(len(cells) + 1, len(codes))
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)

@@ -15,7 +15,7 @@ from bonwise.extras import TREES, limited_threads
 from bonwise.progress import counting
 from bonwise.report.numbers import Unit, estimate, interval
 from bonwise.stats import catalog, correlation, estimand, estimation, level_bias
-from bonwise.stats.sums import Floats, Sums, compared
+from bonwise.stats.sums import Floats, Sums, compared, distinct
 from bonwise.studies.calibration import maps, pick_changes, refits, result
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.panel import Panel
@@ -169,13 +169,13 @@ def two_stage(rows: Floats, labels: Floats, _seed: int) -> Map:
     """Learn a smooth index of the score alone, then the map of that index that never falls."""
     index = maps.spline_index(rows[:, :1], labels)
     # Judges give few scores: each is looked up once.
-    scores, codes = np.unique(rows[:, 0], return_inverse=True)
+    scores, codes = distinct(rows[:, 0])
     levels, level = np.unique(index.at(scores[:, None]), return_inverse=True)
     fitted = maps.isotonic_of_levels(levels, level[codes], labels)
 
     def predict(new: Floats) -> Floats:
-        distinct, at = np.unique(new[:, 0], return_inverse=True)
-        return fitted.at(index.at(distinct[:, None]))[at]
+        known, at = distinct(new[:, 0])
+        return fitted.at(index.at(known[:, None]))[at]
 
     return predict
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bonwise.stats.level_bias import pool_adjacent_violators
-from bonwise.stats.sums import Floats, tie_decimals
+from bonwise.stats.sums import Floats, distinct, tie_decimals
 
 __all__ = [
     "IsotonicMap",
@@ -43,14 +43,14 @@ class IsotonicMap:
 
 def isotonic_map(values: Floats, labels: Floats) -> IsotonicMap:
     """Fit the map that never falls and is nearest to the labels in least squares; both are (cells,), without NaN."""
-    return isotonic_of_levels(*np.unique(values, return_inverse=True), labels)
+    return isotonic_of_levels(*distinct(values), labels)
 
 
-def isotonic_of_levels(distinct: Floats, codes: np.typing.NDArray[np.int64], labels: Floats) -> IsotonicMap:
+def isotonic_of_levels(levels: Floats, codes: np.typing.NDArray[np.int64], labels: Floats) -> IsotonicMap:
     """Fit the same map where the value of each cell is a code of distinct ones, rising, that all occur."""
     weights = np.bincount(codes).astype(np.float64)
     means = np.bincount(codes, weights=labels) / weights
-    return IsotonicMap(distinct, pool_adjacent_violators(means, weights))
+    return IsotonicMap(levels, pool_adjacent_violators(means, weights))
 
 
 _KNOTS = (0.05, 0.275, 0.5, 0.725, 0.95)
