@@ -6,6 +6,7 @@
     ├── InputError          a file, table, pool or argument that cannot be used as it is
     │   ├── FileError       the file itself: absent, unreadable, binary, not UTF-8, gone
     │   ├── ColumnError     a column: absent, ambiguous, of the wrong kind
+    │   │   └── OtherFileError  columns of another kind of file, such as votes
     │   ├── RowError        a value in a row: text in a score, infinite, duplicate, off scale
     │   └── UsageError      an argument or flag that means nothing
     ├── JudgeError          a judge that does not keep the contract of judges
@@ -31,6 +32,7 @@ __all__ = [
     "JudgeError",
     "LedgerError",
     "MissingExtraError",
+    "OtherFileError",
     "RowError",
     "UsageError",
 ]
@@ -76,6 +78,15 @@ class FileError(InputError):
 
 class ColumnError(InputError):
     """A column that is absent, ambiguous, or of the wrong kind."""
+
+
+class OtherFileError(ColumnError):
+    """A file that can be read and is no table of scores, such as votes; the hint says what to do with it."""
+
+    def __init__(self, message: str, *, hint: str = "", command: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.command = command
+        """To type instead, as it stands; empty where there is none."""
 
 
 class RowError(InputError):

@@ -45,7 +45,6 @@ COMMANDS = {
     "audit": "audit scores.csv",
     "compare": "compare first.jsonl second.jsonl --labels labels.csv",
     "confidence": "confidence stated.csv",
-    "convert": "convert scores.csv --out converted.csv",
     "doctor": "doctor scores.csv",
     "judge": "judge pools.jsonl --judge local:length",
     "labels compare": "labels compare scores.csv --draws 2",
@@ -342,24 +341,23 @@ def test_documentation_that_is_nowhere_is_refused_before_anything_is_done(tmp_pa
     assert "BONWISE_DOCS" in typed(capsys, "route", "nowhere.csv", "--html", tmp_path / "page.html").err
 
 
-# What ``bonwise convert --json`` says is what stands in the table that it writes.
+# What ``bonwise doctor --fix`` says is what stands in the table that it writes.
 
 
 def test_the_document_says_what_was_written(capsys, tmp_path, monkeypatch):
-    """Counts, columns, the reading and what lacks; with --json - the words step aside."""
+    """The table needs no flag; the document names it; convert is gone, and the sentence says what to type."""
     monkeypatch.chdir(tmp_path)
-    Path("wide.csv").write_text("prompt_id,gpt4_score,claude_score\np,0.1,0.3\n,0.2,0.4\n", encoding="utf-8")
-    done = typed(capsys, "convert", "wide.csv", "--out", "rows.csv", "--json", "said.json")
+    lines = ["prompt_id,gpt4_score,claude_score,gpt4_label,claude_label", "p,0.1,0.3,1,0", "q,0.2,0.4,0,1"]
+    Path("wide.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = typed(capsys, "doctor", "wide.csv", "--fix", "rows.csv", "--json", "said.json")
     assert done.code == 0, done.err
     said = strict(Path("said.json").read_text("utf-8"))
-    rows = pd.read_csv("rows.csv")
-    assert said["schema"] == "bonwise.convert/1"
-    assert said["data"] == {"rows": 2, "prompts": 1, "left_out": 2}
-    assert (len(rows), rows.columns.tolist()) == (2, said["columns"])
-    assert said["read_as"].startswith("a column per candidate")
-    assert [one.partition(":")[0] for one in said["lacks"]] == ["no label of a person"]
-    assert bw.load("said.json").data.rows == 2
-    assert done.out.splitlines()[0] == "rows.csv: 2 rows, 1 prompt"
-    streamed = typed(capsys, "convert", "wide.csv", "--out", "again.csv", "--json", "-")
-    assert strict(streamed.out) == {**said, "out": "again.csv"}
-    assert "again.csv: 2 rows" in streamed.err
+    assert (said["fixed"], said["next_command"]) == ("rows.csv", "bonwise audit rows.csv")
+    assert pd.read_csv("rows.csv")["judge_score"].tolist() == [0.1, 0.3, 0.2, 0.4]
+    assert bw.load("said.json").fixed == "rows.csv"
+    assert "rows.csv: the table as it was understood" in done.out
+    again = typed(capsys, "doctor", "wide.csv", "--fix", "wide.csv")
+    assert again.code == 2
+    gone = typed(capsys, "convert", "my wide.csv", "--out", "rows.csv")
+    assert gone.code == 2
+    assert "type bonwise doctor 'my wide.csv' --fix rows.csv" in gone.err

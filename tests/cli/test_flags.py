@@ -24,7 +24,6 @@ from bonwise.cli.judge import judge
 from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
 from bonwise.cli.select import select
 from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading, option_flags, shared_flags
-from bonwise.doctoring.front import convert
 from bonwise.flags import options_of
 from bonwise.judges import ask_forms
 from bonwise.selection.learning import learn
@@ -118,7 +117,6 @@ OPENS = {
     "audit": bw.audit,
     "compare": bw.compare,
     "confidence": bw.audit_confidence,
-    "convert": convert,
     "doctor": bw.doctor,
     "labels compare": bw.compare_designs,
     "labels draw": bw.draw_labels,

@@ -26,7 +26,7 @@ WRITING = [
     "audit scores.csv --per-prompt",
     "audit scores.csv --fail-under recovery=0.1 --junit",
     "doctor scores.csv --json",
-    "convert scores.csv --out",
+    "doctor scores.csv --fix",
 ]
 
 

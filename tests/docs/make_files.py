@@ -19,7 +19,7 @@ from real_files import REAL_FILES
 from refusals import REFUSALS
 
 import bonwise as bw
-from bonwise.doctoring.front import convert, doctor
+from bonwise.doctoring.front import doctor
 from bonwise.errors import BonwiseError
 
 PAGE = Path(__file__).parents[2] / "docs" / "tables.md"
@@ -58,12 +58,13 @@ def labelled_rows(audit):
 
 
 def reading(one):
-    """Say what is read of a file, or the sentence with which it is refused."""
-    try:
-        rows, prompts, _, judges, labels = counted(one)
-    except BonwiseError as error:
-        said = error.hint.partition("; no label")[0].replace(f"{one.path}", one.name)
-        return said if one.votes is None else f"{one.votes[0]} votes: `{said}`"
+    """Say what is read of a file, or why it is no table of scores."""
+    if one.read is None:
+        document = doctor(one.path)
+        command = document.next_command.replace(f"{one.path}", one.name)
+        why = document.not_audited.rpartition(": ")[2]
+        return f"{one.votes[0]} votes: `{command}`" if one.votes else f"`{command}`" if command else why
+    rows, prompts, _, judges, labels = counted(one)
     said = "1 judge" if judges == 1 else f"{judges} judges"
     flag = f", with `--labels {one.labels}`" if one.labels else ""
     return f"{rows} rows, {prompts} prompts, {said}, {labels} labels{flag}"
@@ -75,9 +76,10 @@ def _readings():
     for one in REAL_FILES:
         if one.read is None or one.labels:
             continue
-        facts = doctor(one.path).column_facts
-        taken = [_taken(fact) for fact in facts if fact.taken]
-        rows.append((f"`{one.name}`", convert(one.path).said or "a table", "; ".join(taken)))
+        looked_over = doctor(one.path)
+        taken = [_taken(fact) for fact in looked_over.column_facts if fact.taken]
+        read_as = (looked_over.readings or {}).get("file", "a table")
+        rows.append((f"`{one.name}`", read_as, "; ".join(taken)))
     return ["file", "read as", "columns"], rows
 
 
@@ -92,7 +94,7 @@ def refusal(one):
         path = Path(folder, one.name)
         path.write_bytes(one.content())
         try:
-            doctor(path)
+            bw.audit(path)
         except BonwiseError as error:
             return str(error).replace(str(path), one.name)
     return "read"

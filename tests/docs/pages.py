@@ -32,6 +32,6 @@ def without_a_page(docs, metrics):
 
 def without_outputs(words):
     """Remove the files that a command writes, in a folder where those that it reads have the same names."""
-    for flag in ("--out", "--pairs", "--scores"):
-        if words[1] in {"convert", "judge", "stack"} and flag in words:
+    for flag in ("--out", "--pairs", "--scores", "--fix"):
+        if words[1] in {"doctor", "judge", "stack"} and flag in words:
             Path(words[words.index(flag) + 1]).unlink(missing_ok=True)

@@ -172,14 +172,19 @@ def test_declared_scales_and_columns_stay_in_the_next_command(capsys, drawn):
 
 
 def test_an_unlabelled_file_asks_for_labels(capsys, drawn):
-    """Without labels and with one judge the next command names a file of labels, and runs once it is there."""
+    """Without labels and with one judge the next command draws what to label, and an audit joins the labels."""
     drawn.drop(columns="oracle_label").to_csv("s.csv", index=False)
     document = diagnosed(capsys, "s.csv")
-    assert document["next_command"] == "bonwise audit s.csv --labels LABELS.csv"
+    assert document["next_command"] == (
+        "bonwise labels draw s.csv --labels 100 --out s_design.csv --sheet s_sheet.csv"
+    )
+    assert "no label of a person" in document["not_audited"]
     assert document["labels"]["labelled_rows"] == 0
     assert "no oracle labels" in typed(capsys, "doctor", "s.csv").out
-    drawn.drop(columns="judge_score").to_csv("LABELS.csv", index=False)
     assert run_next(capsys, document).code == 0
+    assert Path("s_sheet.csv").is_file()
+    drawn.drop(columns="judge_score").to_csv("labels.csv", index=False)
+    assert run_next(capsys, diagnosed(capsys, "s.csv", "--labels", "labels.csv")).code == 0
 
 
 def test_labels_of_a_second_file_are_looked_over_with_the_scores(capsys, drawn):

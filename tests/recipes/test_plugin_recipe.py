@@ -97,10 +97,10 @@ QUIZ = {
 
 
 def test_the_importer_reads(installed):
-    """``convert`` finds the format by its structure, and writes its rows as a table."""
+    """``doctor --fix`` finds the format by its structure, and writes its rows as a table."""
     copy, site = installed
     (copy / "quiz.json").write_text(json.dumps(QUIZ), "utf-8")
-    ran(copy, "convert", "quiz.json", "--out", "quiz.csv", plugins=site)
+    ran(copy, "doctor", "quiz.json", "--fix", "quiz.csv", plugins=site)
     with (copy / "quiz.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["candidate"], float(row["judge_score"])) for row in rows] == [("ann", 3.0), ("bob", 2.0)]

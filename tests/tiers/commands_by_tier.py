@@ -27,7 +27,6 @@ AUDIT_TIER = {
     "audit with a page": ("audit", "scores.csv", "--labels", "labels.csv", "--html", "page.html"),
     "compare": ("compare", "picks.jsonl", "others.jsonl", "--labels", "labels.csv", *ERROR),
     "confidence": ("confidence", "pairs.csv", *ERROR),
-    "convert": ("convert", "scores.jsonl", "--out", "converted.csv"),
     "demo": ("demo", "--out", "demo"),
     "doctor": ("doctor", "scores.csv", *ERROR),
     "factor fit": (

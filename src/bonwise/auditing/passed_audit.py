@@ -38,7 +38,10 @@ _NOT_COMPUTED = (
     "unscored_cost, balance and worst cases of missing labels: they need all candidates at once",
     "rows of single prompts, subsets, drawings and effects of candidates: prompts are not held",
 )
-_OF_READING = ("labels", "oracle", "label_map", "annotator_rule", "lower_is_better", "missing", "unlabelled_is")
+_OF_READING = (
+    *("labels", "oracle", "label_map", "annotator_rule", "lower_is_better", "missing", "unlabelled_is"),
+    *("second_order", "join_col", "by_line"),
+)
 _OF_AUDITS = ("control", "stratum", "weight_col", "outcome_model", "pools", "judge_family")
 _USUAL = {"interval": "default", "gate": "default", "unpicked": "random"}
 _ROUNDING = 1e-18

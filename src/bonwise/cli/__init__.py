@@ -1,7 +1,6 @@
 """The command line: each command parses, calls the public API, and prints."""
 
 DOCUMENTS = {
-    "convert": ("accounts:ConvertDocument", "accounts:describe_conversion"),
     "error": ("accounts:ErrorDocument", "accounts:describe_error"),
     "ledger": ("accounts:LedgerDocument", "accounts:describe_ledger"),
 }
@@ -9,7 +8,6 @@ DOCUMENTS = {
 COMMANDS = {
     "demo": (10, "first_steps:demo"),
     "doctor": (20, "first_steps:doctor"),
-    "convert": (30, "first_steps:convert"),
     "judge": (40, "judge:judge"),
     "select": (50, "select:select"),
     "audit": (60, "audit:audit"),

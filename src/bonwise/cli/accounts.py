@@ -4,33 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from bonwise.printable import printable
-from bonwise.release import release
 from bonwise.report import amounts, numbers
 from bonwise.report.blocks import Part, Said
-from bonwise.results import Count, Document, FrameRow, NonNegative, Record
+from bonwise.results import Count, Document, NonNegative
 
 if TYPE_CHECKING:
     from bonwise.calls.ledger.records import DroppedParameter, ModelTally
-    from bonwise.table.sources import ConvertedTable
 
-__all__ = [
-    "CallState",
-    "ConvertCounts",
-    "ConvertDocument",
-    "ErrorDocument",
-    "LedgerDocument",
-    "describe_conversion",
-    "describe_error",
-    "describe_ledger",
-    "describe_with",
-    "said_of",
-]
+__all__ = ["CallState", "ErrorDocument", "LedgerDocument", "describe_error", "describe_ledger", "describe_with"]
 
 
 class ErrorDocument(Document):
@@ -47,77 +32,6 @@ def describe_error(document: ErrorDocument) -> Part:
     """Describe an error: what is wrong, and what to do about it."""
     hint = [Said("note", document.hint)] if document.hint else []
     return Part("There is no result", [Said("bad", document.error), *hint])
-
-
-class ConvertCounts(Record):
-    """What was written."""
-
-    rows: Count
-    prompts: Count
-    left_out: Count
-    """Rows whose prompt or candidate cannot be told."""
-
-
-class ConvertDocument(Document):
-    """The table that was written of a file."""
-
-    schema_: Literal["bonwise.convert/1"] = Field(default="bonwise.convert/1", alias="schema")
-    source: str
-    out: str
-    """Where the table is."""
-    columns: list[str]
-    data: ConvertCounts
-    read_as: str | None
-    """How the file was read; None for a table in the usual shape."""
-    lacks: list[str]
-    """What an audit would need and the file does not hold, a sentence each."""
-    version: str
-    """Of bonwise."""
-
-    @classmethod
-    def of(cls, table: ConvertedTable, source: Path, out: Path) -> ConvertDocument:
-        """Return the document of a table that was written."""
-        prompts = table.frame["prompt_id"].astype(str).nunique()
-        return cls(
-            source=str(source),
-            out=str(out),
-            columns=[str(name) for name in table.frame.columns],
-            data=ConvertCounts(rows=len(table.frame), prompts=prompts, left_out=table.left_out),
-            read_as=table.said or None,
-            lacks=list(table.lacks),
-            version=release(),
-        )
-
-    frame_columns = ("rows", "prompts", "left_out")
-
-    def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield the one row of counts."""
-        yield self.data.to_dict()
-
-
-def describe_conversion(document: ConvertDocument) -> Part:
-    """Describe the table."""
-    return Part(f"Rows of {printable(document.source)}", list(said_of(document)))
-
-
-def said_of(document: ConvertDocument) -> list[Said]:
-    """Return the sentences."""
-    data = document.data
-    said: list[Said] = [
-        Said(
-            "finding",
-            f"{printable(document.out)}: {numbers.counted(data.rows, 'row')}, "
-            f"{numbers.counted(data.prompts, 'prompt')}",
-        )
-    ]
-    if document.read_as:
-        said.append(Said("note", f"read as {printable(document.read_as, longest=1000)}"))
-    if data.left_out:
-        said.append(Said("caveat", f"{numbers.counted(data.left_out, 'row')} without prompt or candidate left out"))
-    return [
-        *said,
-        *(Said("caveat", f"an audit still lacks: {printable(lack, longest=600)}") for lack in document.lacks),
-    ]
 
 
 CallState = Literal["sent", "answered", "rejected", "failed", "unknown"]

@@ -67,7 +67,7 @@ def _run(arguments: Sequence[str]) -> int:
         code = _code(app(args=list(arguments) or ["--help"], prog_name="bonwise", standalone_mode=False))
         return _interrupted(arguments) if code == INTERRUPTED else code
     except click_error as error:
-        return _refuse(arguments, _words(error), f"see {_command(error)} --help")
+        return _refuse(arguments, _words(error), _now_typed(arguments) or f"see {_command(error)} --help")
     except BonwiseError as error:
         return _refuse(arguments, error.message, error.hint)
     except typer.Abort:
@@ -76,6 +76,16 @@ def _run(arguments: Sequence[str]) -> int:
         _write_error(arguments, f"internal error: {type(error).__name__}", "please report it with the traceback")
         traceback.print_exc()
         return INTERNAL
+
+
+def _now_typed(arguments: Sequence[str]) -> str:
+    """Return what is typed in place of a command that is gone; empty for any other."""
+    from bonwise.printable import shell_word
+
+    if list(arguments[:1]) != ["convert"]:
+        return ""
+    words = ["--fix" + word[5:] if word.partition("=")[0] == "--out" else word for word in arguments[1:]]
+    return " ".join(["type bonwise doctor", *map(shell_word, words)])
 
 
 def _words(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""``bonwise demo``, ``doctor`` and ``convert``: see it work, look a file over, bring it into shape."""
+"""``bonwise demo`` and ``doctor``: see it work, look a file over and bring it into shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bonwise.cli import arguments, shared_flags
-from bonwise.cli import arguments as given
 from bonwise.doctoring import front
 from bonwise.printable import printable
 from bonwise.table.checks import SEED
@@ -20,33 +19,7 @@ if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
     from bonwise.report.blocks import Said
 
-__all__ = ["convert", "demo", "doctor"]
-
-
-@shared_flags.shared_flags(shared_flags.NO_PROPENSITY, of=front.convert, before={"out": "reading"})
-def convert(
-    *,
-    call: shared_flags.TypedCall,
-    out: Annotated[Path, typer.Option(help="Write the rows here, as CSV.", show_default=False)],
-    output: shared_flags.JsonOutput,
-) -> int:
-    """Write the rows of a file of another tool as a table of scores.
-
-    Every row whose prompt and candidate can be told is written; what an audit still lacks is said.
-    """
-    output.refuse_overwriting(*call.paths(), also=(out,))
-    from bonwise.cli.accounts import ConvertDocument, said_of
-    from bonwise.printable import shell_path
-    from bonwise.report import blocks, terminal
-    from bonwise.table.writing import csv_frame, write_whole
-
-    converted = call.run()
-    write_whole(out, csv_frame(converted.frame))
-    document = ConvertDocument.of(converted, call.values["source"], out)
-    given.write_json(document, output.json)
-    then = shared_flags.steps_next([blocks.Said("command", f"bonwise doctor {shell_path(out)}")])
-    terminal.show(terminal.lines([*said_of(document), *then]), sys.stderr if output.json == "-" else sys.stdout)
-    return 0
+__all__ = ["demo", "doctor"]
 
 
 _FOLDER = Path("bonwise-demo")
@@ -84,7 +57,8 @@ def _next(audit: Audit, folder: Path) -> Sequence[Said]:
 @shared_flags.shared_flags(of=front.doctor, before={"output": "reading"})
 def doctor(*, call: shared_flags.TypedCall, output: shared_flags.JsonOutput) -> int:
     """Check a file before an audit, and say what to type next."""
-    output.refuse_overwriting(*call.paths())
+    fix = call.values["fix"]
+    output.refuse_overwriting(*(path for path in call.paths() if path != fix), also=(fix,))
     from bonwise.errors import InputError
 
     try:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.cli.shared_flags import Output, TypedCall, command_of, flags_of, shared_flags, steps_next
+from bonwise.cli.shared_flags import Output, Reading, TypedCall, command_of, flags_of, shared_flags, steps_next
 from bonwise.errors import UsageError
 from bonwise.factors.front import COMMANDS, fit_factors
 from bonwise.printable import shell_path
 from bonwise.stacks.front import AUDIT, apply_stack, fit_stack
+from bonwise.table.reading_options import TableKeywords
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Said
@@ -44,6 +46,7 @@ def fit_ratings(
     save: Annotated[
         Path | None, typer.Option("--save", help="Write what the other commands of bonwise factor read (JSON).")
     ] = None,
+    reading: Reading[TableKeywords],
     output: Output,
 ) -> int:
     """Fit capabilities of models to judges' ratings, and align them with human ratings.
@@ -53,12 +56,19 @@ def fit_ratings(
     output.refuse_overwriting(*call.paths(), also=(save,))
     if save is not None and call.values["interval"] == "none":
         raise UsageError("--save writes what the interval is made of", hint="leave out --interval none, or --save")
-    fitted = call.run()
+    from bonwise.factors.view_answers import next_steps
+    from bonwise.table.score_table import ScoreTable
+
+    # Flags of columns are of a table of scores; ratings have columns of their own.
+    of_scores = {"source": ScoreTable.read(call.values["source"], **reading.keywords())} if reading.values else {}
+    fitted = call.run(**of_scores)
     if save is not None:
         fitted.view.save(save)
-    from bonwise.factors.view_answers import next_steps
-
-    output.deliver(fitted, then=steps_next(next_steps(fitted, save)))
+    steps = [
+        replace(step, text=" ".join([step.text, *reading.as_flags()])) if "factor fit" in step.text else step
+        for step in next_steps(fitted, save)
+    ]
+    output.deliver(fitted, then=steps_next(steps))
     return 0
 
 

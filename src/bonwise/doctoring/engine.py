@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import combinations
 from math import ceil
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +19,9 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from bonwise.auditing import candidate_attributes, labelling, suspected
-from bonwise.doctoring import result
-from bonwise.errors import InputError, RowError
-from bonwise.printable import quoted, shell_path, shell_word
+from bonwise.doctoring import fixing, proposals, result
+from bonwise.errors import ColumnError, InputError, OtherFileError, RowError
+from bonwise.printable import listed, quoted, shell_path, shell_word
 from bonwise.report import numbers, table_facts
 from bonwise.results import given
 from bonwise.stats import catalog, support, top_of_scores
@@ -39,9 +42,10 @@ from bonwise.table.panel import (
 from bonwise.table.reading import RowSource, name_of
 from bonwise.table.roles import IDENTIFIERS, ROLES, WORDS, name_tokens
 from bonwise.table.score_table import ScoreTable
-from bonwise.table.store import CodedColumn, StructuredText
+from bonwise.table.store import CodedColumn, Rows, StructuredText
+from bonwise.table.writing import csv_frame, write_whole
 
-__all__ = ["Suspicion", "column_facts", "columns_of", "looked_over", "near_duplicates", "suspicions"]
+__all__ = ["Suspicion", "column_facts", "columns_of", "looked_over", "near_duplicates", "suspicions", "understood"]
 
 
 SHARED = 0.8
@@ -153,7 +157,12 @@ def column_facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool)
         if role in IDENTIFIERS and not missing.all() and is_blank(column[~missing]).any():
             kind = "names"
         yield result.ColumnFacts(
-            name=str(name), kind=kind, missing=int(missing.sum()), examples=_examples(column[~missing]), taken=role
+            name=str(name),
+            kind=kind,
+            missing=int(missing.sum()),
+            examples=_examples(column[~missing]),
+            taken=role,
+            rows=len(frame),
         )
 
 
@@ -215,6 +224,7 @@ def suspicions(table: ScoreTable, panels: Sequence[Panel]) -> tuple[Suspicion, .
         ),
         *_directions(table, panels),
         *_scales(table),
+        *_larger_pools(fullest),
         *_suspicions_of_labels(table, fullest),
         *_easy(table, fullest),
         *_outstanding(table, fullest),
@@ -225,11 +235,11 @@ def _names(table: ScoreTable) -> Iterator[Suspicion]:
     for what, names in (("prompt ids", table.prompts), ("candidate names", table.candidates)):
         folded: dict[str, list[str]] = {}
         for name in names:
-            folded.setdefault(name.strip().lower(), []).append(name)
+            folded.setdefault(unicodedata.normalize("NFC", name).strip().lower(), []).append(name)
         several = next((alike for alike in folded.values() if len(alike) > 1), None)
         if several is not None:
-            alike = [repr(str(name)) for name in several[:2]]
-            yield Suspicion(f"Two {what} differ only in case or blanks: {' and '.join(alike)}.")
+            alike = [ascii(str(name)) if not name.isascii() else repr(str(name)) for name in several[:2]]
+            yield Suspicion(f"Two {what} differ only in case, blanks or Unicode form: {' and '.join(alike)}.")
 
 
 def _scores(panel: Panel) -> Iterator[Suspicion]:
@@ -307,17 +317,13 @@ def _scales(table: ScoreTable) -> Iterator[Suspicion]:
         )
 
 
-_LOWER = frozenset({"rank", "error", "errors", "loss", "perplexity", "ppl", "mqm", "distance"})
-"""Words in names of values whose lower ones are usually better."""
-
-
 def _directions(table: ScoreTable, panels: Sequence[Panel]) -> Iterator[Suspicion]:
     """Look for names of values whose lower ones are better, where picks do not show the opposite."""
     column, label = (table.columns.get(role, "") for role in ("judge_score", "oracle_label"))
 
     def is_low(what: str, values: np.ndarray, name: str) -> bool:
         # Numbers that are all 0 or less were reversed before.
-        return what not in table.turned and bool(_LOWER & {*name_tokens(name)}) and bool((values > 0).any())
+        return what not in table.turned and bool(proposals.LOWER & {*name_tokens(name)}) and bool((values > 0).any())
 
     low_labels = is_low("oracle_label", table.frame["oracle_label"].to_numpy(), label)
     found: dict[str, bool] = {}
@@ -329,6 +335,18 @@ def _directions(table: ScoreTable, panels: Sequence[Panel]) -> Iterator[Suspicio
     for name in (name for name, low in found.items() if low):
         flag = f"--lower-is-better {shell_word(name)}"
         yield Suspicion(f"Lower values of {quoted(name)} may be better, by its name: {flag} reverses them.", (flag,))
+
+
+def _larger_pools(panel: Panel) -> Iterator[Suspicion]:
+    """Look for prompts that a rectangular table leaves out because they have more candidates than others."""
+    larger = [left for left in panel.dropped if left.reason.startswith("has extra ")]
+    if larger:
+        seen = f"{len(larger):,} of {len(panel.sizes) + len(panel.dropped):,} prompts"
+        yield Suspicion(
+            f"{seen} are left out for a further candidate (such as {quoted(larger[0].prompt_id)}): --ragged keeps "
+            "them, a larger pool being a pool.",
+            ("--ragged",),
+        )
 
 
 def _suspicions_of_labels(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
@@ -403,26 +421,55 @@ _UNNAMED, _UNNAMED_LABELS = "SCORES.csv", "LABELS.csv"
 """Stand in a command for tables that were no file."""
 
 
-def looked_over(source: opening.ScoreSource, options: reading_options.ReadingOptions) -> result.DoctorDocument:
-    """Look a table of scores over before an audit: what each column was taken for, what is odd, what to type next."""
-    opened = None
-    if isinstance(source, ScoreTable | opening.HoldsScores):
-        table = opening.open_scores(source, options)
-    else:
-        own = options.of_scores()
-        opened, _ = sources.with_columns(sources.open_source(source, own.named_columns), own)
-        table = ScoreTable.validated(opened, own)
+class _LookedAt(NamedTuple):
+    """A table that was understood, and how."""
+
+    table: ScoreTable
+    opened: sources.OpenedSource | None
+    options: reading_options.ReadingOptions
+    """With the flags that were proposed."""
+    proposed: tuple[str, ...]
+
+
+def looked_over(
+    source: opening.ScoreSource, options: reading_options.ReadingOptions, fix: Path | None = None
+) -> result.DoctorDocument:
+    """Look a table of scores over before an audit: what each column was taken for, what is odd, what to type next.
+
+    The table that was understood is written to `fix`, of which the next command then is.
+    """
+    try:
+        looked_at = understood(source, options)
+    except OtherFileError as other:
+        if fix is not None:
+            raise
+        return _of_other_file(source, options, other)
+    table = looked_at.table
+    if len(np.unique(table.cell_keys())) == len(table.prompts):
+        alone = OtherFileError(f"{table.source}: no prompt has two candidates to choose between")
+        return _of_other_file(source, looked_at.options, alone)
+    document = _looked_at(source, looked_at)
+    if fix is None:
+        return document
+    write_whole(fix, csv_frame(fixing.table_rows(looked_at.table).to_frame()))
+    rule = reading_options.ReadingOptions(annotator_rule=looked_at.options.annotator_rule)
+    then = _looked_at(fix, understood(fix, rule))
+    return document.model_copy(update={"fixed": str(fix), "next_command": then.next_command})
+
+
+def _looked_at(source: opening.ScoreSource, looked_at: _LookedAt) -> result.DoctorDocument:
+    table, opened, options, why = looked_at
     columns = _columns_of(table)
     held = None
     if opened is not None:
-        held = without_missing(opened.rows, columns, options.missing).only(opened.rows.columns).to_frame()
-    if options.labels is not None:
-        table = opening.join_labels(table, options.labels, options)
+        rows = {name: opened.rows.column(name) for name in opened.rows.columns}
+        held = without_missing(Rows(rows, opened.rows.index), columns, options.missing).only(rows).to_frame()
     table = opening.with_unlabelled(table, options).weighted_by(None)
     panels = lay_out(table)
     found, stated = suspicions(table, panels), labelling.stated_draw(None, table)
     # In the order in which they are found, each once: judges of one table lack the same prompts.
     dropped = dict.fromkeys((one.prompt_id, one.reason) for panel in panels for one in _dropped(panel, stated))
+    refused = _not_audited(table, panels)
     return result.DoctorDocument(
         source=table.source,
         columns={role: str(column) for role, column in table.columns.items()},
@@ -438,10 +485,109 @@ def looked_over(source: opening.ScoreSource, options: reading_options.ReadingOpt
         judges=[_judge(panel) for panel in panels],
         labels=_label_coverage(table, max(panels, key=lambda panel: len(panel.sizes))),
         suspicious=[*(one.sentence for one in found), *_near_duplicates(table), *_unread_labels(table)],
-        next_command=_next_command(table, name_of(source, _UNNAMED), options, found),
+        next_command=_next_command(table, name_of(source, _UNNAMED), options, found, refused=bool(refused)),
+        supports=_supports(table, refused),
         **given(column_facts=None if held is None else list(column_facts(held, columns, strata=True))),
         **given(readings=dict(table.readings) or None, unlabelled=table.unlabelled),
+        **given(proposed=list(why) or None, not_audited=refused or None),
     )
+
+
+def understood(source: opening.ScoreSource, options: reading_options.ReadingOptions) -> _LookedAt:
+    """Return the table of a file, with the flags that a reader would need for it; OtherFileError for no table."""
+    if isinstance(source, ScoreTable | opening.HoldsScores):
+        table = opening.open_scores(source, options)
+        if options.labels is not None:
+            table = opening.join_labels(table, options.labels, options)
+        return _LookedAt(table, None, options, ())
+    why: tuple[str, ...] = ()
+    try:
+        opened = _opened(source, options)
+    except ColumnError as problem:
+        options, why = proposals.proposed(source, options, problem)
+        opened = _opened(source, options)
+    if options.labels is not None:
+        try:
+            table, _ = opening.open_labelled(source, options)
+        except ColumnError:
+            if options.join_col or options.by_line:
+                raise
+            options, how = proposals.how_labels_join(source, options)
+            table, why = opening.open_labelled(source, options)[0], (*why, *how)
+        return _LookedAt(table, opened, options, why)
+    table = ScoreTable.validated(opened, options)
+    people = [] if options.oracle else proposals.human_columns(table.rows, table.strata, options.word_values)
+    if people and not table.has_labels and not table.unread_labels:
+        named = {**options.named_columns, "oracle_label": people if len(people) > 1 else people[0]}
+        options = replace(options, columns=named)
+        why = (*why, f"labels are in {listed(people)}, which hold values of people by their names")
+        table = ScoreTable.validated(_opened(source, options), options)
+    return _LookedAt(table, opened, options, why)
+
+
+def _opened(source: RowSource, options: reading_options.ReadingOptions) -> sources.OpenedSource:
+    own = options.of_scores()
+    return sources.with_columns(sources.open_source(source, own.named_columns), own)[0]
+
+
+def _of_other_file(
+    source: opening.ScoreSource, options: reading_options.ReadingOptions, other: OtherFileError
+) -> result.DoctorDocument:
+    """Describe a file that is no table of scores: what it is, what its columns hold, and what to type."""
+    command, labels = other.command, options.labels
+    if not command and labels is not None and isinstance(labels, str | Path) and "picks" in other.message:
+        command = f"bonwise audit {shell_path(name_of(source, _UNNAMED))} --labels {shell_path(labels)}"
+    facts = columns_of(source, **(options.columns or {}))  # type: ignore[arg-type]
+    why = other.message if not other.hint or command else f"{other.message}: {other.hint}"
+    return result.DoctorDocument(
+        source=name_of(source, "table"),
+        columns={},
+        strata=[],
+        counts=result.TableCounts(
+            rows=max((fact.rows for fact in facts), default=0), prompts=0, candidates=0, judges=0
+        ),
+        dropped={},
+        judges=[],
+        labels=result.LabelCoverage(
+            labelled_rows=0, labelled_prompts=0, partly_labelled_prompts=0, unlabelled_prompts=0
+        ),
+        suspicious=[],
+        next_command=command,
+        not_audited=why,
+        column_facts=facts,
+        supports={},
+    )
+
+
+def _not_audited(table: ScoreTable, panels: Sequence[Panel]) -> str:
+    """Return why an audit of a table would say nothing; empty where it would."""
+    labels = table.rows["oracle_label"]
+    known = labels[~np.isnan(labels)]
+    if known.size and known.min() == known.max():
+        return f"every label is {known[0]:g}, so that no pick is better than another"
+    if not known.size and sum(bool((~np.isnan(panel.scores)).any()) for panel in panels) < 2:
+        return "there is no label of a person to compare the judge with; first draw some candidates to label"
+    return ""
+
+
+_RECUR = 0.5
+"""Share of the prompts that names of candidates stand in, of a file whose models can be told apart."""
+
+
+def _supports(table: ScoreTable, refused: str) -> dict[str, str]:
+    """Say of each kind of analysis ``yes``, or ``no: `` and why."""
+    pairs = len(np.unique(table.cell_keys()))
+    recur = len(table.candidates) > 1 and pairs >= _RECUR * len(table.candidates) * len(table.prompts)
+    signal = table.draws > 1 or len(table.judges) > 1 or {"low", "ci_width"} & set(table.rows.columns)
+    reasons = {
+        "audit": refused,
+        "comparison of judges": "" if len(table.judges) > 1 else "one judge",
+        "factor model": "" if recur else "one model" if len(table.candidates) == 1 else "names of candidates differ",
+        "routing": "" if signal else "no second judge, repeated scores or intervals",
+    }
+    if not table.has_labels:
+        reasons["factor model"] = reasons["factor model"] or "no labels of people"
+    return {what: f"no: {why}" if why else "yes" for what, why in reasons.items()}
 
 
 def columns_of(source: RowSource, **columns: str | Sequence[str]) -> list[result.ColumnFacts]:
@@ -546,15 +692,33 @@ def _annotators(found: annotators.AnnotatorLabels | None) -> result.AnnotatorCou
 
 
 def _next_command(
-    table: ScoreTable, path: str, reading: reading_options.ReadingOptions, found: Sequence[Suspicion]
+    table: ScoreTable,
+    path: str,
+    reading: reading_options.ReadingOptions,
+    found: Sequence[Suspicion],
+    *,
+    refused: bool,
 ) -> str:
     flags = reading.as_flags()
+    if refused:
+        return _to_label(table, path, flags) if not table.has_labels and len(table.candidates) > 1 else ""
     if reading.labels is not None:
         flags.append("--labels " + shell_path(name_of(reading.labels, _UNNAMED_LABELS)))
     elif not table.has_labels:
-        several = len(table.judges) > 1
-        flags.append(
-            "--oracle " + shell_word(f"judge:{table.judges[0]}") if several else f"--labels {_UNNAMED_LABELS}"
-        )
+        flags.append("--oracle " + shell_word(f"judge:{table.judges[0]}"))
     suggested = (flag for one in found for flag in one.flags)
     return " ".join(["bonwise audit", shell_path(path), *dict.fromkeys([*flags, *suggested])])
+
+
+_TO_LABEL = 100
+
+
+def _to_label(table: ScoreTable, path: str, flags: Sequence[str]) -> str:
+    """Return the command that draws what people label first."""
+    stem = Path(path).name.partition(".")[0] or "labels"
+    out = f"--out {shell_path(stem + '_design.csv')} --sheet {shell_path(stem + '_sheet.csv')}"
+    count = min(_TO_LABEL, len(table.prompts))
+    scored = table.rows["judge"].codes[~np.isnan(table.rows["judge_score"])]
+    if len(table.judges) > 1 and len(scored):
+        flags = [*flags, f"--judge {shell_word(table.judges[scored[0]])}"]
+    return " ".join(["bonwise labels draw", shell_path(path), *flags, f"--labels {count}", out])

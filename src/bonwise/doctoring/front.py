@@ -1,4 +1,4 @@
-"""Look a file over before an audit, and bring it into the shape that every command reads."""
+"""Look a file over before an audit, and write it in the shape that every command reads."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 from bonwise.flags import Flag
-from bonwise.table.reading_options import LookedOverKeywords, ReadingOptions, RowKeywords, opens_a_table
+from bonwise.table.reading_options import LookedOverKeywords, ReadingOptions, opens_a_table
 
 if TYPE_CHECKING:
     from bonwise.doctoring.result import DoctorDocument
     from bonwise.table.opening import ScoreSource
-    from bonwise.table.reading import RowSource
-    from bonwise.table.sources import ConvertedTable
 
-__all__ = ["convert", "doctor"]
+__all__ = ["doctor"]
 
 
 @opens_a_table
 def doctor(
     source: Annotated[ScoreSource, Flag("Scores: CSV, JSONL, Parquet or a folder of responses.", "FILE", Path)],
+    *,
+    fix: Annotated[
+        str | Path | None, Flag("Write the table that was understood here, as CSV that needs no flag.", kind=Path)
+    ] = None,
     **reading: Unpack[LookedOverKeywords],
 ) -> DoctorDocument:
     """Look a table of scores over before an audit: what each column was taken for, what is odd, what to type next.
@@ -28,6 +30,9 @@ def doctor(
     ----------
     source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         What `audit` reads.
+    fix : str or pathlib.Path, optional
+        Where the table goes that was understood: values that mean no score are blank, lower values that are better
+        are reversed, lists and objects are rows and columns. What is next is then said of it.
     **reading
         How its columns are read, see `bonwise.table.reading_options.ReadingOptions`.
 
@@ -50,23 +55,4 @@ def doctor(
     """
     from bonwise.doctoring.engine import looked_over
 
-    return looked_over(source, ReadingOptions.of(doctor, reading))
-
-
-@opens_a_table
-def convert(
-    source: Annotated[
-        RowSource, Flag("A table in any shape, a log or an export of another tool, or a folder.", "FILE", Path)
-    ],
-    **reading: Unpack[RowKeywords],
-) -> ConvertedTable:
-    """Return every row of a file whose prompt and candidate can be told.
-
-    Parameters
-    ----------
-    **reading
-        How its columns are read, see `bonwise.table.reading_options.ReadingOptions`.
-    """
-    from bonwise.table.sources import converted
-
-    return converted(source, ReadingOptions.of(convert, reading))
+    return looked_over(source, ReadingOptions.of(doctor, reading), None if fix is None else Path(fix))

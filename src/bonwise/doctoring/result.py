@@ -34,6 +34,8 @@ class ColumnFacts(Record):
     """Up to three cells, cut where they are long."""
     taken: str
     """The role that it plays, stratum, words, or nothing."""
+    rows: Count = Field(default=0, exclude=True)
+    """Of the file."""
 
 
 class JudgeScores(Record):
@@ -118,7 +120,8 @@ class DoctorDocument(Document):
     strata: list[str]
     """Columns that prompts can be told apart by."""
     counts: TableCounts
-    shape: Literal["rectangular", "ragged"]
+    shape: Literal["rectangular", "ragged"] | None = None
+    """Absent where the file is no table of scores."""
     dropped: dict[str, Count]
     """Prompts that an audit would leave out, by reason."""
     judges: list[JudgeScores]
@@ -126,7 +129,15 @@ class DoctorDocument(Document):
     suspicious: list[str]
     """What looks wrong, in one sentence each."""
     next_command: str
-    """To type next."""
+    """To type next, whole, as it stands; empty where `not_audited` says why there is none."""
+    supports: dict[str, str]
+    """By kind of analysis: ``yes``, or ``no: `` and why."""
+    proposed: list[str] | None = None
+    """Why the next command names the columns that it names, a sentence each; absent where the file needed none."""
+    fixed: str | None = None
+    """Where the table was written as it was understood; absent where it was not."""
+    not_audited: str | None = None
+    """Why an audit would say nothing of it; absent where it would."""
     column_facts: list[ColumnFacts] | None = None
     """What each column of the file holds; absent where scores did not come from rows."""
     readings: dict[str, str] | None = None

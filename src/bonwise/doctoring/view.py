@@ -32,6 +32,10 @@ def describe(document: DoctorDocument) -> Part:
 
 def _blocks(document: DoctorDocument) -> Iterator[Block]:
     counts = document.counts
+    if document.shape is None:
+        yield from described_columns(document.column_facts or ())
+        yield from _next(document)
+        return
     yield Said(
         "finding",
         f"{counted(counts.rows, 'row')}, {counted(counts.prompts, 'prompt')}, "
@@ -53,8 +57,21 @@ def _blocks(document: DoctorDocument) -> Iterator[Block]:
         yield Said("caveat", f"suspicious: {printable(sentence, longest=_LONGEST)}")
     if not document.suspicious:
         yield Said("good", "nothing suspicious")
-    yield Said("note", "Next:")
-    yield Said("command", document.next_command)
+    for sentence in document.proposed or ():
+        yield Said("caveat", f"proposed: {printable(sentence, longest=_LONGEST)}")
+    yield Said("note", "; ".join(f"{what} {answer}" for what, answer in document.supports.items()))
+    yield from _next(document)
+
+
+def _next(document: DoctorDocument) -> Iterator[Block]:
+    """Yield what to type next, and why that is no audit."""
+    if document.fixed is not None:
+        yield Said("good", f"{printable(document.fixed)}: the table as it was understood")
+    if document.not_audited is not None:
+        yield Said("caveat", f"It cannot be audited: {printable(document.not_audited, longest=_LONGEST)}.")
+    if document.next_command:
+        yield Said("note", "Next:")
+        yield Said("command", document.next_command)
 
 
 def described_columns(facts: Sequence[ColumnFacts]) -> Iterator[Block]:

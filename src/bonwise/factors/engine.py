@@ -34,6 +34,7 @@ from bonwise.results import given
 from bonwise.stats.ordinal_ratings import slope_and_curvature
 from bonwise.stats.sums import Floats
 from bonwise.table import checks, reading
+from bonwise.table.score_table import ScoreTable
 
 __all__ = [
     "FEWEST_HUMAN",
@@ -126,7 +127,7 @@ _WEAK_RIDGE = 1e-3
 
 
 def fitted_factors(
-    source: reading.RowSource | RatingTable,
+    source: reading.RowSource | ScoreTable | RatingTable,
     human: str | None,
     asked: FactorKeywords,
     *,
@@ -202,7 +203,9 @@ def recorded(kind: type[Recorded], table: RatingTable, asked: FactorKeywords, ju
     )
 
 
-def read_ratings(source: reading.RowSource | RatingTable, human: str | None, asked: FactorKeywords) -> RatingTable:
+def read_ratings(
+    source: reading.RowSource | ScoreTable | RatingTable, human: str | None, asked: FactorKeywords
+) -> RatingTable:
     """Return the table of ratings, with the human one named."""
     if isinstance(source, RatingTable):
         if human is not None and human != source.human_scale.rater:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from bonwise.report.blocks import Said
     from bonwise.table.reading import RowSource
+    from bonwise.table.score_table import ScoreTable
 
 __all__ = [
     "compare_models",
@@ -37,7 +38,7 @@ __all__ = [
 
 RATER_SHARES = (0.25, 0.5, 0.75, 1.0)
 
-_RATINGS = Flag("Ratings with columns prompt_id, model, rater, rating (CSV, JSONL or Parquet).", "FILE", Path)
+_RATINGS = Flag("Ratings with columns prompt_id, model, rater, rating, or a table of scores.", "FILE", Path)
 _HUMAN = Flag("The human rater, as the file names it.", required=True)
 
 
@@ -48,7 +49,7 @@ def _interval(text: str, _: str) -> str | None:
 @linear_algebra
 @shows(FactorKeywords)
 def fit_factors(
-    source: Annotated[RowSource | RatingTable, _RATINGS],
+    source: Annotated[RowSource | ScoreTable | RatingTable, _RATINGS],
     *,
     human: Annotated[str | None, _HUMAN] = None,
     normalize: Annotated[bool, Flag("The paper's column normalisation in place of the prior.")] = False,
@@ -66,9 +67,9 @@ def fit_factors(
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame, RatingTable or rows as mappings
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, RatingTable or rows as mappings
         Columns ``prompt_id``, ``model``, ``rater``, ``rating``, and optionally ``opponent``, ``category`` and
-        ``replicate``.
+        ``replicate``; or what `audit` reads, whose candidates are the models and whose labels are those of `human`.
     human : str, optional
         The rater whose ratings are to be predicted; a `RatingTable` names it.
     normalize : bool

@@ -12,13 +12,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.errors import InputError, RowError, UsageError
+from bonwise.factors import rating_sources
 from bonwise.factors.result import RaterRecord, RatingRule
 from bonwise.factors.settings import MOST_CATEGORIES, Binning
 from bonwise.flags import takes_numbers
 from bonwise.printable import listed, quoted
-from bonwise.table import checks, identifiers, verdict_words, vote_readings
+from bonwise.table import checks, identifiers, sources, verdict_words, vote_readings
 from bonwise.table.numbers import is_blank, parse_numbers
 from bonwise.table.reading import RowSource, open_frame
+from bonwise.table.score_table import ScoreTable
 
 __all__ = ["BINNINGS", "RATING_COLUMNS", "CategoryRules", "RatingTable", "scale_of_ratings"]
 
@@ -120,7 +122,7 @@ class RatingTable:
     @classmethod
     def read(
         cls,
-        source: RowSource,
+        source: RowSource | ScoreTable,
         *,
         human: str,
         categories: Mapping[str, Sequence[str]] | None = None,
@@ -135,7 +137,8 @@ class RatingTable:
             Columns ``prompt_id``, ``model``, ``rater``, ``rating``; optional ``opponent`` (the rating then compares
             the model with it), ``category`` (of the prompt) and ``replicate``. A rating of one model is a number. A
             rating of two is ``model``, ``opponent`` or ``tie``, the name of the winner, or a number whose sign says
-            who wins. A blank rating is left out and counted.
+            says who wins. A blank rating is left out and counted. Or a table of scores that `bonwise.audit` reads:
+            its judges are raters, and its labels those of `human`.
         human : str
             The rater whose ratings are to be predicted.
         categories : mapping of str to sequence of str, optional
@@ -153,7 +156,7 @@ class RatingTable:
             two, a prompt in two categories, a replicate that occurs twice, or no rating by `human`.
         """
         rules = CategoryRules(dict(categories or {}), bins, binning)
-        raw, name = open_frame(source)
+        raw, name = _opened(source, human)
         identifiers.require_columns(raw, RATING_COLUMNS, name)
         raw, dropped = _kept(raw, name)
         prompts = identifiers.as_categories(raw["prompt_id"], role="prompt_id", source=name)
@@ -224,6 +227,16 @@ class RatingTable:
                 "category": of_prompt[self.prompt],
             }
         )
+
+
+def _opened(source: RowSource | ScoreTable, human: str) -> tuple[pd.DataFrame, str]:
+    """Return the rows of ratings; those of a table of scores, in any shape that an audit reads, are made."""
+    if isinstance(source, ScoreTable):
+        return rating_sources.ratings_of_scores(source, human=human), source.source
+    opened = sources.open_source(source, {})
+    if opened.imported is None and {"rater", "rating", "model"} & set(opened.rows.columns):
+        return open_frame(source)
+    return rating_sources.ratings_of_scores(source, human=human), opened.name
 
 
 def _kept(raw: pd.DataFrame, source: str) -> tuple[pd.DataFrame, dict[str, int]]:

@@ -116,7 +116,7 @@ def parts_of_folder(path: Path) -> dict[str, Any]:
             if size > _most_bytes():
                 raise _too_large(str(path))
             if ".jsonl" in file.suffixes or ".ndjson" in file.suffixes:
-                parts[file.name] = [record for _, record in json_lines(file)]
+                parts[file.relative_to(path).as_posix()] = [record for _, record in json_lines(file)]
             else:
                 parts[file.name] = json_document(file)
     return parts
@@ -134,7 +134,8 @@ def _unpacked_size(file: Path, most: int) -> int:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    for file in sorted(path.iterdir()):
+    # Samples of lm-evaluation-harness stand in a folder for each model.
+    for file in sorted([*path.iterdir(), *path.glob("*/samples_*.jsonl*")]):
         ending = file.name.lower().removesuffix(".gz")
         if file.is_file() and ending.endswith((".json", ".jsonl", ".ndjson")):
             yield file

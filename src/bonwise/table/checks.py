@@ -18,6 +18,7 @@ __all__ = [
     "SEED",
     "AnnotatorRule",
     "Limit",
+    "SecondOrder",
     "Shape",
     "Unpicked",
     "between",
@@ -26,6 +27,7 @@ __all__ = [
     "check_confidence",
     "check_dollars",
     "check_number",
+    "check_second_order",
     "check_seed",
     "check_shape",
     "check_share",
@@ -51,6 +53,9 @@ SEED = 0
 Shape = Literal["rectangular", "ragged"]
 
 AnnotatorRule = Literal["mean", "median", "majority"]
+
+SecondOrder = Literal["turned", "as-named"]
+"""What the second of two orders names: places, which are those of the first turned round, or answers."""
 
 Unpicked = Literal["random", "first", "drop"]
 """What a prompt is worth of which no candidate has a score: a random pick, its first candidate, or nothing at all."""
@@ -190,6 +195,15 @@ def check_unpicked(unpicked: object) -> None:
     if unpicked not in get_args(Unpicked):
         raise UsageError(
             f"no rule for unpicked prompts named {quoted(unpicked)}", hint="choose random, first or drop"
+        )
+
+
+def check_second_order(order: object) -> None:
+    """Refuse what the second of two orders cannot name."""
+    if order is not None and order not in get_args(SecondOrder):
+        raise UsageError(
+            f"second_order is {quoted(order)}",
+            hint="turned where the second order names places, as-named where it names answers",
         )
 
 

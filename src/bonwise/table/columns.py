@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple, Self
 
-from bonwise.errors import ColumnError, RowError, UsageError
-from bonwise.printable import listed, quoted
+from bonwise.errors import ColumnError, OtherFileError, RowError, UsageError
+from bonwise.printable import listed, quoted, shell_path
 from bonwise.table import identifiers, label_words, numbers
 from bonwise.table.roles import CANDIDATE_ROLES, COLUMN_FLAGS, NUMERIC, PLAIN, ROLES, all_claims, name_tokens
-from bonwise.table.store import Rows
+from bonwise.table.store import Rows, StructuredText
 
 __all__ = [
     "LabelColumns",
@@ -234,7 +234,10 @@ class _Search:
 
     def _free(self, columns: Sequence[str], role: str) -> list[str]:
         used = self._used(role)
-        return [column for column in columns if column not in used]
+        free = [column for column in columns if column not in used]
+        if role in _WHEN_NEEDED:  # objects and lists are looked into, and name no judge
+            free = [name for name in free if not isinstance(self.frame[name].cell(0), StructuredText | dict | list)]
+        return free
 
     def _used(self, role: str) -> set[str]:
         """Return the columns that the user named, and those that play another role."""
@@ -331,15 +334,17 @@ def _with_label_columns(overrides: Mapping[str, str], frame: Rows) -> Mapping[st
     return overrides if several is None else {**overrides, "oracle_label": several}
 
 
-def pools_or_picks(frame: Rows, source: str) -> ColumnError | None:
+def pools_or_picks(frame: Rows, source: str) -> OtherFileError | None:
     """Return what to say of a file of pools or picks; None for any other."""
     if {"prompt", "candidates"} <= set(frame.columns):
-        return ColumnError(
+        command = f"bonwise judge {shell_path(source)} --judge local:length --out scores.csv"
+        return OtherFileError(
             f"{source}: pools of candidates, not a table of scores",
-            hint="score them first: bonwise judge POOLS --judge local:lexical --out scores.csv",
+            hint=f"score them first: {command.replace(shell_path(source), 'POOLS')}",
+            command=command,
         )
     if {"best", "ids"} <= set(frame.columns):
-        return ColumnError(
+        return OtherFileError(
             f"{source}: picks of bonwise select, not a table of scores",
             hint="picks are audited from their file: bonwise audit PICKS.jsonl --labels LABELS.csv",
         )

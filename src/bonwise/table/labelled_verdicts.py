@@ -12,7 +12,7 @@ import pandas as pd
 
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.printable import quoted
-from bonwise.table import identifiers, numbers, reading, vote_columns, vote_readings, vote_rows
+from bonwise.table import checks, identifiers, nested, numbers, reading, vote_columns, vote_readings, vote_rows
 from bonwise.table.facts import JoinedLabels
 from bonwise.table.store import Categories
 
@@ -220,6 +220,7 @@ class LabelledVerdicts:
         context: Sequence[str] = (),
         pair: Sequence[str] = (),
         verdict_map: Mapping[str, str] | None = None,
+        second_order: checks.SecondOrder | None = None,
     ) -> LabelledVerdicts:
         """Read a file or frame; several columns together may name a prompt, a judge, a context or a pair.
 
@@ -227,8 +228,9 @@ class LabelledVerdicts:
         """
         taken = {"label": (oracle,), "prompt": prompt, "judge": judge, "context": context, "pair": pair}
         _refuse_twice(verdicts, taken)
-        raw, name = reading.open_frame(source)
-        identifiers.require_columns(raw, [*verdicts, oracle, *prompt, *judge, *context, *pair], name)
+        wanted = [*verdicts, oracle, *prompt, *judge, *context, *pair]
+        raw, name = nested.open_frame(source, wanted)
+        identifiers.require_columns(raw, wanted, name)
         meaning = vote_rows.check_verdict_map(verdict_map)
         named = vote_columns.NamedVoteColumns(
             verdicts=tuple(verdicts) or None,
@@ -242,7 +244,7 @@ class LabelledVerdicts:
             named,
             needed=("verdicts", "prompt"),
             verdict_map=meaning,
-        )
+        ).in_order(second_order)
         sides = raw[list(rows.columns.pair)] if rows.columns.pair else None
         gold = vote_readings.read_votes(raw[oracle], name, sides=sides, verdict_map=meaning)
         reason = np.where(np.isnan(gold.worth), "no label", "")
@@ -267,21 +269,22 @@ class LabelledVerdicts:
         label: str | None = None,
         context: Sequence[str] = (),
         verdict_map: Mapping[str, str] | None = None,
+        second_order: checks.SecondOrder | None = None,
     ) -> LabelledVerdicts:
         """Read a judge's verdicts, and the votes of a second file as their labels.
 
         The first side of a pair is the alphabetically first one, in both files. `named` is of the verdicts, its pair
         and prompt also of labels that have them; `label` is the column of the votes.
         """
-        raw, name = reading.open_frame(source)
-        others, where = reading.open_frame(labels, "labels")
+        raw, name = nested.open_frame(source, [*(named.verdicts or ()), *(named.prompt or ()), *context])
+        others, where = nested.open_frame(labels, [label], "labels")
         identifiers.require_columns(raw, context, name)
         both = bool(vote_columns.rounds_of(raw)) and bool(vote_columns.rounds_of(others))
         meaning, needed = (
             vote_rows.check_verdict_map(verdict_map),
             ("verdicts", "prompt", *(["apart"] if both else [])),
         )
-        rows = vote_rows.VoteRows.of(raw, name, named, needed=needed, verdict_map=meaning)
+        rows = vote_rows.VoteRows.of(raw, name, named, needed=needed, verdict_map=meaning).in_order(second_order)
         of_labels = replace(named.present_in(others), verdicts=None if label is None else (label,), judge=())
         votes = vote_rows.VoteRows.of(others, where, of_labels, needed=needed, verdict_map=meaning)
         judged, voted = VotedPairs.of(rows), VotedPairs.of(votes)

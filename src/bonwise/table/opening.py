@@ -10,7 +10,18 @@ import numpy as np
 
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.table import canonical, cells, columns, facts, identifiers, label_words, numbers, scales, sources
+from bonwise.table import (
+    canonical,
+    cells,
+    columns,
+    facts,
+    identifiers,
+    label_words,
+    numbers,
+    row_labels,
+    scales,
+    sources,
+)
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
@@ -26,6 +37,7 @@ __all__ = [
     "HoldsScores",
     "ScoreSource",
     "join_labels",
+    "open_labelled",
     "open_scores",
     "open_table",
     "refuse_clusters",
@@ -265,6 +277,17 @@ def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> 
     return ScoreTable.opened(source, own)
 
 
+def open_labelled(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> tuple[ScoreTable, ReadingOptions]:
+    """Return a table of scores with the labels of a second file, if any, and how it is read with these."""
+    if not reading.join_col and not reading.by_line:
+        table = open_scores(source, reading)
+        return (table if reading.labels is None else join_labels(table, reading.labels, reading)), reading
+    if isinstance(source, ScoreTable | HoldsScores):
+        raise UsageError("labels join the rows of a file by columns or by line", hint="give the file of the scores")
+    opened, reading = row_labels.with_row_labels(source, reading)
+    return ScoreTable.validated(opened, reading), reading
+
+
 def with_unlabelled(table: ScoreTable, reading: ReadingOptions) -> ScoreTable:
     """Return the table with the stated label where a candidate has none and another one of its prompt has one."""
     value, scale = reading.unlabelled_is, table.label_scale
@@ -312,9 +335,7 @@ def open_table(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> S
             "--unlabelled-is is of labels, and --oracle takes the scores of a judge for them",
             hint="give --unlabelled-is or --oracle, not both",
         )
-    table = open_scores(source, reading)
-    if reading.labels is not None:
-        table = join_labels(table, reading.labels, reading)
+    table, reading = open_labelled(source, reading)
     if reading.oracle is not None:
         kind, _, name = reading.oracle.partition(":")
         if kind != "judge" or not name:

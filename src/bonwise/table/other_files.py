@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bonwise.errors import ColumnError, RowError
+from bonwise.errors import ColumnError, OtherFileError, RowError
 from bonwise.printable import quoted, shell_path, shell_word
 from bonwise.table import verdict_words, vote_columns, vote_rows
 from bonwise.table.store import Rows
@@ -22,7 +22,7 @@ _VOTES = 10
 """Votes on a pair from which it is studied where nothing is said, see `bonwise.study_preferences`."""
 
 
-def votes_file(rows: Rows, source: str) -> ColumnError | None:
+def votes_file(rows: Rows, source: str) -> OtherFileError | None:
     """Return what to say of a file of votes; None for any other."""
     frame = rows.to_frame()
     shaped = vote_rows.shaped_votes(frame).frame
@@ -34,18 +34,22 @@ def votes_file(rows: Rows, source: str) -> ColumnError | None:
     if judges and people:
         flags = f"--verdict-col {shell_word(judges[0])} --label-col {shell_word(people[0])}"
         apart = "" if "," in "".join(sides) else f" --pair-col {shell_word(','.join(sides))}"
-        return ColumnError(trouble, hint=f"{command} {flags}{apart}")
+        return _to_type(trouble, f"{command} {flags}{apart}")
     try:
         votes = vote_rows.VoteRows.of(frame, source, vote_columns.NamedVoteColumns(), needed=())
     except RowError as error:
-        return ColumnError(trouble, hint=_with_a_map(frame, source, command, error))
+        return _with_a_map(frame, source, trouble, command, error)
     except ColumnError as error:
-        return ColumnError(trouble, hint=f"{error.message}; {error.hint}")
+        return OtherFileError(trouble, hint=f"{error.message}; {error.hint}")
     return _next_with_votes(votes, trouble, command) if votes.columns.verdicts else None
 
 
-def _with_a_map(frame: pd.DataFrame, source: str, command: str, error: RowError) -> str:
-    """Return a command that reads numbers which may mean either side, and when it is right."""
+def _to_type(trouble: str, command: str, when: str = "") -> OtherFileError:
+    return OtherFileError(trouble, hint=when + command, command=command)
+
+
+def _with_a_map(frame: pd.DataFrame, source: str, trouble: str, command: str, error: RowError) -> OtherFileError:
+    """Name a command that reads numbers which may mean either side, and when it is right."""
     for text in _MAPS:
         meaning = verdict_words.parse_verdict_map(text)
         try:
@@ -54,22 +58,28 @@ def _with_a_map(frame: pd.DataFrame, source: str, command: str, error: RowError)
             )
         except RowError:
             continue
+        words = {verdict_words.plain_word(cell) for name in rows.columns.verdicts for cell in frame[name].dropna()}
+        if not {word for word in words if word.isdecimal()} <= set(meaning):
+            continue  # a number that the map does not name would mean what it means elsewhere
         flags = _study_flags(rows)
         if flags is not None:
             first = quoted(rows.columns.pair[0])
-            return f"if 1 is a vote for {first}: {' '.join([command, '--verdict-map', text, *flags])}"
-    return f"{error.message}; {error.hint}"
+            mapped = " ".join([command, "--verdict-map", text, *flags])
+            return _to_type(trouble, mapped, f"if 1 is a vote for {first}: ")
+    return OtherFileError(trouble, hint=f"{error.message}; {error.hint}")
 
 
-def _next_with_votes(rows: vote_rows.VoteRows, trouble: str, command: str) -> ColumnError:
+def _next_with_votes(rows: vote_rows.VoteRows, trouble: str, command: str) -> OtherFileError:
     """Say what can be done with votes: a study, or a comparison with votes of people."""
     studied = _study_flags(rows)
     if studied is not None:
-        return ColumnError(trouble, hint=" ".join([command, *studied]))
+        return _to_type(trouble, " ".join([command, *studied]))
     if rows.columns.prompt:
         hint = f"compare them with votes of people on the same pairs: {command} --labels VOTES.csv"
-        return ColumnError(trouble, hint=hint)
-    return ColumnError(trouble, hint="a study needs two columns that name models, and two votes on one pair of them")
+        return OtherFileError(trouble, hint=hint)
+    return OtherFileError(
+        trouble, hint="a study needs two columns that name models, and two votes on one pair of them"
+    )
 
 
 def _study_flags(rows: vote_rows.VoteRows) -> list[str] | None:

@@ -9,6 +9,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from glob import has_magic
 from itertools import islice, pairwise, repeat
 from pathlib import Path
@@ -89,10 +90,11 @@ _MOST_FIELDS = 2_000
 """Columns beyond which a header or the keys of JSON are data: a column each would fill the memory."""
 
 
-def read_raw(path: Path) -> Rows:
+def read_raw(path: Path, *, in_part: bool = False) -> Rows:
     """Read a file, or a folder of ``<policy>_responses.jsonl``, without interpreting a cell, by row numbers.
 
-    A FileError is a file that cannot be used, a RowError a line with too few or too many cells, or no JSON object.
+    With `in_part` a file that ends within a record is read but for that. A FileError is a file that cannot be used,
+    a RowError a line with too few or too many cells, or no JSON object.
     """
     TABLES.require(f"reading {path}")
     with file_errors(path):
@@ -100,6 +102,8 @@ def read_raw(path: Path) -> Rows:
     if not len(rows):
         raise FileError(f"{path}: no rows", hint="check that whatever wrote it has finished")
     _refuse_many(path, len(rows), len(rows.columns))
+    if rows.cut_off and not in_part:
+        raise FileError(f"{path}: {rows.cut_off}", hint="check that whatever wrote it has finished")
     return rows
 
 
@@ -134,7 +138,7 @@ def _read_json(path: Path) -> Rows:
     document = archives.json_document(path)
     if not isinstance(document, list) or not all(isinstance(record, dict) for record in document):
         raise FileError(
-            f"{path}: not a list of objects", hint=f"write its rows with bonwise convert {path} --out FILE"
+            f"{path}: not a list of objects", hint=f"write its rows with bonwise doctor {path} --fix FILE"
         )
     return rows_of_records(document, str(path))
 
@@ -224,14 +228,18 @@ def _column_names(path: Path, cells: list[str]) -> list[str]:
         )
     names = [writing.plain_cell(cell) or f"column {position}" for position, cell in enumerate(cells, start=1)]
     repeated = [name for name, times in Counter(names).items() if times > 1]
-    if {"Status", "Named Scores"} <= set(repeated):
-        raise ColumnError(
-            f"{path}: this looks like a CSV of promptfoo, whose columns have no names of their own",
-            hint="export JSON, which bonwise reads: promptfoo eval -o results.json",
-        )
+    if {"Status", "Named Scores"} <= set(names):
+        return _numbered(names)  # of promptfoo, which repeats them for each output
     if repeated:
         raise ColumnError(f"{path}: two columns are named {quoted(repeated[0])}", hint="rename one of them")
     return names
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Tell columns of one name, and those of the first output, apart by their number."""
+    first = names.index("Status") - 1
+    times: Counter[str] = Counter()
+    return [*names[:first], *(f"{name} #{times.update([name]) or times[name]}" for name in names[first:])]
 
 
 def _csv_cells(path: Path, separator: str, header: list[str]) -> Rows:
@@ -240,25 +248,39 @@ def _csv_cells(path: Path, separator: str, header: list[str]) -> Rows:
 
     blank: list[int] = []
     ragged: list[Any] = []
+    ends_within = _ends_within_a_line(path)
 
     def refuse_ragged(record: Any) -> str:
-        if record.text.strip():
-            ragged.append(record)
-            return "error"
-        blank.append(record.number - 1)
-        return "skip"
+        if not record.text.strip():
+            blank.append(record.number - 1)
+            return "skip"
+        # The last row of a file that was cut off has fewer cells; that no other one follows shows at the end.
+        ragged.append(record)
+        return "skip" if len(ragged) == 1 and record.actual_columns < len(header) and ends_within else "error"
 
     try:
         table = _arrow_csv(path, separator, len(header), refuse_ragged)
     except pa.ArrowException as error:
         raise _not_csv(path, len(header), ragged) from error
+    if ragged and ragged[0].number != len(table) + len(blank) + 1:
+        raise _not_csv(path, len(header), ragged)
     index = np.arange(1, 1 + len(table) + len(blank))
     index = np.delete(index, blank) if blank else index
     columns = {
         name: CodedColumn(index, dictionary=_dictionary(column), decimal_comma=separator == ";")
         for name, column in zip(header, table.columns, strict=True)
     }
-    return Rows(columns, index)
+    cells = [f"{_CUT_OFF} {last.number} ({last.actual_columns} of {len(header)} cells)" for last in ragged]
+    return Rows(columns, index, "".join(cells))
+
+
+def _ends_within_a_line(path: Path) -> bool:
+    """Tell whether the last line of a file has no end, as one that was cut off."""
+    if path.name.lower().endswith(".gz"):
+        return False  # a gzipped file that was cut off cannot be read
+    with open_plain(path) as stream:
+        stream.seek(max(stream.seek(0, io.SEEK_END) - 1, 0))
+        return stream.read(1) not in (b"\n", b"\r")
 
 
 def _dictionary(column: Any) -> tuple[np.typing.NDArray[Any], np.typing.NDArray[np.object_] | Texts]:
@@ -374,8 +396,9 @@ def _blank_rows(rows: Rows) -> np.typing.NDArray[np.bool_]:
 def _read_jsonl(path: Path) -> Rows:
     rows, records = [], []
     fields: set[str] = set()
+    cut_off: list[int] = []
     most = _most_fields()
-    for row, record in json_lines(path):
+    for row, record in json_lines(path, cut_off):
         rows.append(row)
         records.append(_flat(record))
         fields.update(records[-1])
@@ -384,7 +407,11 @@ def _read_jsonl(path: Path) -> Rows:
                 f"{path}, row {row}: more than {most:,} different fields",
                 hint="give every line the same fields, or set BONWISE_MOST_COLUMNS",
             )
-    return Rows.of_records(records, rows)
+    made = Rows.of_records(records, rows)
+    return replace(made, cut_off=f"{_CUT_OFF} {cut_off[0]} (no whole object)") if cut_off else made
+
+
+_CUT_OFF = "1 row was left out, because the file ends within it: row"
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
@@ -597,13 +624,14 @@ def name_of(source: object, name: str) -> str:
     return str(source) if isinstance(source, str | Path) else name
 
 
-def open_rows(source: RowSource, name: str = "table") -> tuple[Rows, str]:
+def open_rows(source: RowSource, name: str = "table", *, in_part: bool = False) -> tuple[Rows, str]:
     """Return the rows of a file, a frame or a sequence as they stand, and how errors name them.
 
     Keys of a blind label sheet become ids; what a mapping lacks is blank; a row that is no mapping is a UsageError.
     """
     if isinstance(source, str | Path):
-        return sheet_keys.with_ids(read_raw(Path(source)), str(source)), name_of(source, name)
+        rows = read_raw(Path(source), in_part=in_part)
+        return sheet_keys.with_ids(rows, str(source)), name_of(source, name)
     if is_frame(source):
         TABLES.require("a table of scores, labels or votes")
         rows = rows_of_frame(source.set_axis(range(len(source)), axis=0), name)

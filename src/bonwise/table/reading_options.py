@@ -17,9 +17,11 @@ from bonwise.flags import field_texts, show_keywords, takes_numbers, unexpected
 from bonwise.printable import quoted, shell_word
 from bonwise.table.checks import (
     AnnotatorRule,
+    SecondOrder,
     Shape,
     Unpicked,
     check_annotator_rule,
+    check_second_order,
     check_shape,
     check_unlabelled_is,
     check_unpicked,
@@ -102,6 +104,7 @@ class TableKeywords(LabelKeywords, _Values, total=False):
     """How a table of scores and labels is read."""
 
     judge_scale: Scale | Mapping[str, Scale] | None
+    second_order: SecondOrder | None
 
 
 class _Unpicked(TypedDict, total=False):
@@ -126,7 +129,12 @@ class LabelledKeywords(TableKeywords, total=False):
     labels: RowSource | None
 
 
-class LookedOverKeywords(LabelledKeywords, _UnlabelledIs, total=False):
+class _Joining(TypedDict, total=False):
+    join_col: str | Sequence[str]
+    by_line: bool
+
+
+class LookedOverKeywords(LabelledKeywords, _UnlabelledIs, _Joining, total=False):
     """How a table is read that is looked over before an audit."""
 
 
@@ -275,7 +283,34 @@ class ReadingOptions:
     unit of the labels as they are written, and never assumed.
     """
 
+    second_order: SecondOrder | None = field(
+        default=None,
+        metadata=_by(ReadingFlag("--second-order", "A second order names places: turned, else as-named.")),
+    )
+    """Where a judge compared answers in two orders, a column each: whether the second one names places, which
+    are those of the first turned round, or answers. See `docs/tables.md`.
+    """
+    join_col: tuple[str, ...] = field(
+        default=(),
+        metadata=_by(
+            ReadingFlag("--join-col", "Column of both files that joins labels (repeatable).", repeatable=True)
+        ),
+    )
+    """Columns of both files, such as an id or the text of a response, by which labels from elsewhere find their rows,
+    in the place of prompt and candidate.
+    """
+    by_line: bool = field(
+        default=False, metadata=_by(ReadingFlag("--by-line", "Row n of the labels is of row n of the scores.", bool))
+    )
+    """Whether labels from elsewhere stand in the order of the rows of scores. Both must have as many."""
+
     def __post_init__(self) -> None:
+        object.__setattr__(self, "join_col", names_of("join_col", self.join_col))
+        check_second_order(self.second_order)
+        if (self.join_col or self.by_line) and self.labels is None:
+            raise UsageError("--join-col and --by-line join labels, and none are given", hint="add --labels FILE")
+        if self.join_col and self.by_line:
+            raise UsageError("labels join by columns or by line", hint="give --join-col or --by-line, not both")
         object.__setattr__(self, "exclude", names_of("exclude", self.exclude))
         object.__setattr__(self, "lower_is_better", names_of("lower_is_better", self.lower_is_better))
         object.__setattr__(self, "missing", values_of("missing", self.missing))
@@ -350,6 +385,8 @@ class ReadingOptions:
         """Return quoted flags that read a table alike, but for what the scores are compared with."""
         named = self.named_columns.items()
         flags = [f"{COLUMN_FLAGS[role]} {shell_word(column)}" for role, column in named if role in COLUMN_FLAGS]
+        flags += [f"--second-order {self.second_order}"] if self.second_order else []
+        flags += [f"--join-col {shell_word(name)}" for name in self.join_col] + ["--by-line"] * self.by_line
         for judge, scale in self.judge_scales.items():
             flags.append("--judge-scale " + shell_word(f"{judge}={scale}" if judge else str(scale)))
         if self.label_scale is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.metadata import entry_points
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bonwise.errors import ColumnError, FileError, RowError
+from bonwise.errors import ColumnError, FileError, OtherFileError
 from bonwise.extras import TABLES
 from bonwise.plugins import Factory, Group, Kind, is_built_in
-from bonwise.table import archives, canonical, label_words, numbers, reading, reading_options, roles
+from bonwise.table import archives, canonical, nested, reading, reading_options
 from bonwise.table.columns import LabelColumns, pools_or_picks
 from bonwise.table.importers.material import Imported, Material
 from bonwise.table.store import Rows, StructuredText
@@ -22,16 +22,7 @@ from bonwise.table.store import Rows, StructuredText
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "ConvertedTable",
-    "OpenedSource",
-    "converted",
-    "importers",
-    "open_labels",
-    "open_source",
-    "read_by_importer",
-    "with_columns",
-]
+__all__ = ["OpenedSource", "importers", "open_labels", "open_source", "read_by_importer", "with_columns"]
 
 GROUP_OF_IMPORTERS = "bonwise.importers"
 
@@ -73,7 +64,7 @@ def _group() -> Group:
     return Group("importer", tuple(entry_points(group=GROUP_OF_IMPORTERS)))
 
 
-_MARKS = ({"annotation_id", "annotator"}, {"namedScores", "vars"})
+_MARKS = ({"annotation_id", "annotator"}, {"namedScores", "vars"}, {"Status #1", "Named Scores #1"})
 """Columns by which rows of a tool are known although they could pass for a table of scores."""
 
 _SINGLE = ("prompt_id", "candidate", "judge_score")
@@ -92,6 +83,10 @@ class OpenedSource:
     """How errors name the source."""
     imported: Imported | None = None
     """What an importer found; None where rows are read as they stand."""
+    notes: tuple[str, ...] = ()
+    """What was made of the rows besides, a sentence each."""
+    is_unfolded: bool = False
+    """Whether lists in cells became rows or columns."""
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -100,12 +95,18 @@ class OpenedSource:
 
     @property
     def said(self) -> str:
-        """How an importer read the source, in one line; empty where none did."""
-        return "" if self.imported is None else "; ".join([self.imported.format, *self.imported.readings])
+        """How the source was read, in one line; empty where it was read as it stands."""
+        imported = () if self.imported is None else (self.imported.format, *self.imported.readings)
+        return "; ".join([*imported, *self.every_note])
+
+    @property
+    def every_note(self) -> tuple[str, ...]:
+        """What was made of the rows, and what of them was left out because the file ends within a record."""
+        return (*self.notes, *filter(None, [self.rows.cut_off]))
 
     def reading(self, options: reading_options.ReadingOptions) -> reading_options.ReadingOptions:
-        """Leave out the columns that an importer has used up."""
-        if self.imported is None:
+        """Leave out the columns that an importer has used up, or that were taken apart."""
+        if self.imported is None and not self.is_unfolded:
             return options
         there = self.rows.columns
         named = options.named_columns.items()
@@ -120,16 +121,30 @@ def open_source(source: reading.RowSource, named: Mapping[str, str], name: str =
         kind = reading.kind_of_file(path)
         if kind in ("json", "archive", "folder"):
             TABLES.require(f"reading {path}")
-            return _document(path, kind, named)
-    return OpenedSource(*reading.open_rows(source, name))
+            return _with_paths(_document(path, kind, named), named)
+    return _with_paths(OpenedSource(*reading.open_rows(source, name, in_part=True)), named)
+
+
+def _with_paths(opened: OpenedSource, named: Mapping[str, str]) -> OpenedSource:
+    """Add what was named by a path; what an importer made has no cells to look into."""
+    if opened.imported is not None or not named:
+        return opened
+    return replace(opened, rows=nested.with_paths(opened.rows, named))
 
 
 def open_labels(source: reading.RowSource) -> OpenedSource:
     """Return the rows of a file of labels; one that a tool of annotators exported goes through its importer."""
     opened = open_source(source, {}, "labels")
+    refuse_cut_off(opened)
     if opened.imported is None and _is_of_a_tool(opened.rows):
         return _by_columns(opened, reading_options.ReadingOptions()) or opened
     return opened
+
+
+def refuse_cut_off(opened: OpenedSource) -> None:
+    """Refuse a file of labels that ends within a record: nobody would see which label is gone."""
+    if opened.rows.cut_off:
+        raise FileError(f"{opened.name}: {opened.rows.cut_off}", hint="check that whatever wrote it has finished")
 
 
 def _is_of_a_tool(rows: Rows) -> bool:
@@ -148,7 +163,11 @@ def _document(path: Path, kind: str, named: Mapping[str, str]) -> OpenedSource:
     imported = read_by_importer(Material(name, document=document, named=named))
     if imported is not None:
         return _imported(imported, name)
+    notes: tuple[str, ...] = ()
     records = _records(document) if kind == "json" else None
+    if records is None and (records := nested.records_by_key(document)) is not None:
+        keys = [key for key in ("prompt_id", "candidate") if key in records[0]]
+        notes = (f"objects within an object, whose keys are {' and '.join(keys)}",)
     if records is None:
         if kind == "folder":
             return OpenedSource(reading.read_raw(path), name)
@@ -156,7 +175,7 @@ def _document(path: Path, kind: str, named: Mapping[str, str]) -> OpenedSource:
             f"{path}: neither a list of objects nor a format that bonwise knows",
             hint="give a list with one object per candidate, or CSV, JSON Lines or Parquet",
         )
-    return OpenedSource(reading.rows_of_records(records, name), name)
+    return OpenedSource(reading.rows_of_records(records, name), name, notes=notes)
 
 
 def _records(document: object) -> list[Any] | None:
@@ -177,7 +196,7 @@ def with_columns(
 
     Without `complete` scores need not be there. What is no table of scores otherwise is a ColumnError.
     """
-    if opened.imported is None:
+    if opened.imported is None and not opened.is_unfolded:
         if (other := pools_or_picks(opened.rows, opened.name)) is not None and not options.named_columns:
             raise other
         taken, problem = None, None
@@ -185,6 +204,12 @@ def with_columns(
             taken = canonical.resolved(opened.rows, options, opened.name)
         except ColumnError as error:
             problem = error
+        unfolded = nested.unfolded(opened.rows, options, taken, opened.name)
+        if unfolded is not None:
+            rows, how = unfolded
+            opened = replace(opened, rows=rows, notes=(*opened.every_note, how), is_unfolded=True)
+            reading_of_rows = opened.reading(options)
+            return opened, canonical.resolved(opened.rows, reading_of_rows, opened.name, complete=complete)
         if taken is not None and not _is_of_a_tool(opened.rows) and not _has_lists(opened.rows, taken):
             return opened, taken
         opened_source = _by_columns(opened, options)
@@ -194,7 +219,7 @@ def with_columns(
             raise problem
         opened = opened if opened_source is None else opened_source
     if complete and opened.imported is not None and "judge_score" not in opened.rows.columns:
-        raise ColumnError(f"{opened.name}: read as {opened.said}", hint="; ".join(opened.imported.lacks))
+        raise OtherFileError(f"{opened.name}: read as {opened.said}", hint="; ".join(opened.imported.lacks))
     return opened, canonical.resolved(opened.rows, opened.reading(options), opened.name, complete=complete)
 
 
@@ -207,7 +232,7 @@ def _has_lists(rows: Rows, taken: Mapping[str, str]) -> bool:
 def _by_columns(opened: OpenedSource, options: reading_options.ReadingOptions) -> OpenedSource | None:
     material = Material(opened.name, frame=opened.frame, named=options.named_columns)
     imported = read_by_importer(material)
-    return None if imported is None else _imported(imported, opened.name)
+    return None if imported is None else replace(_imported(imported, opened.name), notes=opened.every_note)
 
 
 def _imported(imported: Imported, name: str) -> OpenedSource:
@@ -215,90 +240,3 @@ def _imported(imported: Imported, name: str) -> OpenedSource:
         why = "; ".join(imported.lacks) or "no record names a prompt and a candidate"
         raise FileError(f"{name}: read as {imported.format}, and nothing in it can be used", hint=why)
     return OpenedSource(reading.rows_of_frame(imported.frame, name), name, imported)
-
-
-@dataclass(frozen=True, eq=False)
-class ConvertedTable:
-    """The long table of a file."""
-
-    frame: pd.DataFrame
-    """Columns under their canonical names; the words of prompts and candidates and other columns after them."""
-    said: str
-    """How the file was read; empty for a table in the usual shape."""
-    lacks: tuple[str, ...]
-    """What an audit would need and the file does not hold, a sentence each."""
-    left_out: int
-    """Rows whose prompt or candidate cannot be told."""
-
-
-def converted(source: reading.RowSource, options: reading_options.ReadingOptions) -> ConvertedTable:
-    """Return every row of a file whose prompt and candidate can be told, see `bonwise.doctoring.front.convert`."""
-    import pandas as pd  # noqa: PLC0415 - loaded only for a DataFrame
-
-    opened = open_source(source, options.named_columns)
-    opened, taken = with_columns(opened, options, complete=False)
-    frame = opened.frame
-    is_named = ~(is_blank_id(frame[taken["prompt_id"]]) | is_blank_id(frame[taken["candidate"]]))
-    if not is_named.any():
-        raise FileError(
-            f"{opened.name}: no row names a prompt and a candidate",
-            hint="name the columns with --prompt-col and --candidate-col",
-        )
-    frame = frame[is_named]
-    lacks = list(opened.imported.lacks) if opened.imported is not None else []
-    columns: dict[str, pd.Series] = {}
-    for role in (role for role in roles.ROLES if taken.get(role) in frame.columns):
-        column = frame[taken[role]]
-        columns[role] = column
-        if role in roles.NUMERIC:
-            try:
-                columns[role] = _as_numbers(column, role, options, opened)
-            except RowError as error:
-                lacks.append(str(error))
-    labels = taken.get("oracle_label", "")
-    if isinstance(labels, LabelColumns) and "oracle_label" in options.named_columns:
-        # Names under which the columns of several annotators are found again.
-        columns |= {f"label_{at}": frame[name] for at, name in enumerate(labels.names, start=1)}
-        taken = taken | {f"label {name}": name for name in labels.names}
-    used = {*taken.values(), *columns}
-    others = [name for name in frame.columns if name not in used]
-    for name in sorted(others, key=lambda name: name not in roles.SPOKEN):
-        columns[str(name)] = frame[name]
-    if "judge_score" not in columns and "oracle_label" in columns:
-        # A file that begins with prompt, candidate and label is a label sheet, which nothing writes over.
-        columns["oracle_label"] = columns.pop("oracle_label")
-    made = pd.DataFrame(columns)
-    held = None if not isinstance(labels, LabelColumns) else frame[list(labels.names)]
-    lacks += [sentence for sentence in _lacking(made, held) if sentence.partition(":")[0] not in "; ".join(lacks)]
-    return ConvertedTable(made, opened.said, tuple(lacks), int((~is_named).sum()))
-
-
-def is_blank_id(column: pd.Series) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Tell which cells are no identifier; NA and null are, because a prompt may be called so."""
-    missing = column.isna().to_numpy(dtype=bool)
-    return np.asarray(missing | (column.astype(str).str.strip() == "").to_numpy(dtype=bool))
-
-
-def _as_numbers(
-    column: pd.Series, role: str, reading: reading_options.ReadingOptions, opened: OpenedSource
-) -> pd.Series:
-    """Return a column as plain numbers where it is written otherwise: a comma means another thing in another file."""
-    if role in ("judge_score", "oracle_label"):
-        values, words, how = label_words.read_labels(column, source=opened.name, worth=reading.word_values, role=role)
-    else:
-        words = {}
-        values, how = numbers.read_numbers(column, role=role, source=opened.name)
-    return column.__class__(values, index=column.index) if how or words else column
-
-
-def _lacking(frame: pd.DataFrame, labels: pd.DataFrame | None) -> Iterator[str]:
-    """Yield what an audit of these rows would need; labels of several annotators are in columns of their own."""
-    pairs = frame[["prompt_id", "candidate"]].astype(str).drop_duplicates()
-    if not pairs["prompt_id"].duplicated().any():
-        yield "no prompt has a second candidate"
-    if "judge_score" not in frame.columns or numbers.is_blank(frame["judge_score"]).all():
-        yield "no judge's score: score the responses with bonwise judge"
-    if labels is None and "oracle_label" in frame.columns:
-        labels = frame[["oracle_label"]]
-    if labels is None or all(numbers.is_blank(labels[name]).all() for name in labels.columns):
-        yield "no label of a person: give them with --labels, or compare two judges with --oracle judge:NAME"

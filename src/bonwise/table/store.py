@@ -437,6 +437,8 @@ class Rows:
     columns: dict[Any, Any]
     index: _Array
     """Row numbers, as a user counts them."""
+    cut_off: str = ""
+    """What of the source was left out because it ends within a record; empty where nothing was."""
 
     @classmethod
     def of(cls, frame: Rows | pd.DataFrame) -> Rows:

@@ -238,14 +238,27 @@ def is_deeper(document: object, levels: int) -> bool:
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield row number and object of each non-blank line; no single object, or a key twice in one, is a RowError."""
+def json_lines(path: Path, cut_off: list[int] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield row number and object of each non-blank line; no single object, or a key twice in one, is a RowError.
+
+    With a list `cut_off`, a last line without its end that is no JSON is left out and its number noted.
+    """
     check_text(path)
     deepest, name = limit("DEEPEST", DEEPEST), str(path)
     with file_errors(path), open_text(path) as lines:
         for row, line in enumerate(lines, start=1):
-            if not line.isspace():
-                yield row, _object(line, f"{name}, row {row}", deepest)
+            if line.isspace():
+                continue
+            try:
+                record = _object(line, f"{name}, row {row}", deepest)
+            except RowError as error:
+                is_within = isinstance(error.__cause__, json.JSONDecodeError) and not line.endswith("
+")
+                if cut_off is None or row == 1 or not is_within:
+                    raise
+                cut_off.append(row)
+                return
+            yield row, record
 
 
 def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import pandas as pd
 
 from bonwise.errors import UsageError
 from bonwise.printable import quoted
-from bonwise.table import numbers, roles, verdict_words, vote_columns, vote_readings
+from bonwise.table import checks, nested, numbers, roles, verdict_words, vote_columns, vote_readings
 from bonwise.table.store import StructuredText
 
 __all__ = ["ShapedVotes", "VoteRows", "check_verdict_map", "one_verdict", "shaped_votes"]
@@ -132,6 +132,29 @@ class VoteRows:
     """1 where the first side is preferred, 0 where the second, 1/2 for a tie, NaN where there is no verdict."""
     readings: Mapping[str, str] = field(default_factory=dict)
     """How the file was read, by column; ``columns`` says which play a role."""
+
+    def in_order(self, second_order: checks.SecondOrder | None) -> VoteRows:
+        """Return the votes, those of a second order turned round where it names places; what it names is asked.
+
+        Columns at two places of a list are two orders, of which nobody knows what the second names.
+        """
+        checks.check_second_order(second_order)
+        verdicts = self.columns.verdicts
+        if second_order is None and not (len(verdicts) == 2 and nested.are_places(*verdicts)):
+            return self
+        if len(verdicts) != 2:
+            raise UsageError(f"{self.source}: --second-order is of two columns of verdicts", hint="name both")
+        first, second = self.worth[:, 0], self.worth[:, 1]
+        if second_order is None:
+            agree = [int((first == other)[~np.isnan(first + other)].sum()) for other in (1 - second, second)]
+            raise UsageError(
+                f"{self.source}: the second order may name places (then {agree[0]:,} verdicts are those of the first)"
+                f" or answers (then {agree[1]:,} are)",
+                hint="say which: --second-order turned (places) or --second-order as-named (answers)",
+            )
+        named = f"turned round: {verdicts[1]}" if second_order == "turned" else f"as named: {verdicts[1]}"
+        worth = np.column_stack([first, 1 - second]) if second_order == "turned" else self.worth
+        return replace(self, worth=worth, readings={**self.readings, "second order": named})
 
     @classmethod
     def of(

@@ -141,6 +141,10 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     context_col: Annotated[str | Sequence[str], Flag("Column of the context.", "", str, comma_separated)] = (),
     pair_col: Annotated[str | Sequence[str], _PAIR] = (),
     verdict_map: Annotated[Mapping[str, str] | None, _VERDICT_MAP] = None,
+    second_order: Annotated[
+        checks.SecondOrder | None,
+        Flag("Of two verdict columns, the second names places (turned) or answers (as-named).", kind=str),
+    ] = None,
     confidence: float = checks.CONFIDENCE,
 ) -> PreferenceAudit:
     """Split the agreement of pairwise verdicts into a between- and a within-context part.
@@ -167,6 +171,9 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
         name the sides, then such columns.
     verdict_map : mapping of str to str, optional
         What verdicts say, such as ``{"1": "first", "0": "second"}``: first, second, tie or none.
+    second_order : {"turned", "as-named"}, optional
+        Whether the second of two verdict columns names places, which are turned round, or answers. Needed where both
+        stand in a list of one cell, such as ``judgments[0].decision``; other columns are as named where it is None.
     confidence : float
         Of the two-sided intervals, in [0.5, 1). They are jackknife intervals, clustered by prompt.
 
@@ -190,5 +197,11 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     named = {role: checks.names_of(f"{role}_col", columns[role]) for role in columns}
     named["verdicts"] = named.pop("verdict")
     return audited_preferences(
-        source, oracle=label_col, labels=labels, verdict_map=verdict_map, confidence=confidence, **named
+        source,
+        oracle=label_col,
+        labels=labels,
+        verdict_map=verdict_map,
+        second_order=second_order,
+        confidence=confidence,
+        **named,
     )

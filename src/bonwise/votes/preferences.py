@@ -156,6 +156,7 @@ def audited_preferences(
     labels: RowSource | None,
     context: Sequence[str],
     verdict_map: Mapping[str, str] | None,
+    second_order: checks.SecondOrder | None,
     confidence: float,
     **named: Sequence[str],
 ) -> preferences_result.PreferenceAudit:
@@ -170,12 +171,13 @@ def audited_preferences(
             label=oracle,
             context=context,
             verdict_map=verdict_map,
+            second_order=second_order,
         )
     elif oracle is None:
         raise UsageError("no labels to compare the verdicts with", hint="give oracle=COLUMN, or labels=FILE")
     else:
         table = labelled_verdicts.LabelledVerdicts.read(
-            source, oracle=oracle, context=context, verdict_map=verdict_map, **named
+            source, oracle=oracle, context=context, verdict_map=verdict_map, second_order=second_order, **named
         )
     rows = {name: table.judge.are(name) for name in map(str, table.judge.categories)}
     return preferences_result.PreferenceAudit(

@@ -62,13 +62,7 @@ CASES = (
         unkept=("scores.csv",),
     ),
     Case(
-        "convert",
-        """
-        convert scores.csv --out whole.csv --json whole.json
-        convert unlabelled.csv --out lacking.csv --json lacking.json
-        """,
-        inputs=("scores.csv", "unlabelled.csv"),
-        unkept=("whole.csv", "lacking.csv"),
+        "fixed", "doctor scores.csv --fix whole.csv --json whole.json", inputs=("scores.csv",), unkept=("whole.csv",)
     ),
     Case(
         "labels_compare",

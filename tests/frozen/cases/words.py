@@ -11,7 +11,6 @@ COMMANDS = (
         "",
         "demo",
         "doctor",
-        "convert",
         "judge",
         "select",
         "audit",

@@ -70,9 +70,7 @@ OF_SQLITE = ("question_id", "system", "score", "expert_label")
 REAL_FILES = (
     RealFile("promptfoo.json.gz", PROMPTFOO, "promptfoo eval --repeat 2 -o out.json", (24, 3, 8, 1, 24)),
     RealFile("promptfoo.jsonl.gz", PROMPTFOO, "promptfoo eval --repeat 2 -o out.jsonl", (24, 3, 8, 1, 24)),
-    RealFile(
-        "promptfoo.csv", PROMPTFOO, "promptfoo eval --repeat 2 -o out.csv", says="promptfoo eval -o results.json"
-    ),
+    RealFile("promptfoo.csv", PROMPTFOO, "promptfoo eval --repeat 2 -o out.csv", (24, 3, 8, 1, 24)),
     RealFile("inspect.eval", INSPECT, 'eval(task, log_format="eval")', (9, 3, 3, 1, 9)),
     RealFile("inspect.json.gz", INSPECT, 'eval(task, log_format="json")', (9, 3, 3, 1, 9)),
     RealFile("inspect_parts.eval", INSPECT, "eval(task), a scorer with two values", (18, 3, 3, 2, 18)),

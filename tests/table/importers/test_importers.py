@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.doctoring.front import convert
-from bonwise.errors import BonwiseError, ColumnError, FileError
+from bonwise.errors import BonwiseError, FileError
 from bonwise.table import archives
 from bonwise.table import text_files as bytes_check
+from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.score_table import ScoreTable
-from bonwise.table.sources import importers
+from bonwise.table.sources import importers, open_source, with_columns
 from cli.commands import typed
 
 # Files that other tools wrote: each becomes the rows that are written here by hand.
@@ -32,9 +32,15 @@ FILES = Path(__file__).parent / "files"
 SKY, SUM, FORMULA = "Why is the sky blue?", "What is 2+2?", "=1+1"
 
 
+def opened(source, **columns):
+    """Return what is read of a file, scored or not."""
+    options = ReadingOptions(columns=columns)
+    return with_columns(open_source(source, options.named_columns), options, complete=False)[0]
+
+
 def rows(name, **columns):
-    """Return prompt, candidate, judge, score and label of a converted file."""
-    found = convert(FILES / name, columns=columns)
+    """Return prompt, candidate, judge, score and label of a file as it is read, and what was read."""
+    found = opened(FILES / name, **columns)
     keys = ("prompt_id", "candidate", "judge", "judge_score", "oracle_label")
     frame = found.frame.reindex(columns=keys)
     return [tuple(None if pd.isna(cell) else cell for cell in row) for row in frame.itertuples(index=False)], found
@@ -128,25 +134,75 @@ def test_a_metric_may_be_named_for_judge_or_label():
     assert found[0] == (SKY, "short", "Human Label", 0.0, 0.25)
 
 
-def test_the_csv_of_promptfoo_names_the_remedy():
-    """Its columns repeat their names, so that JSON is asked for."""
-    with pytest.raises(ColumnError, match="looks like a CSV of promptfoo") as refused:
-        ScoreTable.read(FILES / "promptfoo.csv")
-    assert "promptfoo eval -o results.json" in refused.value.hint
+def test_the_csv_of_promptfoo_is_its_json():
+    """Columns that repeat for each output are told apart by their number; numbers have two digits there."""
+    found, whole = rows("promptfoo.csv")[0], rows("promptfoo.json.gz")[0]
+    assert sorted(row[1:3] for row in found) == sorted(row[1:3] for row in whole)
+    assert {row[0] for row in found} == {row[0] for row in whole}
+    for at in (3, 4):
+        values = [sorted(row[at] for row in read) for read in (found, whole)]
+        assert values[0] == pytest.approx(values[1], abs=0.006)
 
 
-def test_samples_without_a_judge_are_converted_and_said(capsys, tmp_path):
-    """A file that cannot be audited is converted with exit code 0; an audit says in one line what is missing."""
-    done = typed(capsys, "convert", FILES / "lm_eval.jsonl", "--out", tmp_path / "s.csv")
+def test_samples_without_a_judge_are_said(capsys, tmp_path):
+    """A doctor says why there is no audit, and ends well; an audit says it in one line; a folder of models is one."""
+    done = typed(capsys, "doctor", FILES / "lm_eval.jsonl")
     assert done.code == 0
-    assert "an audit still lacks: no judge's score" in done.out
-    with (tmp_path / "s.csv").open(encoding="utf-8", newline="") as stream:
-        found = list(csv.DictReader(stream))
-    assert [(row["prompt_id"], row["candidate"]) for row in found[:3]] == [("0", f"response {n}") for n in (1, 2, 3)]
-    assert [row["oracle_label"] for row in found[:3]] == ["0.0", "", ""]
+    assert "no judge's score: score the responses with bonwise judge" in " ".join(done.out.split())
     audited = typed(capsys, "audit", FILES / "lm_eval.jsonl")
     assert audited.code == 2
     assert "no judge's score: score the responses with bonwise judge" in audited.err
+    for model in ("m1", "m2"):
+        (tmp_path / model).mkdir()
+        (tmp_path / model / "results_2026.json").write_text("{}")
+        (tmp_path / model / "samples_task_2026-01-01T00.jsonl").write_bytes((FILES / "lm_eval.jsonl").read_bytes())
+    alone, both = rows("lm_eval.jsonl")[0], opened(tmp_path).frame
+    assert len(both) == 2 * len(alone)
+    assert [name for name in both["candidate"] if name.endswith(" 1")][:1] == ["m1 response 1"]
+
+
+def test_a_scorer_that_compares_with_the_target_is_the_label(tmp_path):
+    """Of an Inspect log the match is the label and the other scorer the judge; alone it is a judge as before."""
+    log = json.loads(gzip.decompress((FILES / "inspect.json.gz").read_bytes()))
+    for sample in log["samples"]:
+        sample["scores"]["match"] = sample["scores"].pop("human_label")
+    (tmp_path / "both.json").write_text(json.dumps(log))
+    for sample in log["samples"]:
+        del sample["scores"]["judge_quality"]
+    (tmp_path / "alone.json").write_text(json.dumps(log))
+    both, alone = opened(tmp_path / "both.json"), opened(tmp_path / "alone.json")
+    assert both.frame["oracle_label"].tolist() == [row[4] for row in rows("inspect.json.gz")[0]]
+    assert set(both.frame["judge"]) == {"judge_quality"}
+    assert "'match' compares with the target and is the label" in both.said
+    assert set(alone.frame["judge"]) == {"match"}
+
+
+def test_choices_of_label_studio_are_labels(tmp_path):
+    """In JSON-MIN and CSV a choice is a word, and the one field of few words holds the labels."""
+    tasks = json.loads((FILES / "label_studio_min.json").read_text())
+    words = ["pass", "fail"]
+    for at, task in enumerate(tasks):
+        del task["quality"]
+        task["verdict"] = words[at % 2]
+    (tmp_path / "s.json").write_text(json.dumps(tasks))
+    pd.DataFrame(tasks).to_csv(tmp_path / "s.csv", index=False)
+    for name in ("s.json", "s.csv"):
+        found = opened(tmp_path / name)
+        assert found.imported.format == "Label Studio export"
+        assert set(found.frame["oracle_label"].dropna()) == set(words)
+        assert "oracle_label is 'verdict'" in found.said
+
+
+def test_subsets_of_preferences_are_strata(tmp_path):
+    """What few values say of the prompts of a preference file stays a column; ids do not."""
+    lines = [
+        {"id": n, "prompt": f"p{n}", "chosen": "a", "rejected": "b", "subset": f"s{n % 3}", "scores_chosen": n % 5}
+        for n in range(12)
+    ]
+    (tmp_path / "rb.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    table = ScoreTable.read(tmp_path / "rb.jsonl")
+    assert table.strata == ("subset",)
+    assert table.rows["subset"].cell(2) == "s1"
 
 
 def test_columns_of_scores_beside_candidates_are_judges():
@@ -173,7 +229,7 @@ def test_lists_in_parquet_are_lists_in_json(tmp_path):
     frame.to_parquet(tmp_path / "lists.parquet")
     expected = EXPECTED["lists.jsonl"]
     for source in (tmp_path / "lists.parquet", frame, records):
-        found = convert(source).frame
+        found = opened(source).frame
         assert [
             (r.prompt_id, r.candidate, r.judge, r.judge_score, r.oracle_label) for r in found.itertuples()
         ] == expected
@@ -198,11 +254,11 @@ def test_a_draw_of_cje_is_another_response(tmp_path):
 
 
 def test_ids_survive_conversion(capsys, tmp_path):
-    """Ids with zeros, formulas and quotes are the same after convert and reading; text cells are defused."""
+    """Ids with zeros, formulas and quotes are the same after doctor --fix and reading; text cells are defused."""
     names = ["001", "=1+1", "-x", "'a", "@b", "p,1", 'q"2', "ü\n"]
     records = [{"id": n, "model": m, "score": "85%", "response": "=cmd"} for n in names for m in ("+a", "b")]
     (tmp_path / "s.json").write_text(json.dumps(records))
-    assert typed(capsys, "convert", tmp_path / "s.json", "--out", tmp_path / "s.csv").code == 0
+    assert typed(capsys, "doctor", tmp_path / "s.json", "--fix", tmp_path / "s.csv").code == 0
     table, original = ScoreTable.read(tmp_path / "s.csv"), ScoreTable.read(tmp_path / "s.json")
     assert list(table.prompts) == list(original.prompts)
     assert list(table.candidates) == list(original.candidates)
@@ -213,26 +269,14 @@ def test_ids_survive_conversion(capsys, tmp_path):
         assert not any(cell.startswith(("=", "+", "-", "@")) for cell in line)
 
 
-def test_rows_without_a_name_are_left_out_and_counted(capsys, tmp_path):
-    """Every row whose prompt and candidate can be told is written; where none can, it ends with exit code 2."""
-    (tmp_path / "s.csv").write_text("prompt_id,model,score\np,a,1\n,b,2\np,,3\n")
-    done = typed(capsys, "convert", tmp_path / "s.csv", "--out", tmp_path / "t.csv")
-    assert (done.code, "2 rows without prompt or candidate left out" in done.out) == (0, True)
-    assert "no prompt has a second candidate" in done.out
-    assert (tmp_path / "t.csv").read_text().splitlines() == ["prompt_id,candidate,judge_score", "p,a,1"]
-    (tmp_path / "u.csv").write_text("topic,score\np,1\n")
-    assert typed(capsys, "convert", tmp_path / "u.csv", "--out", tmp_path / "v.csv").code == 2
-    assert not (tmp_path / "v.csv").exists()
-
-
 def test_several_labels_are_not_chosen_between(tmp_path):
     """Two metrics of people are named, and a flag settles which is the label."""
     run = json.loads((FILES / "deepeval.json").read_text())
     for case in run["testCases"]:
         case["metricsData"].append({"name": "Expert score", "score": 0.5})
     (tmp_path / "run.json").write_text(json.dumps(run))
-    found = convert(tmp_path / "run.json")
-    assert any("several labels: Human Label, Expert score: choose one with --label-col" in one for one in found.lacks)
+    lacks = opened(tmp_path / "run.json").imported.lacks
+    assert any("several labels: Human Label, Expert score: choose one with --label-col" in lack for lack in lacks)
     chosen = ScoreTable.read(tmp_path / "run.json", columns={"oracle_label": "Expert score"})
     assert set(chosen.frame["oracle_label"]) == {0.5}
 
@@ -270,9 +314,9 @@ HOSTILE = "\x1b]0;x\x07<script>alert(1)</script>\u202e=HYPERLINK(1)"
 
 
 def refused(capsys, path):
-    """Return the line with which an audit, the doctor and convert refuse a file."""
+    """Return the line with which an audit and the doctor refuse a file."""
     lines = set()
-    for words in (("audit", path), ("doctor", path), ("convert", path, "--out", path.parent / "out.csv")):
+    for words in (("audit", path), ("doctor", path), ("doctor", path, "--fix", path.parent / "out.csv")):
         done = typed(capsys, *words)
         assert done.code == 2
         assert len(done.err.splitlines()) == 1
@@ -403,7 +447,7 @@ def test_hostile_strings_stay_text(capsys, tmp_path, name):
     content = (FILES / name).read_bytes()
     document = json.loads(gzip.decompress(content) if name.endswith(".gz") else content)
     (tmp_path / "s.json").write_text(json.dumps(hostile(document)))
-    for words in (("doctor", tmp_path / "s.json"), ("convert", tmp_path / "s.json", "--out", tmp_path / "o.csv")):
+    for words in (("doctor", tmp_path / "s.json"), ("doctor", tmp_path / "s.json", "--fix", tmp_path / "o.csv")):
         done = typed(capsys, *words)
         assert done.code == 0
         assert "\x1b" not in done.out + done.err
@@ -442,9 +486,9 @@ def test_votes_without_the_name_of_a_model(tmp_path):
 
 
 def read_or_refused(path):
-    """Convert a file, or return in one line why not, and what was behind it."""
+    """Read a file, or return in one line why not, and what was behind it."""
     try:
-        convert(path)
+        opened(path)
     except BonwiseError as error:
         return str(error), error.__cause__
     return "", None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bonwise.errors import FileError
 from bonwise.table.importers.material import GatheredScores, Imported, Material, Record, as_words, mapping, mappings
+from bonwise.table.roles import names_a_label
 
 __all__ = ["read_deepeval", "read_inspect", "read_lm_eval", "read_promptfoo", "read_scored_records"]
 
@@ -60,6 +62,9 @@ def _cases(material: Material) -> Sequence[Record] | None:
     return cases if any(key in case for case in cases for key in _METRICS) else None
 
 
+_TARGETS = frozenset({"match", "includes", "exact", "pattern", "answer", "choice", "f1", "math"})
+"""Scorers of Inspect that compare with the target."""
+
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What the grades of a scorer are worth, as Inspect's own metrics count them."""
 
@@ -74,8 +79,14 @@ def read_inspect(material: Material) -> Imported | None:
         return None
     model, samples = log
     gathered = GatheredScores(material)
+    scorers = {name for sample in samples for name in mapping(sample.get("scores"))}
+    targets = scorers & _TARGETS
+    if targets == scorers or any(map(names_a_label, scorers)):
+        targets = set()  # without a judge beside them, or beside labels of people, they are judges
+    for name in sorted(targets):
+        gathered.say(f"{name!r} compares with the target and is the label")
     for sample in samples:
-        _add_sample(gathered, sample)
+        _add_sample(gathered, sample, targets)
     if not samples:
         raise FileError(f"{material.source}: a log of Inspect without samples", hint="let the evaluation finish")
     gathered.say(f"a candidate is an epoch of {model}")
@@ -99,7 +110,7 @@ def _log(material: Material) -> tuple[str, Sequence[Record]] | None:
     return as_words(run.get("model", "the model")), samples
 
 
-def _add_sample(gathered: GatheredScores, sample: Record) -> None:
+def _add_sample(gathered: GatheredScores, sample: Record, targets: set[str]) -> None:
     if sample.get("id") is None:
         gathered.skipped += 1
         return
@@ -114,7 +125,7 @@ def _add_sample(gathered: GatheredScores, sample: Record) -> None:
             for name, part in value.items():
                 gathered.rate(cell, f"{scorer}/{name}", _number_of_grade(gathered, part))
         else:
-            gathered.rate(cell, scorer, _number_of_grade(gathered, value))
+            gathered.rate(cell, scorer, _number_of_grade(gathered, value), human=scorer in targets or None)
 
 
 def _number_of_grade(gathered: GatheredScores, value: object) -> object:
@@ -141,19 +152,31 @@ def read_lm_eval(material: Material) -> Imported | None:
 
     A metric compares the filtered response, the first one, with the target, so that the others have no label.
     """
-    if not {"doc_id", "resps", "filtered_resps"} <= material.columns:
-        return None
+    parts = {name: mappings(part) for name, part in mapping(material.document).items() if "samples_" in str(name)}
+    if not parts and {"doc_id", "resps", "filtered_resps"} <= material.columns:
+        parts = {"": list(material.records)}
+    tasks, models = ({where[at] for where in map(_task_and_model, parts)} for at in (0, 1))
     gathered = GatheredScores(material)
-    for record in material.records:
-        prompt = _prompt(record)
+    for part, record in ((part, record) for part, records in parts.items() for record in records):
+        prompt, (task, model) = _prompt(record), _task_and_model(part)
+        asked = f"{task} {as_words(record.get('doc_id'))}" if len(tasks) > 1 else record.get("doc_id")
         for at, text in enumerate(_responses(record.get("resps"))):
-            cell = gathered.cell(record.get("doc_id"), f"response {at + 1}", prompt=prompt, text=text)
+            name = f"{model} response {at + 1}" if len(models) > 1 else f"response {at + 1}"
+            cell = gathered.cell(asked, name, prompt=prompt, text=text)
             metrics = record.get("metrics")
             for metric in metrics if at == 0 and isinstance(metrics, list) else ():
                 if isinstance(metric, str) and isinstance(record.get(metric), int | float):
                     gathered.rate(cell, metric, record[metric], human=metric not in material.chosen_scores)
+    if not parts:
+        return None
     gathered.say("metrics compare the first response with the target and are its labels; other responses have none")
     return gathered.imported("samples of lm-evaluation-harness")
+
+
+def _task_and_model(part: str) -> tuple[str, str]:
+    """Return what the path of a file of samples, ``MODEL/samples_TASK_DATE.jsonl``, names."""
+    folder, _, file = part.rpartition("/")
+    return re.sub(r"_\d{4}-.*|\.jsonl.*", "", file.partition("samples_")[2]), folder
 
 
 def _responses(resps: object) -> Iterator[object]:
@@ -198,7 +221,21 @@ def _results(material: Material) -> Sequence[Record] | None:
         return results if any("namedScores" in result and "vars" in result for result in results) else None
     if {"namedScores", "vars"} <= material.columns:
         return material.records
-    return None
+    return list(_results_of_csv(material)) if "Named Scores #1" in material.columns else None
+
+
+def _results_of_csv(material: Material) -> Iterator[Record]:
+    """Yield the results of a CSV, which has a block of columns for each output, beginning with its text."""
+    names = list(material.records[0])
+    starts = [at - 1 for at, name in enumerate(names) if name.startswith("Status #")]
+    for row in material.records:
+        variables = {name: row[name] for name in names[: starts[0]]}
+        for block, start in enumerate(starts, start=1):
+            provider, _, label = re.sub(r" #\d+$", "", names[start]).removeprefix("[").partition("] ")
+            prompt = {"label": label, "raw": None}
+            named = json.loads(row[f"Named Scores #{block}"] or "{}")
+            output = {"vars": variables, "provider": provider, "prompt": prompt, "response": row[names[start]]}
+            yield {**output, "namedScores": named, "score": row.get(f"Score #{block}")}
 
 
 def _add_result(gathered: GatheredScores, one: Record, *, several: bool) -> None:

@@ -71,6 +71,7 @@ def _read_rows(material: Material) -> Imported | None:
     if not {"prompt_id", "candidate"} <= taken.keys():
         return None
     gathered = GatheredScores(material)
+    chosen = _choices(records, {*taken.values()})
     for record in records:
         asked = (record.get(taken["prompt_id"]), record.get(taken["candidate"]))
         if None in asked:
@@ -80,9 +81,30 @@ def _read_rows(material: Material) -> Imported | None:
         if "judge_score" in taken and record.get(taken["judge_score"]) is not None:
             gathered.rate(cell, taken["judge_score"], record[taken["judge_score"]], human=False)
         for name, value in record.items():
-            if name not in taken.values() and (isinstance(value, _AnnotatorAnswer) or name == material.chosen_label):
+            is_answer = isinstance(value, _AnnotatorAnswer) or name in (material.chosen_label, chosen)
+            if name not in taken.values() and is_answer:
                 gathered.rate(cell, name, value.given if isinstance(value, _AnnotatorAnswer) else value, human=True)
     return gathered.imported("Label Studio export")
+
+
+_OF_EXPORT = frozenset(
+    {"id", "annotation_id", "annotator", "created_at", "updated_at", "lead_time", "prompt", "text"}
+)
+
+
+def _choices(records: Sequence[Record], taken: set[str]) -> str | None:
+    """Return the one field whose words are the choices of annotators, where none holds ratings."""
+    if any(isinstance(value, _AnnotatorAnswer) for record in records for value in record.values()):
+        return None
+    names = dict.fromkeys(name for record in records for name in record if name not in taken | _OF_EXPORT)
+    cells = {name: [record.get(name) for record in records] for name in names}
+    worded = [
+        name
+        for name, values in cells.items()
+        if all(value is None or isinstance(value, str) for value in values)
+        and 1 < len({value for value in values if value}) <= len(records) // 2
+    ]
+    return worded[0] if len(worded) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +121,8 @@ def _answer(value: Any) -> Any:
             value = json.loads(value)
         except (ValueError, RecursionError):
             return value
+    if isinstance(value, Mapping) and isinstance(value.get("choices"), list) and len(value["choices"]) == 1:
+        return _AnnotatorAnswer(value["choices"][0])
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
         number = next((value[0][key] for key in ("rating", "number") if key in value[0]), None)
         return value if number is None else _AnnotatorAnswer(number)

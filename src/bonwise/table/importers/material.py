@@ -137,6 +137,7 @@ class GatheredScores:
         self._cells: dict[tuple[str, str], GatheredCell] = {}
         self._readings: dict[str, None] = {}
         self._lacks: dict[str, None] = {}
+        self._strata: dict[str, Record] = {}
         self.skipped = 0
 
     def cell(
@@ -177,6 +178,10 @@ class GatheredScores:
         else:
             cell.scores[name] = value
 
+    def describe(self, prompt_id: object, strata: Record) -> None:
+        """Add what is known of a prompt, by column."""
+        self._strata[as_words(prompt_id)] = strata
+
     def say(self, sentence: str) -> None:
         """Add how something was read, once."""
         self._readings[sentence] = None
@@ -202,6 +207,11 @@ class GatheredScores:
         for column in ("judge", "judge_score", "oracle_label", "prompt", "text"):
             if frame[column].isna().all():
                 frame = frame.drop(columns=column)
+        for column in dict.fromkeys(column for strata in self._strata.values() for column in strata):
+            values = [self._strata.get(prompt, {}).get(column) for prompt in frame["prompt_id"]]
+            # A value for nearly every prompt is an id or a text, and tells no subsets apart.
+            if 1 < len({*map(str, values)}) <= len(self._strata) // 2 and column not in frame.columns:
+                frame[column] = values
         frame.index = pd.RangeIndex(1, len(frame) + 1)
         return Imported(name, frame, tuple(self._readings), tuple(self._lacks))
 

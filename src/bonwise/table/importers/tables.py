@@ -10,6 +10,7 @@ import pandas as pd
 
 from bonwise.errors import ColumnError
 from bonwise.printable import listed
+from bonwise.table import nested
 from bonwise.table.importers.material import GatheredScores, Imported, Material, Record, as_words
 from bonwise.table.roles import by_key, claims, key_of, names_a_label, score_of
 
@@ -129,7 +130,7 @@ def read_list_columns(material: Material) -> Imported | None:
     if lists["texts"] is None and lists["scores"] is None:
         return None
     records = material.records
-    if not any(isinstance(record.get(lists["texts"] or lists["scores"] or ""), list) for record in records[:50]):
+    if not any(_list(record.get(lists["texts"] or lists["scores"] or "")) for record in records[:50]):
         return None
     if {"prompt", "candidates"} <= material.columns and lists["scores"] is None:
         return None  # pools, which are judged first
@@ -176,6 +177,8 @@ def _add_lists(gathered: GatheredScores, record: Record, prompt: object, lists: 
 
 
 def _list(value: object) -> list[Any]:
+    """Return a list, one that is written as JSON text too; nothing of any other cell."""
+    value = nested.plain_cell(value)
     return value if isinstance(value, list) else []
 
 
@@ -206,12 +209,15 @@ def read_chosen_rejected(material: Material) -> Imported | None:
         return None
     gathered = GatheredScores(material)
     prompt = _column("prompt_id", names, material)
+    used = {prompt, *texts.values(), *scores.values(), "prompt", "instruction"}
     for place, record in enumerate(material.records, start=1):
         asked = record.get(prompt) if prompt is not None else None
         words = record.get("prompt", record.get("instruction"))
+        strata = {name: value for name, value in record.items() if name not in used and isinstance(value, str | int)}
         identifier = asked if asked is not None else words if words is not None else f"row {place}"
         for side, label in _SIDES.items():
             _add_side(gathered, record, (identifier, words), side, label, texts[side], scores[side])
+        gathered.describe(identifier, strata)
     gathered.say("chosen = 1, rejected = 0")
     return gathered.imported("chosen and rejected responses")
 

@@ -1,0 +1,53 @@
+"""The table that was understood of a file, as rows that every command reads without a flag."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bonwise.table import cells
+from bonwise.table.roles import ROLES
+from bonwise.table.store import Rows
+
+if TYPE_CHECKING:
+    from bonwise.table.score_table import ScoreTable
+
+__all__ = ["table_rows"]
+
+
+def table_rows(table: ScoreTable) -> Rows:
+    """Return a table under canonical names; directions, scales and values that mean none are settled.
+
+    Labels of several annotators are a column each.
+    """
+    held = dict(table.rows.columns)
+    wide = cells.draw_columns(held)
+    if wide and table.columns.get("judge_score") == cells.averaged(wide):
+        del held["judge_score"]
+    if len(table.judges) == 1 and "judge" not in table.columns:
+        del held["judge"]
+    if not table.has_labels:
+        del held["oracle_label"]
+    elif table.annotators is not None and not table.annotators.stated:
+        del held["oracle_label"]
+        held |= _labels_of_annotators(table)
+    order = [role for role in ROLES if role in held] + [name for name in held if name not in ROLES]
+    words = {} if table.words is None else {n: c for n, c in table.words.columns.items() if n not in held}
+    return Rows({**{name: held[name] for name in order}, **words}, table.rows.index)
+
+
+def _labels_of_annotators(table: ScoreTable) -> dict[str, Any]:
+    """Return what each annotator said of the candidate of each row, under names that are found again."""
+    labels = table.annotators
+    if labels is None:
+        return {}
+    keys = labels.cell_keys(table.prompts, table.candidates)
+    made = {}
+    for at in range(len(labels.names)):
+        of_one = (labels.annotators == at) & (keys >= 0)
+        own = keys[of_one]
+        order = np.argsort(own, kind="stable")
+        values = np.append(labels.values[of_one][order], np.nan)
+        made[f"label_{at + 1}"] = values[cells.positions(table.cell_keys(), own[order])]
+    return made

@@ -1,0 +1,186 @@
+"""The command that the doctor prints: complete, on one line, and it runs as it stands, on files that people have."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bonwise.doctoring.front import doctor
+from bonwise.errors import OtherFileError
+from cli.commands import strict, typed
+from table.importers.real_files import FOLDER, REAL_FILES
+
+FIGURES = ("recovery", "hit_rate", "within_r", "value_random", "value_judge", "value_oracle")
+SHAPES = {
+    "unscored_best.csv": "bonwise audit unscored_best.csv",
+    "rank_lower_is_better.csv": "bonwise audit rank_lower_is_better.csv --score-col rank --lower-is-better rank",
+    "nested_pair_scores.jsonl": (
+        "bonwise audit nested_pair_scores.jsonl --prompt-col pair_id "
+        "--score-col 'judgments[0].judgment.scores,judgments[1].judgment.scores' --label-col label "
+        "--second-order turned"
+    ),
+    "nested_scores.json": (
+        "bonwise audit nested_scores.json --prompt-col source --score-col predict_scores.overall "
+        "--label-col scores.overall"
+    ),
+    "clustered_pairs_constant_label_mean.csv": "bonwise audit clustered_pairs_constant_label_mean.csv",
+    "messy.csv": "bonwise audit messy.csv --label-col 'Human score Anna,Human score Ben'",
+    "two_judges.csv": "bonwise audit two_judges.csv --score-col cheap,strong",
+}
+
+
+@pytest.fixture
+def shapes(shared, tmp_path, monkeypatch):
+    """Copy the files of shared/data/shapes into a folder of its own, and return what they must give."""
+    shutil.copytree(shared / "data" / "shapes", tmp_path / "shapes")
+    monkeypatch.chdir(tmp_path / "shapes")
+    return json.loads(Path("expected.json").read_text("utf-8"))
+
+
+def audited(capsys, command):
+    """Type a command as it was printed, and return its figures by judge."""
+    name, *words = shlex.split(command)
+    assert name == "bonwise"
+    done = typed(capsys, *words, "--json", "-")
+    assert done.code == 0, done.err
+    document = strict(done.out)
+    return document.get("judges") or {"": document}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_printed_command_gives_the_figures(capsys, shapes, name):
+    """It stands on one line, whole, and what it prints is what plain formulas give."""
+    printed = typed(capsys, "doctor", name)
+    assert printed.code == 0
+    command = printed.out.splitlines()[-1]
+    assert command == SHAPES[name]
+    judges = audited(capsys, command)
+    wanted = shapes[name]
+    by_judge = {"": wanted.get("all", wanted)} if len(judges) == 1 else {judge: wanted[judge] for judge in judges}
+    for judge, figures in by_judge.items():
+        metrics, data = judges[judge]["metrics"], judges[judge]["data"]
+        single = sum(drop["reason"] == "one candidate" for drop in data["dropped"])
+        labelled = data["labelled_prompts"]
+        assert labelled + single == figures["prompts"]
+        for figure in FIGURES:
+            estimate = metrics[figure]["estimate"]
+            if single and figure == "hit_rate":
+                # The one candidate of a prompt is its best; an audit leaves such prompts out.
+                estimate = (estimate * labelled + single) / (labelled + single)
+            if not single or not figure.startswith("value"):
+                assert estimate == pytest.approx(figures[figure], abs=2e-6), figure
+
+
+def test_human_answers_are_left_out_by_the_flags_that_are_named(capsys, shapes):
+    """The control that the sentence names gives the figures without the human answers."""
+    controls = "--control 'Original Ground Truth' --control 'New Human Generated'"
+    assert "Where a judge is useful only with them" in typed(capsys, "doctor", "nested_scores.json").out
+    (judge,) = audited(capsys, f"{SHAPES['nested_scores.json']} {controls}").values()
+    for figure in FIGURES:
+        expected = shapes["nested_scores.json"]["without_outstanding"][figure]
+        assert judge["metrics"][figure]["estimate"] == pytest.approx(expected, abs=2e-6)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_table_that_is_written_needs_no_flag(capsys, shapes, name):
+    """What --fix writes gives the same figures by a command that names nothing but the file."""
+    document = doctor(name, fix="fixed.csv")
+    assert document.next_command.partition(" --control")[0] == "bonwise audit fixed.csv"
+    judges, fixed = audited(capsys, SHAPES[name]), audited(capsys, "bonwise audit fixed.csv")
+    assert judges.keys() == fixed.keys()
+    for judge, of_judge in judges.items():
+        for figure in FIGURES:
+            assert fixed[judge]["metrics"][figure]["estimate"] == pytest.approx(
+                of_judge["metrics"][figure]["estimate"], abs=1e-12
+            )
+
+
+@pytest.mark.parametrize("one", REAL_FILES, ids=lambda one: one.name)
+def test_the_command_of_every_real_file_runs(capsys, tmp_path, monkeypatch, one):
+    """Of each file of another tool a command is printed that runs as it stands, or one sentence says why not."""
+    shutil.copytree(FOLDER, tmp_path / "files")
+    monkeypatch.chdir(tmp_path / "files")
+    labels = ("--labels", one.labels) if one.labels else ()
+    done = typed(capsys, "doctor", one.name, *labels, "--json", "d.json")
+    assert done.code == 0, done.err
+    document = strict(Path("d.json").read_text("utf-8"))
+    command = document["next_command"]
+    if not command:
+        assert document["not_audited"]
+        assert f"It cannot be audited: {document['not_audited'][:40]}" in done.out
+        return
+    assert done.out.splitlines()[-1] == command
+    assert typed(capsys, *shlex.split(command)[1:]).code == 0
+
+
+def test_what_cannot_be_audited_is_said_in_one_sentence(capsys, tmp_path, monkeypatch):
+    """A leaderboard, answers without scores, one label for all, and one candidate a prompt: each says so."""
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "board.csv": ("model,score,votes\na,1,9\nb,2,8\n", "leaderboard"),
+        "answers.csv": ("prompt,model,response\np,a,x y\np,b,y z\nq,a,z\nq,b,w\n", "answers without scores"),
+        "constant.csv": ("prompt_id,candidate,score,label\np,a,1,1\np,b,2,1\nq,a,1,1\nq,b,3,1\n", "every label is 1"),
+        "alone.csv": (
+            "prompt_id,candidate,score,label\np,a,1,1\nq,a,2,0\n",
+            "no prompt has two candidates to choose",
+        ),
+    }
+    for name, (content, sentence) in files.items():
+        Path(name).write_text(content, "utf-8")
+        document = doctor(name)
+        assert sentence in document.not_audited
+        assert document.next_command == ""
+        done = typed(capsys, "doctor", name)
+        assert done.code == 0
+        assert "It cannot be audited" in done.out
+    with pytest.raises(OtherFileError, match="answers without scores"):
+        doctor("answers.csv", fix="out.csv")
+
+
+def test_what_a_file_supports_is_said(shapes):
+    """Each kind of analysis has its yes, or its no with the reason."""
+    both, one = doctor("two_judges.csv").supports, doctor("rank_lower_is_better.csv").supports
+    assert set(both.values()) == {"yes"}
+    assert one["audit"] == "yes"
+    assert one["comparison of judges"] == "no: one judge"
+    assert one["factor model"] == "no: names of candidates differ"
+    assert one["routing"].startswith("no: ")
+
+
+def test_the_row_that_a_file_ends_within_is_named_and_counted(capsys, shapes):
+    """The doctor and the audit say which row was left out; a row in the middle is refused as before."""
+    assert "1 row was left out, because the file ends within it: row 190 (2 of 7 cells)" in str(doctor("messy.csv"))
+    lines = Path("messy.csv").read_text("utf-8-sig").splitlines()
+    Path("middle.csv").write_text("\n".join([*lines[:5], "llama-3,What", *lines[5:-1]]), "utf-8")
+    refused = typed(capsys, "audit", "middle.csv")
+    assert (refused.code, "2 cells, but the header has 7" in refused.err) == (2, True)
+    text = Path("nested_pair_scores.jsonl").read_text("utf-8")
+    Path("cut.jsonl").write_text(text[: len(text) - 40], "utf-8")
+    assert "row 30 (no whole object)" in doctor("cut.jsonl").readings["file"]
+    Path("ended.jsonl").write_text(text[: len(text) - 40] + "\n", "utf-8")
+    assert typed(capsys, "doctor", "ended.jsonl").code == 2
+
+
+def test_a_column_that_was_named_and_is_not_there_is_refused(capsys, shapes):
+    """What the user named is never replaced by a proposal."""
+    done = typed(capsys, "doctor", "two_judges.csv", "--score-col", "cheep")
+    assert (done.code, "no column named 'cheep'" in done.err) == (2, True)
+
+
+def test_one_reader_serves_every_command(capsys, shapes, tmp_path):
+    """The flags that the doctor prints open the same file for the other commands."""
+    flags = shlex.split(SHAPES["two_judges.csv"])[2:]
+    for words in (
+        ("route", *flags, "--share", "0.25"),
+        ("labels", "draw", *flags, "--judge", "cheap", "--labels", "30", "--out", tmp_path / "d.csv"),
+        ("plan", "--question", "recovery>0", "--pilot", *flags, "--judge", "cheap"),
+        ("factor", "fit", *flags, "--human", "human", "--rank", "1", "--prior", "1", "--interval", "none"),
+    ):
+        done = typed(capsys, *words)
+        assert done.code == 0, done.err
+    wide = typed(capsys, "factor", "fit", FOLDER / "wide.csv", "--human", "human")
+    assert "4 ratings by 'human' are too few" in wide.err
