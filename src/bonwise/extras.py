@@ -16,6 +16,7 @@ from bonwise.errors import MissingExtraError
 
 __all__ = [
     "BOOTSTRAP",
+    "EXCEL",
     "FAST",
     "FIGURES",
     "PAGES",
@@ -61,6 +62,7 @@ TABLES = Feature(("pyarrow",))
 PAGES = Feature(("jinja2", "matplotlib"))
 FIGURES = Feature(("matplotlib",))
 BOOTSTRAP = Feature(("threadpoolctl",))
+EXCEL = Feature(("python_calamine",), "excel")
 FAST = Feature(("aiohttp",), "fast")
 REMOTE = Feature(("fsspec",), "scale")
 SORTING = Feature(("duckdb",), "scale")

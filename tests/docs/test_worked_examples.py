@@ -6,7 +6,7 @@ import csv
 import math
 import re
 from collections import defaultdict
-from itertools import combinations, product
+from itertools import combinations, pairwise, permutations, product
 from pathlib import Path
 from statistics import fmean
 
@@ -231,8 +231,32 @@ def recomputed(page, pools):
         return bounds(pools)
     if page.stem == "unscored":
         return losses(pools)
+    if page.stem == "top_k":
+        return kept(pools, 2)
     extra = {"level_bias": biases, "intervals": intervals}.get(page.stem)
     return metrics(pools) | (extra(pools) if extra else {})
+
+
+def kept(pools, k):
+    """Compute what the best k are worth, by every order that the scores allow."""
+    figures = []
+    for pool in pools:
+        orders = [o for o in permutations(pool) if all(a[1] >= b[1] for a, b in pairwise(o))]
+        labels = sorted((label for *_, label in pool), reverse=True)
+        discounted = [sum(cell[2] / math.log2(at + 2) for at, cell in enumerate(order[:k])) for order in orders]
+        figures.append(
+            {
+                "top_value": fmean(fmean(label for *_, label in order[:k]) for order in orders),
+                "value_random": fmean(labels),
+                "best": fmean(labels[:k]),
+                "ndcg": fmean(discounted) / sum(label / math.log2(at + 2) for at, label in enumerate(labels[:k])),
+                "recall": fmean(sum(label > 0 for *_, label in order[:k]) for order in orders)
+                / sum(label > 0 for label in labels),
+            }
+        )
+    means = {name: fmean(figure[name] for figure in figures) for name in figures[0]}
+    span = means["best"] - means["value_random"]
+    return means | {"top_recovery": ratio(means["top_value"] - means["value_random"], span)}
 
 
 def losses(pools):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -37,6 +39,58 @@ def joined(judge=JUDGE, crowd=CROWD, **asked):
     """Audit the judge against the crowd."""
     verdicts, labels = frames(judge, crowd)
     return bw.audit_preferences(verdicts, labels=labels, **asked)
+
+
+PANDA = [("i1", "r", "s", 1, 1, 2), ("i2", "", "t", 2, 2, 2), ("i3", "u", "v", 1, 2, 0), ("i4", "w", "", 1, 1, 1)]
+
+
+def test_votes_of_several_columns_on_texts_of_which_some_are_empty():
+    """i1: 2 of 3 for the first; i2: the second; i3: one each and a tie; i4: the first. An empty answer is an answer.
+
+    The judge's file names no sides: the first side is that of the first text, which is said.
+    """
+    names = ["idx", "response1", "response2", "annotator1", "annotator2", "annotator3"]
+    labels = pd.DataFrame(PANDA, columns=names)
+    judge = pd.DataFrame({"idx": ["i1", "i2", "i3", "i4"], "panda_result": [1, 2, 1, 0]})
+    asked = {"prompt_col": "idx", "verdict_map": {1: "first", 2: "second", 0: "tie"}}
+    people = {"labels": labels, "label_col": "annotator1,annotator2,annotator3"}
+    found = bw.audit_preferences(judge, verdict_col="panda_result", **people, **asked)
+    assert found.judges["judge"].metrics["agreement"].estimate == pytest.approx((1 + 1 + 0.5 + 0.5) / 4)
+    assert found.settings.readings["labels: sides"] == "the first side is that of response1 in both files"
+    assert found.to_dict()["labels"]["votes"] == 12
+    # With the texts in both files, whichever stands first.
+    turned = labels[["idx"]].assign(response1=labels["response2"], response2=labels["response1"], winner=[2, 1, 2, 0])
+    again = bw.audit_preferences(turned, verdict_col="winner", **people, **asked)
+    assert again.judges["judge"].metrics["agreement"].estimate == pytest.approx(0.75)
+
+
+def test_a_prompt_with_two_pairs_of_texts_is_not_compared_by_position():
+    """Nothing says which of the two the judge's row is on."""
+    labels = pd.DataFrame([("i1", "r", "s", "A"), ("i1", "t", "u", "B")], columns=["idx", "text_a", "text_b", "vote"])
+    judge = pd.DataFrame({"idx": ["i1"], "winner": ["A"]})
+    with pytest.raises(UsageError, match="names the sides of a pair by"):
+        bw.audit_preferences(judge, labels=labels, prompt_col="idx")
+
+
+def test_the_shared_votes_give_their_figure(shared):
+    """PandaLM's judge and three annotators per pair; a tie of the judge is no exact agreement."""
+    shapes = shared / "data" / "shapes"
+    expected = json.loads((shapes / "expected.json").read_text("utf-8"))
+    metrics = (
+        bw.audit_preferences(
+            shapes / "blank_response_judge.json",
+            labels=shapes / "blank_response_votes.json",
+            verdict_col="pandalm_result",
+            prompt_col="idx",
+            verdict_map={"0": "tie", "1": "first", "2": "second"},
+            label_col="annotator1,annotator2,annotator3",
+        )
+        .judges["judge"]
+        .metrics
+    )
+    exact = metrics["agreement"].estimate - metrics["judge_tie_rate"].estimate / 2
+    known = expected["blank_response_votes.json + blank_response_judge.json"]
+    assert (exact, metrics["agreement"].n) == (pytest.approx(known["exact_agreement"]), known["with_majority"])
 
 
 def test_by_hand():

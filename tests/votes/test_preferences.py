@@ -469,12 +469,12 @@ def test_the_page_is_readable(capsys, source):
     assert not CONTROL.search(done.out)
 
 
-def test_ties_need_a_way_to_count(capsys, source):
-    """A file with ties and no --ties is refused in one line that names the three ways."""
+def test_ties_count_half_unless_something_else_is_said(capsys, source):
+    """The first command works, and says how ties count."""
     done = typed(capsys, "preferences", source, *VOTES)
-    assert done.code == 2
-    assert all(f"--ties {way}" in done.err for way in ("drop", "half", "pessimistic"))
-    assert done.err.count("\n") == 1
+    assert done.code == 0
+    assert "ties: half." in done.out
+    assert done.out == typed(capsys, "preferences", source, *VOTES, "--ties", "half").out
 
 
 @pytest.mark.parametrize(

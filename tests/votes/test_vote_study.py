@@ -10,11 +10,15 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bonwise.errors import InputError, UsageError
+from bonwise.stats.confidence import clustered_mean
 from bonwise.votes.front import study_preferences
 from cli.commands import CONTROL, strict, typed, written
 from golden_tables import golden
+from stats.nominal import assert_covered
 from table.importers.real_files import REAL_FILES
 
 ASKED = {"verdict_col": "winner", "pair_col": ["model_a", "model_b"], "prompt_col": ["question_id"]}
@@ -335,6 +339,89 @@ def test_the_tables_of_pairs_fit_a_page():
     """With names of 18 letters no line of the piped page is longer than the page is wide."""
     votes = frame(10, 30, pair=("a" * 18, "b" * 18))
     assert max(map(len, str(study_preferences(votes, **ASKED)).splitlines())) <= 118
+
+
+def graded(preferences, names=("example", "gpt")):
+    """Return AlpacaEval's records: 1 is all for the first output, 2 all for the second."""
+    one, other = names
+    return pd.DataFrame(
+        {
+            "instruction": [f"q{at}" for at in range(len(preferences))],
+            "generator_1": other,
+            "generator_2": one,
+            "preference": preferences,
+        }
+    )
+
+
+def test_graded_preferences_keep_their_weight():
+    """By hand: (0 + .25 + .5 + 1 + .8) / 5 = .51 for the second output, where 2 of 5 lean to it and one to none."""
+    found = study_preferences(graded([1.0, 1.25, 1.5, 2.0, 1.8] * 4), fewest_votes=2)
+    assert found.pairs[0].win_rate.estimate == pytest.approx(1 - 0.51)
+    assert found.data.ties == 4
+    assert found.settings.readings["preference"] == "1: first, 2: second, between them a share of a vote for each"
+
+
+@given(st.lists(st.floats(1, 2), min_size=3, max_size=30))
+def test_the_share_of_graded_preferences_is_that_of_a_loop(preferences):
+    """The mean of what lies beyond 1, as AlpacaEval publishes it."""
+    values = [*preferences, 1.3]
+    found = study_preferences(graded(values), fewest_votes=2, resamples=20, permutations=19, repetitions=2)
+    total = 0.0
+    for value in values:
+        total += value - 1
+    assert 1 - found.pairs[0].win_rate.estimate == pytest.approx(total / len(values))
+
+
+def test_intervals_of_graded_shares_hold_the_truth():
+    """Of tables of 60 prompts with two votes each about 95 % of intervals hold the mean of the law."""
+    draw, held, tables = np.random.default_rng(8), 0, 400
+    for _ in range(tables):
+        level = np.repeat(draw.beta(6, 4, size=60), 2)
+        share = clustered_mean(draw.beta(4 * level, 4 * (1 - level)), np.repeat(np.arange(60), 2), 0.95, share=True)
+        held += share.low <= 0.6 <= share.high
+    assert_covered({"share": held}, tables)
+
+
+def test_the_sentence_gives_the_share_of_the_model_it_names():
+    """Whichever of the two is preferred."""
+    for first, second in (("a", "b"), ("b", "a")):
+        text = str(study_preferences(graded([1.9, 1.8, 1.7] * 20, (first, second)), fewest_votes=2))
+        assert f"Verdict: {first} is preferred" in text
+        assert f"{first} has 80.0% [" in text
+        assert f"of the votes against {second}." in text
+
+
+def test_the_shared_preferences_give_their_share(shared):
+    """A sample of AlpacaEval's annotations."""
+    shapes = shared / "data" / "shapes"
+    expected = json.loads((shapes / "expected.json").read_text("utf-8"))["weighted_preference.json"]
+    (pair,) = study_preferences(shapes / "weighted_preference.json").pairs
+    assert (pair.first, pair.votes) == ("example", expected["votes"])
+    assert 1 - pair.win_rate.estimate == pytest.approx(expected["share_of_example"], abs=1e-6)
+
+
+@pytest.mark.parametrize("names", [(1, 2, 3), (3.5, 4.0), ("7", "13")])
+@pytest.mark.parametrize("kind", ["name", "word"])
+def test_models_may_be_called_by_numbers(names, kind):
+    """The verdict is the number of the winner, or a word for its side."""
+    draw = np.random.default_rng(2)
+    rows = [draw.permutation(len(names))[:2] for _ in range(60)]
+    frame = pd.DataFrame({"model_a": [names[a] for a, _ in rows], "model_b": [names[b] for _, b in rows]})
+    # The larger number always wins.
+    wins = [a > b for a, b in rows]
+    named = [names[max(row)] for row in rows]
+    frame["winner"] = named if kind == "name" else ["model_a" if won else "model_b" for won in wins]
+    found = study_preferences(frame, fewest_votes=2)
+    assert all(pair.win_rate.estimate == float(float(pair.second) > float(pair.first)) for pair in found.pairs)
+
+
+def test_the_five_grades_of_arena_hard_are_read():
+    """Each is a vote for a side, or a tie."""
+    grades = ["A>>B", "A>B", "A=B", "B>A", "B>>A"]
+    frame = pd.DataFrame({"model_a": "x", "model_b": "y", "winner": grades * 4})
+    found = study_preferences(frame, fewest_votes=2)
+    assert (found.pairs[0].win_rate.estimate, found.data.ties) == (0.5, 4)
 
 
 # Files of votes: the doctor knows them, and the command that it prints works as it stands.

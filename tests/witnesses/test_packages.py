@@ -264,3 +264,31 @@ def test_predictions_and_labels_by_doubleml(seed):
     more = off**2 * (1 / known.mean() - 1) / len(known)
     adjusted = math.sqrt(float(model.se[0]) ** 2 - more)
     assert math.sqrt(float(mine.covariance[0, 0])) == pytest.approx(adjusted, rel=0.05)
+
+
+# trec_eval
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS, st.integers(1, 12))
+def test_ndcg_and_recall_are_those_of_trec_eval(tmp_path_factory, seed, k):
+    """Runs without ties, graded labels, topics without a ranking or a relevant document, and unjudged documents.
+
+    With ties they differ, and are asked for elsewhere: trec_eval breaks them by the name of the document.
+    """
+    trec_eval = witness("pytrec_eval")
+    rng = np.random.default_rng(seed)
+    run = {f"{t}": {f"d{d}": float(s) for d, s in enumerate(rng.permutation(100)[:10])} for t in range(8)}
+    qrels = {f"{t}": {f"d{d}": int(rng.integers(-1, 4)) for d in rng.permutation(15)[:7]} for t in range(2, 12)}
+    qrels["2"] = dict.fromkeys(qrels["2"], 0)
+    folder = tmp_path_factory.mktemp("trec")
+    lines = [f"{t} Q0 {d} 1 {s} tag" for t, docs in run.items() for d, s in docs.items()]
+    (folder / "run").write_text("\n".join(lines), "utf-8")
+    (folder / "qrels").write_text("\n".join(f"{t} 0 {d} {v}" for t, docs in qrels.items() for d, v in docs.items()))
+    theirs = trec_eval.RelevanceEvaluator(qrels, {f"ndcg_cut.{k}", f"recall.{k}"}).evaluate(run)
+    try:
+        ours = bw.audit(folder / "run", labels=folder / "qrels", unlabelled_is=0, top=k)
+    except bw.errors.InputError:
+        return  # no topic of the run has labels that allow an audit
+    for name, key in (("ndcg", f"ndcg_cut_{k}"), ("recall", f"recall_{k}")):
+        assert ours[name].estimate == pytest.approx(sum(own[key] for own in theirs.values()) / len(qrels), abs=SAME)

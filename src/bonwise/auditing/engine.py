@@ -10,6 +10,7 @@ from bonwise.auditing import candidate_attributes, comparison, judge_audit, labe
 from bonwise.auditing.judge_record import AuditParts, JudgeAudit
 from bonwise.auditing.logged_picks import holds_picks, logged_judge, picks_made, read_picks
 from bonwise.auditing.result import Audit, AuditSettings, JudgesCompared, Thresholds
+from bonwise.auditing.result_labels import GainOfLabel
 from bonwise.auditing.settings import GateRule, IntervalKind, Settings
 from bonwise.errors import InputError, UsageError
 from bonwise.extras import TABLES
@@ -44,6 +45,8 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
     outcome_model: Any,
     pools: str | Path | None,
     judge_family: str | Mapping[str, str] | None,
+    top: int | None,
+    gain: GainOfLabel,
     in_passes: bool,
     stats_out: str | Path | None,
     like: str | Path | None,
@@ -65,6 +68,8 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
         thresholds=Thresholds.usual().override(thresholds or {}),
         outcome_model=outcome_model,
         pools=pools,
+        top=top,
+        gain=gain,
         judge_family={"": judge_family} if isinstance(judge_family, str) else dict(judge_family or {}),
     )
     if in_passes or stats_out is not None or like is not None or in_batches(source):
@@ -76,10 +81,11 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
         return _result(parts, not_audited=refused, pairs=pairs)
     if isinstance(source, str | Path) and holds_picks(Path(source)):
         picks = read_picks(source, as_picked=as_picked)
-        if options.oracle is not None or options.judge_scale or judge_family or weight_col is not None:
+        of_tables = (options.oracle, options.judge_scale, judge_family, weight_col, top)
+        if any(value not in (None, {}, "") for value in of_tables):
             raise UsageError(
                 f"{picks.source}: logged picks are no table of scores",
-                hint="leave --oracle, --judge-scale, --judge-family and --weight-col out",
+                hint="leave --oracle, --judge-scale, --judge-family, --weight-col and --top out",
             )
         judge, table = logged_judge(picks, settings, options, design)
         _refuse_unknown(settings, table)

@@ -12,6 +12,7 @@ from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens
 
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
+    from bonwise.auditing.result_labels import GainOfLabel
     from bonwise.auditing.settings import GateRule, IntervalKind
     from bonwise.auditing.verdict import Target
     from bonwise.table.label_design import LabelDesign
@@ -25,7 +26,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     source: Annotated[
         ScoreSource,
         Flag(
-            "Scores (CSV, JSONL, Parquet, a folder of responses), or picks of bonwise select; one or more.",
+            "Scores (CSV, JSONL, Parquet, a TREC run, a folder), or picks of bonwise select; one or more.",
             "FILE",
             Path,
         ),
@@ -77,6 +78,10 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
             read=judge_families,
         ),
     ] = None,
+    top: Annotated[
+        int | None, Flag("Best k of n: what the k highest scored are worth, with nDCG and recall.", kind=int)
+    ] = None,
+    gain: Annotated[GainOfLabel, Flag("Of nDCG: linear, or exp for 2^label - 1.", kind=str)] = "linear",
     in_passes: Annotated[
         bool,
         Flag("Pass over the file instead of holding it in memory; a large file, a folder or a pattern always is."),
@@ -136,6 +141,11 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     judge_family : str or mapping of str to str, optional
         The model family that the judge is of, to tell whether it prefers candidates of its own; a mapping gives that
         of each judge by name.
+    top : int, optional
+        Audit the best k of each prompt too, as a reranker keeps them: `top_value` and `top_recovery`, and over all
+        documents with a label `ndcg` and `recall`; see `docs/estimands/top_k.md`.
+    gain : {"linear", "exp"}
+        What nDCG gives for a label: the label, or 2 to its power less 1.
     in_passes : bool
         Pass over the table instead of holding it in memory. Always so for a folder of Parquet or CSV, a pattern such
         as ``parts/*.parquet``, an address such as ``s3://...``, stats files, and a file of more than 5 million rows;
@@ -186,6 +196,8 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         outcome_model=outcome_model,
         pools=pools,
         judge_family=judge_family,
+        top=top,
+        gain=gain,
         in_passes=in_passes,
         stats_out=stats_out,
         like=like,

@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from bonwise.auditing import candidate_attributes, gates, judge_record, partly_labelled, result, unlabelled, unscored
+from bonwise.auditing import (
+    candidate_attributes,
+    gates,
+    judge_record,
+    partly_labelled,
+    result,
+    top_kept,
+    unlabelled,
+    unscored,
+)
 from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
 from bonwise.auditing.result_verdict import DECIDES, Check, CheckState, Level, Subsets, Verdict
 from bonwise.auditing.settings import Settings
@@ -20,7 +29,7 @@ from bonwise.auditing.suspected import (
     remarks,
 )
 from bonwise.auditing.verdict import figures_useful, judge_level, judge_validity, pick_level, pick_validity
-from bonwise.errors import InputError
+from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.metric_groups import unit_of
 from bonwise.printable import shell_word
@@ -28,7 +37,7 @@ from bonwise.report import numbers, table_facts
 from bonwise.stats import catalog, correlation, estimation, support
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.sums import Sums
-from bonwise.table import cell_scores, score_table
+from bonwise.table import cell_scores, label_design, score_table
 from bonwise.table.panel import Panel, easy_of_panel, lay_out
 
 __all__ = ["FurtherPanels", "VerdictReader", "audit_judge", "figures_without", "of_candidates"]
@@ -89,16 +98,12 @@ def audit_judge(
     picks. `against` is a noun. Raises `bonwise.errors.InputError` where no prompt is labelled completely.
     """
     if stated is not None and stated.design is not None and of_candidates(stated, panel):
-        from bonwise.auditing.drawn_labels import audit_drawn_labels  # noqa: PLC0415 - few audits need it
-        from bonwise.auditing.subsets import refuse_stratum  # noqa: PLC0415
-
-        if settings.gate == "bounded":
-            gates.refuse_bounded(panel.labels, whole=False)
-        refuse_stratum(settings)
-        return audit_drawn_labels(panel, settings, table, stated.design)
+        return _of_drawn_candidates(panel, settings, table, stated.design)
     labelling = _labelled(panel, stated)
     bets, figures = _bets(labelling, settings), _metrics(labelling, table, settings)
     metrics, lost = _of_scores(figures.metrics, labelling, picked, stated, table, settings)
+    kept = top_kept.best_kept(labelling, table, settings)
+    metrics = {**metrics, **kept.metrics}
     missing, scope = _of_missing(labelling, metrics, settings)
     scope = _joined(lost.sentence, "" if picked is None else picked.scope, scope)
     without = partial(figures_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
@@ -122,7 +127,7 @@ def audit_judge(
         metrics,
         reader.verdict(decisive, scope, suspected),
         picked=picked,
-        unscored=lost.record,
+        candidates={"unscored": lost.record, "kept": kept.record},
         bounds=_bounds(labelling, figures, missing),
         suspected=suspected,
         sampling=figures.sampling(labelling),
@@ -148,6 +153,23 @@ def audit_judge(
         missing=missing,
         bets=bets,
     )
+
+
+def _of_drawn_candidates(
+    panel: Panel, settings: Settings, table: score_table.ScoreTable, design: label_design.LabelDesign
+) -> judge_record.JudgeAudit:
+    """Audit a judge on labels of candidates that a design drew; what needs labels of whole pools is refused."""
+    from bonwise.auditing.drawn_labels import audit_drawn_labels  # noqa: PLC0415 - few audits need it
+    from bonwise.auditing.subsets import refuse_stratum  # noqa: PLC0415
+
+    if settings.top is not None:
+        raise UsageError(
+            "--top needs pools that are labelled whole, and a design drew candidates", hint="leave --top out"
+        )
+    if settings.gate == "bounded":
+        gates.refuse_bounded(panel.labels, whole=False)
+    refuse_stratum(settings)
+    return audit_drawn_labels(panel, settings, table, design)
 
 
 def _balance(labelling: Labelling, settings: Settings, *, of_scores: bool) -> list[result.Balance] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import Outstanding, Suspected
 from bonwise.auditing.verdict import Verdict
 from bonwise.estimates import estimate_records
-from bonwise.results import given
+from bonwise.results import Record, given
 from bonwise.stats import catalog, clusters, estimand, estimation, no_gain, sums, support
 from bonwise.stats.level_bias import level_bias
 from bonwise.stats.sums import Floats, Sums
@@ -292,7 +293,7 @@ class AuditParts:
 
 
 def _data(
-    labelling: Labelling, picked: unlabelled.Picked | None, unscored: result_labels.UnscoredCandidates | None
+    labelling: Labelling, picked: unlabelled.Picked | None, candidates: Mapping[str, Record | None]
 ) -> result_labels.AuditData:
     """Return counts, and every dropped prompt with its reason."""
     panel, sizes = labelling.panel, labelling.panel.sizes
@@ -313,7 +314,7 @@ def _data(
             scores_tied=None if picked is not None else sums.tied_by_rounding(panel.scores, sizes) or None,
             labels_tied=sums.tied_by_rounding(panel.labels, sizes) or None,
             clusters=prompt_clusters(panel.clusters),
-            unscored=unscored,
+            **candidates,
             effective_prompts=None if panel.weights is None else support.effective_count(panel.weights),
         ),
     )
@@ -333,18 +334,19 @@ def judge_record(
     verdict: Verdict,
     *,
     picked: unlabelled.Picked | None = None,
-    unscored: result_labels.UnscoredCandidates | None = None,
+    candidates: Mapping[str, Record | None] = MappingProxyType({}),
     bounds: Mapping[str, tuple[float, float]],
     suspected: Sequence[Suspected],
     **further: Any,
 ) -> result.JudgeFound:
     """Return what was found of one judge; of `further` fields those that are None are left out.
 
+    `candidates` are the fields of `bonwise.auditing.result_labels.AuditData` that count them: ``unscored``, ``kept``.
     `bounds` over missing labels are written where some are finite, or where prompts without labels are left out.
     """
     written = labelling.method == "labelled_only" or bool(bounds)
     return result.JudgeFound(
-        data=_data(labelling, picked, unscored),
+        data=_data(labelling, picked, candidates),
         metrics=estimate_records(metrics),
         verdict=verdict,
         **given(

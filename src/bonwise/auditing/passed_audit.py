@@ -42,7 +42,7 @@ _OF_READING = (
     *("labels", "oracle", "label_map", "annotator_rule", "lower_is_better", "missing", "unlabelled_is"),
     *("second_order", "join_col", "by_line"),
 )
-_OF_AUDITS = ("control", "stratum", "weight_col", "outcome_model", "pools", "judge_family")
+_OF_AUDITS = ("control", "stratum", "weight_col", "outcome_model", "pools", "judge_family", "top")
 _USUAL = {"interval": "default", "gate": "default", "unpicked": "random"}
 _ROUNDING = 1e-18
 _ROLES = ("prompt_id", "candidate", "judge", "judge_score", "oracle_label", "cluster")

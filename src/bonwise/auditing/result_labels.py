@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Count, Ends, NonNegative, Number, Record
 from bonwise.table.facts import DroppedPrompt
+
+GainOfLabel = Literal["linear", "exp"]
+"""What nDCG gives for a label: the label itself, or 2 to its power less 1."""
 
 __all__ = [
     "AgainstOthers",
@@ -197,6 +200,25 @@ class UnscoredCandidates(Record):
     """Recovery on the prompts with all scores; absent where it cannot be estimated."""
 
 
+class KeptCandidates(Record):
+    """What was counted of the best k of each prompt."""
+
+    k: Annotated[int, Field(ge=1)]
+    """How many are kept."""
+    gain: GainOfLabel
+    """What nDCG gives for a label."""
+    prompts_kept_whole: Count
+    """Prompts with at most k candidates: all are kept."""
+    topics: Count | None = None
+    """Prompts with a label, over which nDCG and recall are; in the file of labels or in the table."""
+    not_retrieved: Count | None = None
+    """Those of which the judge ranked nothing: their nDCG and recall are 0."""
+    without_relevant: Count | None = None
+    """Those without a label above 0: their nDCG and recall are 0."""
+    documents_not_retrieved: Count | None = None
+    """Labelled candidates that the judge did not rank: they count in the ideal of nDCG, and in recall."""
+
+
 class AuditData(Record):
     """Counts, and every dropped prompt with its reason."""
 
@@ -236,6 +258,9 @@ class AuditData(Record):
     """Where some candidates have no score."""
     effective_prompts: NonNegative | None = None
     """Where prompts have weights: ``(sum w)^2 / sum w^2``, the prompts of equal weight that they are worth."""
+
+    kept: KeptCandidates | None = None
+    """Where the best k of each prompt were audited."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from bonwise.auditing.result import GateRule, IntervalKind, Thresholds
+from bonwise.auditing.result_labels import GainOfLabel
 from bonwise.auditing.verdict import TARGETS, Target
 from bonwise.errors import UsageError
 from bonwise.extras import BOOTSTRAP
@@ -30,6 +31,15 @@ def label_range(labels: sums.Floats) -> tuple[float, float]:
     low, high = scales.ends_of(labels)
     unit = np.isnan(low) or (low >= 0 and high <= 1 and not 0 < high < _LEAST_OF_UNIT)
     return (0.0, 1.0) if unit else (-np.inf, np.inf)
+
+
+def _check_top(k: int | None, gain: str) -> None:
+    if k is not None and k < 1:
+        raise UsageError(f"top is {k}", hint="give how many candidates are kept, 1 or more")
+    if gain not in get_args(GainOfLabel):
+        raise UsageError(f"no gain {gain!r}", hint="choose of linear, exp")
+    if gain != "linear" and k is None:
+        raise UsageError("--gain is of nDCG, which --top computes", hint="add --top K, or leave --gain out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +73,10 @@ class Settings:
     """The column of what each prompt weighs."""
     pools: str | Path | None = None
     """Where the texts of candidates are."""
+    top: int | None = None
+    """How many candidates of each prompt are kept, for figures of the best k."""
+    gain: GainOfLabel = "linear"
+    """What nDCG gives for a label."""
     judge_family: Mapping[str, str] = field(default_factory=dict)
     """The model family of each judge; ``""`` holds that of every judge not named."""
 
@@ -84,6 +98,7 @@ class Settings:
                 f"{type(self.outcome_model).__name__} has no fit and predict, so it is not an outcome model",
                 hint="give a scikit-learn regressor, or any object with the same fit and predict",
             )
+        _check_top(self.top, self.gain)
         checks.check_shape(self.shape)
         left_out = {*self.exclude, *self.control}
         for name in self.keep_easy:

@@ -312,6 +312,7 @@ def data(judge: result.JudgeFound, anchor: str, name: str = "", reference: str |
         blocks.append(Said("note", f"Of {pools} pools {without} have no pick."))
     if judge.data.unscored is not None:
         blocks.append(Said("caveat", _unscored(judge.data.unscored)))
+    blocks += _kept(judge.data.kept)
     blocks += _two_scales(judge.data, reference)
     blocks += _tied(judge.data)
     blocks += [*_dropped(judge.data.dropped), *dropped_in_passes(judge.data)]
@@ -339,6 +340,27 @@ def _unscored(lost: result_labels.UnscoredCandidates) -> str:
         f"{numbers.counted(lost.candidates, 'candidate')} without a score in "
         f"{numbers.counted(lost.prompts, 'prompt')}{none}{why}"
     )
+
+
+def _kept(kept: result_labels.KeptCandidates | None) -> Iterator[Said]:
+    """Say what the figures of the best k count, and what each of their ideals is."""
+    if kept is None:
+        return
+    k, whole = kept.k, numbers.counted(kept.prompts_kept_whole, "prompt")
+    sentences = (
+        f"top_value and top_recovery keep the {k} highest scored candidates of each prompt, ties in expectation; "
+        f"{whole} with at most {k} keep all. Their ideal is the best {k} candidates of the table."
+    )
+    if kept.topics is not None:
+        gain, topics = "" if kept.gain == "linear" else ", gain 2^label - 1", numbers.counted(kept.topics, "prompt")
+        counts = (kept.documents_not_retrieved, kept.not_retrieved, kept.without_relevant)
+        others, nothing, none = (numbers.count(count or 0) for count in counts)
+        sentences += (
+            f" ndcg and recall are at {k}{gain}, over {topics} with a label: 0 for {nothing} of which it ranked "
+            f"nothing and {none} without a relevant candidate. Their ideal is all labelled candidates, also the "
+            f"{others} that it did not rank."
+        )
+    yield Said("note", sentences)
 
 
 def _tied(found: result_labels.AuditData) -> Iterator[Said]:

@@ -64,7 +64,7 @@ def _run(arguments: Sequence[str]) -> int:
     click_error = cast("type[Exception]", typer.BadParameter.__mro__[2])
     try:
         app = app_for(arguments)
-        code = _code(app(args=list(arguments) or ["--help"], prog_name="bonwise", standalone_mode=False))
+        code = _code(app(args=_with_values(arguments) or ["--help"], prog_name="bonwise", standalone_mode=False))
         return _interrupted(arguments) if code == INTERRUPTED else code
     except click_error as error:
         return _refuse(arguments, _words(error), _now_typed(arguments) or f"see {_command(error)} --help")
@@ -86,6 +86,20 @@ def _now_typed(arguments: Sequence[str]) -> str:
         return ""
     words = ["--fix" + word[5:] if word.partition("=")[0] == "--out" else word for word in arguments[1:]]
     return " ".join(["type bonwise doctor", *map(shell_word, words)])
+
+
+_BARE = {"--lower-is-better": "judge_score"}
+"""Flags that may stand without a value, and the value that they then have."""
+
+
+def _with_values(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments, a flag that may stand alone with its value where another flag or nothing follows."""
+    written: list[str] = []
+    for argument, following in zip(arguments, [*arguments[1:], "--"], strict=True):
+        written.append(argument)
+        if argument in _BARE and following.startswith("--") and "--" not in written:
+            written.append(_BARE[argument])
+    return written
 
 
 def _words(error: BaseException) -> str:

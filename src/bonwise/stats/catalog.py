@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ __all__ = [
     "ESTIMANDS",
     "LOSSES",
     "METRICS",
+    "OF_KEPT",
     "OF_PICKS",
     "VALUES",
     "functional_of",
@@ -488,8 +490,19 @@ LOSSES = (
 )
 """Of a judge that left candidates without a score; where there is none an audit does not hold them."""
 
+OF_KEPT = (
+    replace(VALUES[1], name="top_value", meaning="mean label of the k highest scored", place=5),
+    replace(VALUES[-1], name="top_recovery", meaning="share of the gain of the best k", place=4, headline=True),
+    replace(_TOP_1[1], name="ndcg", meaning="order of the first k against the ideal", place=6, headline=True),
+    replace(_TOP_1[1], name="recall", meaning="relevant ones among the first k", place=6),
+)
+"""Of the best k of each prompt: functions of sums in which J and M are those of k candidates, and ``hit`` the nDCG or
+the recall of each topic. An audit holds them where a k was given.
+"""
+
 ALL_METRICS: tuple[Metric, ...] = (
     *METRICS,
+    *OF_KEPT,
     *LOSSES,
     Metric("unscored_cost", group="Picks", meaning="recovery lost with candidates that have no score", unit="share"),
 )

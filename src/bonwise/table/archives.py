@@ -15,11 +15,12 @@ from bonwise.errors import FileError
 from bonwise.printable import quoted
 from bonwise.table.text_files import file_errors, json_lines, limit, open_bytes, open_plain, refuse_deep
 
-__all__ = ["json_document", "parts_of_archive", "parts_of_folder"]
+__all__ = ["json_document", "parts_of_archive", "parts_of_folder", "refuse_size", "unpacked_parts"]
 
 MOST_BYTES = 512 * 2**20
 """Bytes of a document, or of all parts of an archive or folder together, after decompression."""
 
+_MOST_GROWTH = 100
 _MOST_PARTS = 50_000
 _PIECE = 2**20
 _ZSTD = 93
@@ -40,7 +41,11 @@ def json_document(path: Path) -> Any:
 
 def parts_of_archive(path: Path) -> dict[str, Any]:
     """Return the JSON parts of a zip archive by name; names that lead out, and too much data, are a FileError."""
-    parts: dict[str, Any] = {}
+    return {name: _parsed(content, f"{path}: {quoted(name)}") for name, content in unpacked_parts(path, ".json")}
+
+
+def unpacked_parts(path: Path, ending: str = "") -> Iterator[tuple[str, bytes]]:
+    """Yield the parts of a zip archive with their names; names that lead out, and too much data, are a FileError."""
     left = _most_bytes()
     with file_errors(path), open_plain(path) as stream:
         try:
@@ -52,11 +57,10 @@ def parts_of_archive(path: Path) -> dict[str, Any]:
         for member in members:
             _refuse_climbing(path, member.filename)
         for member in members:
-            if member.filename.endswith(".json") and not member.filename.startswith("_journal/summaries"):
+            if member.filename.endswith(ending) and not member.filename.startswith("_journal/summaries"):
                 content = _part(stream, member, path, left)
                 left -= len(content)
-                parts[member.filename] = _parsed(content, f"{path}: {quoted(member.filename)}")
-    return parts
+                yield member.filename, content
 
 
 def _refuse_climbing(path: Path, name: str) -> None:
@@ -167,6 +171,12 @@ def _parsed(content: bytes, where: str) -> Any:
 
 def _most_bytes() -> int:
     return limit("MOST_BYTES", MOST_BYTES)
+
+
+def refuse_size(path: Path, size: int) -> None:
+    """Refuse a file that unpacks to so many bytes, more than what its own size allows."""
+    if size > limit("MOST_BYTES", max(MOST_BYTES, _MOST_GROWTH * path.stat().st_size)):
+        raise _too_large(str(path))
 
 
 def _too_large(where: str) -> FileError:

@@ -274,11 +274,12 @@ class LabelledVerdicts:
         """Read a judge's verdicts, and the votes of a second file as their labels.
 
         The first side of a pair is the alphabetically first one, in both files. `named` is of the verdicts, its pair
-        and prompt also of labels that have them; `label` is the column of the votes.
+        and prompt also of labels that have them; `label` is the column of the votes, or several with commas between.
         """
         raw, name = nested.open_frame(source, [*(named.verdicts or ()), *(named.prompt or ()), *context])
         others, where = nested.open_frame(labels, [label], "labels")
         identifiers.require_columns(raw, context, name)
+        others = _one_label_per_row(others, label, where)
         both = bool(vote_columns.rounds_of(raw)) and bool(vote_columns.rounds_of(others))
         meaning, needed = (
             vote_rows.check_verdict_map(verdict_map),
@@ -287,6 +288,7 @@ class LabelledVerdicts:
         rows = vote_rows.VoteRows.of(raw, name, named, needed=needed, verdict_map=meaning).in_order(second_order)
         of_labels = replace(named.present_in(others), verdicts=None if label is None else (label,), judge=())
         votes = vote_rows.VoteRows.of(others, where, of_labels, needed=needed, verdict_map=meaning)
+        rows, votes = _sides_by_position(rows, votes, named)
         judged, voted = VotedPairs.of(rows), VotedPairs.of(votes)
         keys = PairKeys.of(judged, voted)
         joined_votes = join_votes(judged, voted, keys)
@@ -298,6 +300,33 @@ class LabelledVerdicts:
         table = _of_rows(replace(rows, readings=read), judged.worth, joined_votes.label, reason, pairs, context)
         _refuse_split_prompts(table)
         return _averaged(replace(table, joined=joined_votes, label=",".join(votes.columns.verdicts)), pairs, judged)
+
+
+def _one_label_per_row(labels: pd.DataFrame, named: str | None, source: str) -> pd.DataFrame:
+    """Return rows with one vote each where several columns hold votes, named with commas between."""
+    if named is None or named in labels.columns or "," not in named:
+        return labels
+    columns = [column.strip() for column in named.split(",")]
+    identifiers.require_columns(labels, columns, source)
+    rest = labels.drop(columns=columns)
+    return pd.concat([rest.assign(**{named: labels[column]}) for column in columns])
+
+
+def _sides_by_position(
+    verdicts: vote_rows.VoteRows, labels: vote_rows.VoteRows, named: vote_columns.NamedVoteColumns
+) -> tuple[vote_rows.VoteRows, vote_rows.VoteRows]:
+    """Compare by position, and say so, where one file has the texts of one pair per prompt and the other no sides."""
+    with_sides = [rows for rows in (verdicts, labels) if rows.columns.pair]
+    if len(with_sides) != 1 or named.pair is not None or not with_sides[0].columns.names_texts:
+        return verdicts, labels
+    columns = with_sides[0].columns
+    pairs = with_sides[0].frame[[*columns.prompt, *columns.apart, *columns.pair]].astype(str).drop_duplicates()
+    if pairs.duplicated([*columns.prompt, *columns.apart]).any():
+        return verdicts, labels
+    how = f"the first side is that of {columns.pair[0]} in both files"
+    readings = {**with_sides[0].readings, "sides": how}
+    bare = replace(with_sides[0], columns=columns.only(("prompt", "judge", "apart")), readings=readings)
+    return (bare, labels) if with_sides[0] is verdicts else (verdicts, bare)
 
 
 def _of_rows(

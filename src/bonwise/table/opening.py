@@ -25,6 +25,7 @@ from bonwise.table import (
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
+from bonwise.table.retrieval import QRELS, Unretrieved
 from bonwise.table.roles import COLUMN_FLAGS, LABEL_ROLES, OF_LABELS
 from bonwise.table.score_table import LabelRows, ScoreTable
 from bonwise.table.store import Categories, Rows
@@ -62,6 +63,7 @@ class _Labels:
     reading: str = ""
     annotators: AnnotatorLabels | None = None
     column: str = ""
+    is_qrels: bool = False
 
     def keep(self, rows: np.typing.NDArray[np.bool_]) -> _Labels:
         """Return some of the rows only."""
@@ -90,9 +92,11 @@ def join_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions = 
     read = _read_labels(table, labels, reading)
     _refuse_strangers(read)
     strange = ~read.prompts.categories.isin(table.prompts)[read.prompts.codes]
-    found = read.keep(~strange)
-    _refuse_unmatched(found, table.source)
-    _refuse_repeated(found)
+    # Labels of documents that no run holds count in nDCG and recall.
+    found = read.keep(read.keys >= 0 if read.is_qrels else ~strange)
+    if not read.is_qrels:
+        _refuse_unmatched(found, table.source)
+    _refuse_repeated(replace(read, keys=_own_keys(read)) if read.is_qrels else found)
     joined = table.rows.assign({"oracle_label": _by_cell(found, found.values, table)})
     if found.propensity is not None:
         joined = joined.assign({"propensity": _propensity(found, table)})
@@ -108,8 +112,19 @@ def join_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions = 
         labels_left_out=_left_out(read, strange),
         annotators=read.annotators,
         label_rows=LabelRows(found.source, found.keys, found.rows),
+        unretrieved=_unretrieved(read) if read.is_qrels else None,
     )
     return made.with_directions(reading, read.column)
+
+
+def _own_keys(labels: _Labels) -> np.typing.NDArray[np.int64]:
+    keys: np.typing.NDArray[np.int64] = labels.prompts.codes.astype(np.int64) * len(labels.names.categories)
+    return np.asarray(keys + labels.names.codes)
+
+
+def _unretrieved(labels: _Labels) -> Unretrieved:
+    others = labels.keys < 0
+    return Unretrieved(labels.prompts[others].to_numpy(), labels.names[others].to_numpy(), labels.values[others])
 
 
 def _by_cell(
@@ -188,7 +203,7 @@ def _read_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions) 
     words, how = (labelled.words, labelled.reading) if several is None else (several.words, several.reading)
     annotators = None if several is None else several.annotators
     fields = (source, raw.index, prompts, names, values, keys, chances, clusters, words, also, how, annotators)
-    return _Labels(*fields, column=taken["oracle_label"])
+    return _Labels(*fields, column=taken["oracle_label"], is_qrels=raw.note == QRELS)
 
 
 def _wanted(raw: Rows, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:

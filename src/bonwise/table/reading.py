@@ -13,24 +13,23 @@ from dataclasses import replace
 from glob import has_magic
 from itertools import islice, pairwise, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Union
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeGuard, Union
 
 import numpy as np
 
 from bonwise.errors import ColumnError, FileError, InputError, RowError, UsageError
 from bonwise.extras import TABLES
 from bonwise.printable import quoted
-from bonwise.table import archives, sheet_keys, writing
+from bonwise.table import archives, retrieval, sheet_keys, stored_tables, workbooks, writing
 from bonwise.table.store import CodedColumn, Rows, StructuredText, Texts, objects
 from bonwise.table.text_files import (
     LONGEST_LINE,
-    check_text,
     file_errors,
     json_lines,
     limit,
+    open_as_utf_8,
     open_bytes,
     open_plain,
-    open_text,
 )
 
 if TYPE_CHECKING:
@@ -56,9 +55,12 @@ __all__ = [
     "stats_files",
 ]
 
-_ENDINGS = ".csv, .tsv, .jsonl, .json or .parquet (each also with .gz), or .eval"
+_ENDINGS = ".csv, .tsv, .jsonl, .json, .parquet, .arrow (each also with .gz), .xlsx, .ods, .db or .eval"
 _RESPONSES = "_responses.jsonl"
 _DRAW = "draw_idx"
+
+_PARTS = re.compile(r"(?si)^(.+\.(?:(xlsx|xlsm|ods)|db|sqlite3?))(?::(.*))?$")
+"""Files that hold several tables, of which one is named behind a colon."""
 
 _SEPARATORS = (",", ";", "\t")
 
@@ -112,7 +114,7 @@ def kind_of_file(path: Path) -> Literal["json", "archive", "folder", "table"]:
     with file_errors(path):
         is_folder = path.is_dir()
     if is_folder:
-        return "table" if _response_files(path) else "folder"
+        return "table" if _response_files(path) or stored_tables.data_files(path) else "folder"
     ending = path.name.lower()
     if ending.endswith(".eval"):
         return "archive"
@@ -144,9 +146,11 @@ def _read_json(path: Path) -> Rows:
 
 
 def _reader(path: Path) -> Callable[[Path], Rows]:
+    if _PARTS.match(str(path)):
+        return _read_part
     endings = [suffix.lower() for suffix in path.suffixes]
     kind = endings[-2] if endings[-1:] == [".gz"] and len(endings) > 1 else (endings or [""])[-1]
-    readers = {
+    readers: dict[str, Callable[[Path], Rows]] = {
         ".csv": _read_csv,
         ".tsv": _read_tsv,
         ".jsonl": _read_jsonl,
@@ -154,12 +158,41 @@ def _reader(path: Path) -> Callable[[Path], Rows]:
         ".json": _read_json,
         ".parquet": _read_parquet,
         ".pq": _read_parquet,
+        **dict.fromkeys((".arrow", ".feather", ".ipc"), _read_arrow),
     }
     if kind not in readers:
         if not path.exists():
             raise FileError(f"{path}: no such file", hint="check the path")
+        if retrieval.is_ranking(path):
+            return retrieval.read_ranking
         raise FileError(f"{path}: unknown kind of file", hint=f"the name must end in {_ENDINGS}")
     return readers[kind]
+
+
+def _read_part(path: Path) -> Rows:
+    ((file, is_workbook, name),) = _PARTS.findall(str(path))
+    if not is_workbook:
+        return stored_tables.read_sqlite(Path(file), name, limit("MOST_ROWS", _MOST_ROWS))
+    return _read_sheet(Path(file), name)
+
+
+def _read_sheet(path: Path, sheet: str) -> Rows:
+    grid, note = workbooks.read_workbook(path, sheet)
+    filled = [at for at, row in enumerate(grid) if any(cell is not None for cell in row)]
+    header = ["" if cell is None else str(cell) for cell in grid[filled[0]]] if filled else []
+    columns = [[grid[at][place] for at in filled[1:]] for place in range(len(header))]
+    # Beside and below a table there may be cells that once held something.
+    used = [at for at, cells in enumerate(columns) if header[at] or any(cell is not None for cell in cells)]
+    names, index = _column_names(path, [header[at] for at in used]), np.array(filled[1:], dtype=np.int64) + 1
+    made = {name: CodedColumn.of_cells(columns[at], index) for name, at in zip(names, used, strict=True)}
+    return Rows(made, index, note)
+
+
+def _read_arrow(*files: Path) -> Rows:
+    table = stored_tables.arrow_table(files)
+    _refuse_many(files[0], len(table), len(table.columns))
+    _refuse_long(files[0], table, _MOST_TEXT)
+    return _rows_of_arrow(table)
 
 
 def _read_csv(path: Path) -> Rows:
@@ -171,9 +204,9 @@ def _read_tsv(path: Path) -> Rows:
 
 
 def _read_separated(path: Path, separator: str) -> Rows:
-    check_text(path)
-    separator, header = _csv_header(path, separator)
-    rows = _csv_cells(path, separator, header)
+    opened, note = open_as_utf_8(path)
+    separator, header = _csv_header(path, separator, opened)
+    rows = replace(_csv_cells(path, separator, header, opened), note=note)
     # The first row that holds anything is the header.
     blank = _blank_rows(rows)
     rows = rows.take(np.flatnonzero(~blank)[1:] if blank.any() else slice(1, None))
@@ -198,20 +231,20 @@ def _without_quotes(column: CodedColumn) -> CodedColumn:
     return column.with_cells([writing.plain_cell(cell) for cell in column.cells])
 
 
-def _csv_header(path: Path, separator: str) -> tuple[str, list[str]]:
+def _csv_header(path: Path, separator: str, opened: Callable[[], IO[bytes]]) -> tuple[str, list[str]]:
     """Return what separates cells, and the names of the columns, or their positions.
 
     A header that is one cell by the separator of the ending, and several by another, has that other one.
     """
-    cells = _first_record(path, separator)
+    cells = _first_record(path, separator, opened)
     if len(cells) == 1:
-        others = {other: names for other in _SEPARATORS if len(names := _first_record(path, other)) > 1}
+        others = {other: names for other in _SEPARATORS if len(names := _first_record(path, other, opened)) > 1}
         separator, cells = max(others.items(), key=lambda item: len(item[1]), default=(separator, cells))
     return separator, _column_names(path, cells)
 
 
-def _first_record(path: Path, separator: str) -> list[str]:
-    with open_text(path, newline="") as stream:
+def _first_record(path: Path, separator: str, opened: Callable[[], IO[bytes]]) -> list[str]:
+    with io.TextIOWrapper(opened(), encoding="utf-8-sig", newline="") as stream:
         records = csv.reader(stream, delimiter=separator)
         try:
             return next((record for record in records if "".join(record).strip()), [])
@@ -242,13 +275,13 @@ def _numbered(names: Sequence[str]) -> list[str]:
     return [*names[:first], *(f"{name} #{times.update([name]) or times[name]}" for name in names[first:])]
 
 
-def _csv_cells(path: Path, separator: str, header: list[str]) -> Rows:
+def _csv_cells(path: Path, separator: str, header: list[str], opened: Callable[[], IO[bytes]]) -> Rows:
     """Read all records, the header among them, as text, by their row numbers."""
     import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
 
     blank: list[int] = []
     ragged: list[Any] = []
-    ends_within = _ends_within_a_line(path)
+    ends_within = _ends_within_a_line(path, opened)
 
     def refuse_ragged(record: Any) -> str:
         if not record.text.strip():
@@ -259,7 +292,7 @@ def _csv_cells(path: Path, separator: str, header: list[str]) -> Rows:
         return "skip" if len(ragged) == 1 and record.actual_columns < len(header) and ends_within else "error"
 
     try:
-        table = _arrow_csv(path, separator, len(header), refuse_ragged)
+        table = _arrow_csv(path, separator, len(header), refuse_ragged, opened)
     except pa.ArrowException as error:
         raise _not_csv(path, len(header), ragged) from error
     if ragged and ragged[0].number != len(table) + len(blank) + 1:
@@ -271,14 +304,14 @@ def _csv_cells(path: Path, separator: str, header: list[str]) -> Rows:
         for name, column in zip(header, table.columns, strict=True)
     }
     cells = [f"{_CUT_OFF} {last.number} ({last.actual_columns} of {len(header)} cells)" for last in ragged]
-    return Rows(columns, index, "".join(cells))
+    return Rows(columns, index, cut_off="".join(cells))
 
 
-def _ends_within_a_line(path: Path) -> bool:
+def _ends_within_a_line(path: Path, opened: Callable[[], IO[bytes]]) -> bool:
     """Tell whether the last line of a file has no end, as one that was cut off."""
     if path.name.lower().endswith(".gz"):
         return False  # a gzipped file that was cut off cannot be read
-    with open_plain(path) as stream:
+    with opened() as stream:
         stream.seek(max(stream.seek(0, io.SEEK_END) - 1, 0))
         return stream.read(1) not in (b"\n", b"\r")
 
@@ -337,14 +370,14 @@ def _texts_of(texts: Any) -> list[str]:
     return [held[start:end].decode() for start, end in pairwise(at)]
 
 
-def _in_runs(path: Path, separator: str, width: int) -> list[int]:
+def _in_runs(path: Path, separator: str, width: int, opened: Callable[[], IO[bytes]]) -> list[int]:
     """Return the columns of a large file whose equal cells stand together, by its first rows: these are compared.
 
     Every other cell has to be looked up, which takes longer.
     """
     if path.suffix.lower() == ".gz" or not _LARGE <= path.stat().st_size < _MOST_LETTERS:
         return []
-    with open_text(path, newline="") as stream:
+    with io.TextIOWrapper(opened(), encoding="utf-8-sig", newline="") as stream:
         try:
             first = list(islice(csv.reader(stream, delimiter=separator), _LOOKED_AT))[1:]
         except csv.Error:
@@ -357,7 +390,9 @@ def _in_runs(path: Path, separator: str, width: int) -> list[int]:
     ]
 
 
-def _arrow_csv(path: Path, separator: str, width: int, irregular: Callable[[Any], str]) -> Any:
+def _arrow_csv(
+    path: Path, separator: str, width: int, irregular: Callable[[Any], str], opened: Callable[[], IO[bytes]]
+) -> Any:
     import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
     from pyarrow import csv as arrow_csv  # noqa: PLC0415
 
@@ -369,9 +404,9 @@ def _arrow_csv(path: Path, separator: str, width: int, irregular: Callable[[Any]
     )
     # Each distinct cell once: few of them are the rule for scores, and checks look at nothing else.
     kinds = dict.fromkeys(positions, pa.dictionary(pa.int32(), pa.string()))
-    kinds |= {str(position): pa.string() for position in _in_runs(path, separator, width)}
+    kinds |= {str(position): pa.string() for position in _in_runs(path, separator, width, opened)}
     cells = arrow_csv.ConvertOptions(column_types=kinds)
-    with open_bytes(path) as stream:
+    with opened() as stream:
         return arrow_csv.read_csv(stream, reading, parsing, cells)
 
 
@@ -591,6 +626,8 @@ def _response_files(path: Path) -> list[Path]:
 
 
 def _read_folder(path: Path) -> Rows:
+    if data := stored_tables.data_files(path):
+        return _read_arrow(*data)
     files = _response_files(path)
     if not files:
         raise FileError(f"{path}: no file named <policy>{_RESPONSES} in it", hint="name a file instead")

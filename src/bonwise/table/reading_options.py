@@ -93,7 +93,7 @@ class LabelKeywords(RowKeywords, total=False):
 
 
 class _Directions(TypedDict, total=False):
-    lower_is_better: str | Sequence[str]
+    lower_is_better: str | Sequence[str] | bool
 
 
 class _Values(_Directions, total=False):
@@ -262,10 +262,16 @@ class ReadingOptions:
     lower_is_better: tuple[str, ...] = field(
         default=(),
         metadata=_by(
-            ReadingFlag("--lower-is-better", "Judge or column: lower is better (repeatable).", repeatable=True)
+            ReadingFlag(
+                "--lower-is-better",
+                "Judge or column of which lower is better (repeatable); without a name, every score.",
+                repeatable=True,
+            )
         ),
     )
-    """Judges, or columns of scores or labels, whose lower values are better, such as a rank: they are negated."""
+    """Judges, or columns of scores or labels, whose lower values are better, such as a rank: they are negated.
+    ``True`` means every score.
+    """
     missing: tuple[str, ...] = field(
         default=(),
         metadata=_by(ReadingFlag("--missing", "Score that means none, such as -1 (repeatable).", repeatable=True)),
@@ -312,7 +318,10 @@ class ReadingOptions:
         if self.join_col and self.by_line:
             raise UsageError("labels join by columns or by line", hint="give --join-col or --by-line, not both")
         object.__setattr__(self, "exclude", names_of("exclude", self.exclude))
-        object.__setattr__(self, "lower_is_better", names_of("lower_is_better", self.lower_is_better))
+        # Other types than those of the field may be given, as by keyword.
+        every = self.lower_is_better is True  # type: ignore[comparison-overlap]
+        names = ("judge_score",) if every else self.lower_is_better or ()
+        object.__setattr__(self, "lower_is_better", names_of("lower_is_better", names))
         object.__setattr__(self, "missing", values_of("missing", self.missing))
         check_shape(self.shape)
         check_unpicked(self.unpicked)

@@ -21,6 +21,7 @@ from bonwise.table.checks import Unpicked
 from bonwise.table.facts import UnlabelledCandidates
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table, values_read
+from bonwise.table.retrieval import Unretrieved
 from bonwise.table.scales import Scale, likely_scale, mismatch, off_scale
 from bonwise.table.sources import OpenedSource, open_source, with_columns
 from bonwise.table.store import Categories, Names, Rows, is_missing
@@ -95,6 +96,8 @@ class ScoreTable:
         Values of scores that were taken for no score.
     weights : numpy.ndarray, optional
         What each prompt weighs in the figures of an audit, in the order of `prompts`.
+    unretrieved : Unretrieved, optional
+        Of labels of retrieval (qrels): the documents that they label and the table does not hold.
 
     Examples
     --------
@@ -125,6 +128,7 @@ class ScoreTable:
     turned: frozenset[str] = field(default=frozenset(), repr=False)
     missing: tuple[str, ...] = ()
     weights: _Floats | None = field(default=None, repr=False)
+    unretrieved: Unretrieved | None = field(default=None, repr=False)
 
     @classmethod
     @opens_a_table

@@ -14,7 +14,7 @@ import numpy as np
 from bonwise.errors import ColumnError, FileError, OtherFileError
 from bonwise.extras import TABLES
 from bonwise.plugins import Factory, Group, Kind, is_built_in
-from bonwise.table import archives, canonical, nested, reading, reading_options
+from bonwise.table import archives, canonical, nested, reading, reading_options, retrieval
 from bonwise.table.columns import LabelColumns, pools_or_picks
 from bonwise.table.importers.material import Imported, Material
 from bonwise.table.store import Rows, StructuredText
@@ -97,7 +97,7 @@ class OpenedSource:
     def said(self) -> str:
         """How the source was read, in one line; empty where it was read as it stands."""
         imported = () if self.imported is None else (self.imported.format, *self.imported.readings)
-        return "; ".join([*imported, *self.every_note])
+        return "; ".join(filter(None, [self.rows.note, *imported, *self.every_note]))
 
     @property
     def every_note(self) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ def open_labels(source: reading.RowSource) -> OpenedSource:
     refuse_cut_off(opened)
     if opened.imported is None and _is_of_a_tool(opened.rows):
         return _by_columns(opened, reading_options.ReadingOptions()) or opened
-    return opened
+    return replace(opened, rows=retrieval.as_qrels(opened.rows))
 
 
 def refuse_cut_off(opened: OpenedSource) -> None:
@@ -232,11 +232,13 @@ def _has_lists(rows: Rows, taken: Mapping[str, str]) -> bool:
 def _by_columns(opened: OpenedSource, options: reading_options.ReadingOptions) -> OpenedSource | None:
     material = Material(opened.name, frame=opened.frame, named=options.named_columns)
     imported = read_by_importer(material)
-    return None if imported is None else replace(_imported(imported, opened.name), notes=opened.every_note)
+    if imported is None:
+        return None
+    return replace(_imported(imported, opened.name, opened.rows.note), notes=opened.every_note)
 
 
-def _imported(imported: Imported, name: str) -> OpenedSource:
+def _imported(imported: Imported, name: str, note: str = "") -> OpenedSource:
     if not len(imported.frame):
         why = "; ".join(imported.lacks) or "no record names a prompt and a candidate"
         raise FileError(f"{name}: read as {imported.format}, and nothing in it can be used", hint=why)
-    return OpenedSource(reading.rows_of_frame(imported.frame, name), name, imported)
+    return OpenedSource(replace(reading.rows_of_frame(imported.frame, name), note=note), name, imported)

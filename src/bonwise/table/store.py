@@ -437,6 +437,8 @@ class Rows:
     columns: dict[Any, Any]
     index: _Array
     """Row numbers, as a user counts them."""
+    note: str = ""
+    """How the file was read, where that is not plain."""
     cut_off: str = ""
     """What of the source was left out because it ends within a record; empty where nothing was."""
 

@@ -7,9 +7,11 @@ import gzip
 import io
 import json
 import os
+import re
 import stat
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -17,7 +19,7 @@ from bonwise.errors import FileError, RowError, UsageError
 from bonwise.printable import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = [
     "DEEPEST",
@@ -29,6 +31,7 @@ __all__ = [
     "json_lines_of",
     "limit",
     "log_lines",
+    "open_as_utf_8",
     "open_bytes",
     "open_plain",
     "open_text",
@@ -43,6 +46,8 @@ _CHUNK = 2**20
 _SMALL = 256 * 2**20
 _MOST_GROWTH = 100
 """How many times its size a gzipped file may grow beyond `_SMALL` bytes: text grows to about ten times."""
+_NOT_ASCII = re.compile(rb"[\x80-\xff]+")
+_MOST_NOT_ASCII = 0.1
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -142,6 +147,37 @@ class _BoundedGzip(gzip.GzipFile):
 def open_text(path: Path, *, newline: str | None = None) -> io.TextIOWrapper:
     """Open a plain or gzipped file for reading UTF-8, with or without a byte order mark."""
     return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline=newline)
+
+
+def open_as_utf_8(path: Path) -> tuple[Callable[[], IO[bytes]], str]:
+    """Return what opens a checked file of text as UTF-8, and a note where it is written in UTF-16 or Windows-1252.
+
+    Windows-1252 has a letter for nearly every byte: it is taken only where few bytes are not ASCII.
+    """
+    try:
+        check_text(path)
+    except FileError:
+        with file_errors(path), open_bytes(path) as stream:
+            content = stream.read(_CHUNK)
+            if content and (content.startswith(_UTF_16) or b"\0" not in content):
+                content += stream.read()
+        text, name = _other_text(content)
+        if not text or b"\0" in text or max(map(len, text.split(b"\n"))) > limit("LONGEST_LINE", LONGEST_LINE):
+            raise
+        return partial(io.BytesIO, text), f"text in {name}"
+    return partial(open_bytes, path), ""
+
+
+def _other_text(content: bytes) -> tuple[bytes, str]:
+    """Return text as UTF-8, and what it is written in; nothing where that is not plain."""
+    with suppress(UnicodeDecodeError):
+        if content.startswith(_UTF_16):
+            return content.decode("utf-16").encode(), "UTF-16"
+        few = sum(map(len, _NOT_ASCII.findall(content))) <= _MOST_NOT_ASCII * len(content)
+        # Where some of it is a letter of UTF-8, or begins one at the end, it is UTF-8 that was damaged.
+        if few and content[-1:].isascii() and content.decode(errors="ignore").isascii():
+            return content.decode("cp1252").encode(), "Windows-1252"
+    return b"", ""
 
 
 def check_text(path: Path) -> None:
@@ -252,8 +288,7 @@ def json_lines(path: Path, cut_off: list[int] | None = None) -> Iterator[tuple[i
             try:
                 record = _object(line, f"{name}, row {row}", deepest)
             except RowError as error:
-                is_within = isinstance(error.__cause__, json.JSONDecodeError) and not line.endswith("
-")
+                is_within = isinstance(error.__cause__, json.JSONDecodeError) and not line.endswith("\n")
                 if cut_off is None or row == 1 or not is_within:
                     raise
                 cut_off.append(row)

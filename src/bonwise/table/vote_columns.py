@@ -62,9 +62,15 @@ def _opposite_pair(frame: pd.DataFrame, free: Sequence[str], *, texts: bool) -> 
                 stems.setdefault((*words[:at], "", *words[at + 1 :]), {}).setdefault(word, column)
     ranked = ((_rank({word for word in stem if word}), by_word) for stem, by_word in stems.items())
     likely = sorted((rank for rank in ranked if rank[0] is not None and (texts or rank[0] < _TEXTS)), key=_first_of)
-    for _, by_word in likely:
+    for rank, by_word in likely:
         for one, other in verdict_words.OPPOSITES:
-            if one in by_word and other in by_word and _could_name(frame, by_word[one], by_word[other]):
+            # Models may be called 3.5 and 4.
+            named = (
+                one in by_word
+                and other in by_word
+                and (rank == 0 or _could_name(frame, by_word[one], by_word[other]))
+            )
+            if named and by_word[one] != by_word[other]:
                 return by_word[one], by_word[other]
     return ()
 
@@ -165,6 +171,11 @@ class VoteColumns:
     judge: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     """Columns that tell the pairs of a prompt apart, beside the sides."""
+
+    @property
+    def names_texts(self) -> bool:
+        """Whether the sides are named by the texts of their answers."""
+        return bool(self.pair) and bool(_NO_NAMES & {*verdict_words.words_of(self.pair[0])})
 
     @property
     def used(self) -> frozenset[str]:

@@ -38,6 +38,8 @@ class ReadVotes(NamedTuple):
     """1 where the first side is preferred, 0 where the second, 1/2 for a tie, NaN where there is no verdict."""
     reading: str
     """What the cells were taken for, such as ``A>>B, A>B: first; B>A: second``."""
+    weights: _Floats | None = None
+    """The share of each vote that is for the first side, where numbers between two sides say so."""
 
 
 class _Numbers(NamedTuple):
@@ -46,6 +48,8 @@ class _Numbers(NamedTuple):
     worth: Mapping[float, float]
     reading: str = ""
     question: str = ""
+    is_graded: bool = False
+    """Whether they run from 1, all for the first side, to 2, all for the second."""
 
 
 def read_votes(
@@ -59,7 +63,14 @@ def read_votes(
     unknown = np.isnan(values) & ~is_blank(column) & ~_says_none(column, verdict_map)
     if unknown.any():
         _refuse(column, unknown, sides, verdict_map, source)
-    return ReadVotes(values, _reading(column, values, names, verdict_map))
+    weights = None
+    if _numbers(column, verdict_map, sides).is_graded:
+        codes, cells = distinct(column)
+        # Not by their words, which are rounded.
+        shares = [np.nan if _number(plain_word(cell)) is None else _SECOND - float(cell) for cell in cells]
+        by_cell = np.array([*shares, np.nan])[codes]
+        weights = np.where(np.isnan(by_cell), values, by_cell)
+    return ReadVotes(values, _reading(column, values, names, verdict_map), weights)
 
 
 def holds_votes(
@@ -227,6 +238,7 @@ def _told_by_range(numbers: frozenset[float]) -> _Numbers | None:
         return _Numbers(
             {number: 0.5 if number == middle else float(number < middle) for number in numbers},
             "below 1.5: first, 1.5: tie, above: second",
+            is_graded=True,
         )
     return None
 

@@ -28,6 +28,7 @@ _TURNED: Mapping[verdict_words.Side, verdict_words.Side] = {
     "tie": "tie",
     "none": "none",
 }
+_EMPTY = "(no text)"
 _TIE_KEYS = ("winnertie", "tie", "winnertied", "tied")
 
 
@@ -132,6 +133,8 @@ class VoteRows:
     """1 where the first side is preferred, 0 where the second, 1/2 for a tie, NaN where there is no verdict."""
     readings: Mapping[str, str] = field(default_factory=dict)
     """How the file was read, by column; ``columns`` says which play a role."""
+    weights: _Floats | None = field(default=None, repr=False)
+    """As `worth`, a graded preference as the share of a vote that it is; None where none is graded."""
 
     def in_order(self, second_order: checks.SecondOrder | None) -> VoteRows:
         """Return the votes, those of a second order turned round where it names places; what it names is asked.
@@ -172,12 +175,21 @@ class VoteRows:
             shaped = ShapedVotes(raw)
         frame = shaped.frame
         columns = vote_columns.find_vote_columns(frame, source, named, needed=needed, verdict_map=verdict_map)
+        if columns.names_texts:
+            # An empty answer is an answer.
+            blank = {column: numbers.is_blank(frame[column]) for column in columns.pair}
+            filled = {column: frame[column].astype(object).mask(none, _EMPTY) for column, none in blank.items()}
+            frame = frame.assign(**filled)
         sides = frame[list(columns.pair)] if columns.pair else None
         read = {verdict: _read(frame, verdict, columns, sides, source, verdict_map) for verdict in columns.verdicts}
         values: _Floats = np.column_stack([np.zeros((len(frame), 0)), *(own.worth for own in read.values())])
         # What a shape made of the cells it says itself.
         readings = {column: own.reading for column, own in read.items() if own.reading and column in raw.columns}
-        return cls(source, frame, columns, values, {"columns": _said(columns, shaped.reading), **readings})
+        weights = None
+        if any(own.weights is not None for own in read.values()):
+            graded = [own.worth if own.weights is None else own.weights for own in read.values()]
+            weights = np.column_stack(graded)
+        return cls(source, frame, columns, values, {"columns": _said(columns, shaped.reading), **readings}, weights)
 
 
 def _read(

@@ -66,10 +66,12 @@ class VoteTable:
         pair: Sequence[str] | None = None,
         prompt: Sequence[str] | None = None,
         verdict_map: Mapping[str, str] | None = None,
+        graded: bool = False,
     ) -> VoteTable:
         """Read a file or frame; a column that is not named is found by its name and content.
 
-        Columns of `prompt` together name it, none if empty. An InputError: an absent column, no verdict, no vote.
+        Columns of `prompt` together name it, none if empty. With `graded` a preference between two sides is a share
+        of a vote for each. An InputError: an absent column, no verdict, no vote.
         """
         raw, name = reading.open_frame(source)
         named = vote_columns.NamedVoteColumns(
@@ -83,7 +85,12 @@ class VoteTable:
                 f"{name}: a vote is on two models, so two columns name them, not {', '.join(pair) or 'none'}",
                 hint="such as --pair-col model_a,model_b",
             )
-        return cls.of(vote_rows.VoteRows.of(raw, name, named, verdict_map=vote_rows.check_verdict_map(verdict_map)))
+        rows = vote_rows.VoteRows.of(raw, name, named, verdict_map=vote_rows.check_verdict_map(verdict_map))
+        if graded and rows.weights is not None:
+            how = "1: first, 2: second, between them a share of a vote for each"
+            shares = dict.fromkeys(rows.columns.verdicts, how)
+            rows = replace(rows, worth=rows.weights, readings={**rows.readings, **shares})
+        return cls.of(rows)
 
     @classmethod
     def of(cls, rows: vote_rows.VoteRows) -> VoteTable:

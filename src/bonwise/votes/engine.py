@@ -252,7 +252,9 @@ def studied_votes(
     verdict = None if verdict_col is None else _named("verdict_col", verdict_col, most=1)[0]
     pair = None if pair_col is None else _named("pair_col", pair_col)
     prompt = None if prompt_col is None else _named("prompt_col", prompt_col)
-    cast = VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt, verdict_map=verdict_map)
+    cast = VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt, verdict_map=verdict_map, graded=True)
+    if stated["ties"] is None and cast.ties.any():
+        stated["ties"] = "half"
     settings = result.VotesSettings(
         **stated,
         verdict_col=",".join(cast.columns.verdicts),

@@ -55,7 +55,8 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     prompt_col: Annotated[str | Sequence[str] | None, _PROMPT] = None,
     verdict_map: Annotated[Mapping[str, str] | None, _VERDICT_MAP] = None,
     ties: Annotated[
-        Ties | None, Flag("How ties among votes count: drop, half, or pessimistic (for the second model).", kind=str)
+        Ties | None,
+        Flag("How ties among votes count: half (the default), drop, or pessimistic (second model).", kind=str),
     ] = None,
     near_tie: Annotated[float, Flag("Largest margin of a near tie; 0.1 if not given.", kind=float | None)] = 0.10,
     power: Annotated[float, Flag("Of the votes to plan for; 0.9 if not given.", kind=float | None)] = 0.90,
@@ -87,7 +88,7 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     verdict_map : mapping of str to str, optional
         What verdicts say, such as ``{"1": "first", "0": "second"}``: first, second, tie or none.
     ties : {"drop", "half", "pessimistic"}, optional
-        How a tie counts; needed where there are ties. Pessimistic: for the alphabetically second model.
+        How a tie counts, by default half a vote for each side. Pessimistic: for the alphabetically second model.
     near_tie : float
         tau, the largest absolute margin of a near tie.
     power : float
@@ -111,7 +112,7 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     bonwise.errors.InputError
         A column that is absent, a verdict that is none, or too few votes.
     bonwise.errors.UsageError
-        Ties without a way to count them, or an argument of another type or out of its range.
+        An argument of another type or out of its range.
 
     Examples
     --------
@@ -132,7 +133,9 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     source: Annotated[RowSource, _SOURCE],
     *,
     verdict_col: Annotated[str | Sequence[str], _VERDICTS] = (),
-    label_col: Annotated[str | None, Flag("Column of the oracle's verdict, in LABELS if given.")] = None,
+    label_col: Annotated[
+        str | None, Flag("Column of the oracle's verdict, in LABELS if given; there a,b takes the majority.")
+    ] = None,
     labels: Annotated[
         RowSource | None, Flag("Votes of people on the same pairs, joined by prompt and sides.", kind=Path)
     ] = None,
@@ -160,7 +163,8 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     verdict_col : str or sequence of str
         One or two columns with the judge's verdict; see docs/preferences.md for what they may hold.
     label_col : str, optional
-        Column with the oracle's verdict, in `labels` where these are given.
+        Column with the oracle's verdict, in `labels` where these are given; several there, with commas between, are
+        votes of which the majority counts.
     labels : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
         Votes of people, joined by prompt and sides, whichever side stands first; of several votes on a pair the
         majority counts, and a tie where there is none.

@@ -234,7 +234,8 @@ def study_pair(
     named: bool,
 ) -> StudiedPair:
     """Study one pair; `values` that count are 1 for the second model, 0 the first; `cast` are all, ties 1/2."""
-    pool = detectability.PooledVotes.of(values)
+    # The tests of subsamples are of votes that are whole: each counts for the side that it leans to.
+    pool = detectability.PooledVotes.of((np.sign(values - 0.5) + 1) / 2)
     clear = cast[cast != 0.5]
     count = np.unique(prompt, return_counts=True)[1]
     several = int((count > 1).sum()) if named else 0

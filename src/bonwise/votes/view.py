@@ -222,7 +222,11 @@ def _answer(document: result.PreferenceStudy) -> answers.StatedVerdict:
 def _answer_of_one(pair: result.PairVotes) -> answers.StatedVerdict:
     first, second = (printable(one, longest=_LONGEST) for one in (pair.first, pair.second))
     outcome = answers.outcome_of(pair.win_rate, 0.5)
-    share = f"{second} has {share_of_votes(pair.win_rate)} of the votes against {first}"
+    rate = pair.win_rate
+    share = f"{second} has {share_of_votes(rate)} of the votes against {first}"
+    if outcome == "below" and rate.estimate is not None and rate.low is not None and rate.high is not None:
+        ends = {"estimate": 1 - rate.estimate, "low": 1 - rate.high, "high": 1 - rate.low}
+        share = f"{first} has {share_of_votes(rate.model_copy(update=ends))} of the votes against {second}"
     if outcome == "open":
         return answers.StatedVerdict(
             "no preference shown", "open", f"Neither model is shown to be preferred: {share}."

@@ -72,7 +72,7 @@ TRACE = [{"info": {"trace_id": "t", "request_preview": "q", "assessments": []}, 
 REFUSALS = (
     Refusal("an empty file", "scores.csv", _text(""), "the file is empty"),
     Refusal("a header alone", "scores.csv", _text(HEAD), "no rows"),
-    Refusal("another encoding", "scores.csv", lambda: HEAD.encode() + b"p,\xe9,1\n", "not UTF-8"),
+    Refusal("another encoding", "scores.csv", lambda: HEAD.encode() + b"p,\x81,1\n", "not UTF-8"),
     Refusal("a binary file", "scores.csv", lambda: HEAD.encode() + b"p\0,a,1\n", "binary"),
     Refusal("a row with too many cells", "scores.csv", _text(HEAD + "p,a,1,2\n"), "row 2"),
     Refusal(
@@ -90,7 +90,7 @@ REFUSALS = (
     Refusal("JSON nested without end", "scores.json", _text("[" * 100_000), "nested too deeply"),
     Refusal("half a surrogate pair", "scores.json", _text('[{"prompt_id": "\\ud800"}]'), "surrogate"),
     Refusal("no Parquet inside", "scores.parquet", _text("PAR1"), "scores.parquet"),
-    Refusal("an unknown ending", "scores.xlsx", _text("x"), "unknown kind of file"),
+    Refusal("an unknown ending", "scores.docx", _text("x"), "unknown kind of file"),
     Refusal("a gzip bomb", "scores.csv.gz", _bomb, "MiB"),
     Refusal("no gzip inside", "scores.csv.gz", _text("x"), "scores.csv.gz"),
     Refusal("a zip bomb", "log.eval", lambda: _zip({"header.json": b" " * 513 * 2**20}), "holds more than 512 MiB"),

@@ -18,6 +18,7 @@ _WITHIN, _TIES, _AGREEMENT = "estimands/within_r", "estimands/ties", "estimands/
 
 
 _BETWEEN, _TOP1, _VALUES = "estimands/between_share", "estimands/top1", "estimands/value_and_recovery"
+_TOP_K = "estimands/top_k"
 _UNSCORED = "estimands/unscored"
 
 
@@ -118,6 +119,26 @@ DEFINITIONS: Mapping[str, MetricDefinition] = {
         "brings. It is 1 where the judge always picks a best candidate, 0 where its picks are worth as much as "
         "random ones, and negative where they are worth less.",
         _VALUES,
+    ),
+    "top_value": MetricDefinition(
+        "Mean label of the k candidates of each prompt with the highest scores. Candidates that tie at the edge "
+        "share the places that are left.",
+        _TOP_K,
+    ),
+    "top_recovery": MetricDefinition(
+        "(top_value - value_random) / (mean label of the best k candidates - value_random): recovery of a choice "
+        "that keeps k.",
+        _TOP_K,
+    ),
+    "ndcg": MetricDefinition(
+        "Mean over prompts of the sum of gain / log2(1 + place) over the first k places / the largest such sum that "
+        "all labelled candidates allow. Ties share their places in expectation.",
+        _TOP_K,
+    ),
+    "recall": MetricDefinition(
+        "Mean over prompts of relevant candidates among the first k / all relevant candidates. Relevant is a label "
+        "above 0.",
+        _TOP_K,
     ),
     "level_bias": MetricDefinition(
         "The largest mean error among the names of candidates, after one increasing curve has turned all scores into "
