@@ -58,7 +58,7 @@ def with_a_loss(prompts):
 @pytest.mark.parametrize("width", [80, 104, 160])
 def test_each_metric_takes_one_line(width):
     """Whatever the width of the terminal, a metric and its interval stand on one line, once."""
-    document = bw.audit(with_a_loss(60))
+    document = bw.audit(with_a_loss(60), top=2)
     lines = on_a_terminal(document, width)
     for metric in METRICS:
         (line,) = (line for line in lines if line.startswith(f"  {metric.name} "))
@@ -95,7 +95,7 @@ def test_several_judges_fit_eighty_columns():
 
 def test_every_metric_of_an_audit_is_described():
     """The catalogue names each metric of an audit and no other."""
-    assert {metric.name for metric in METRICS} == set(bw.audit(with_a_loss(60)).metrics)
+    assert {metric.name for metric in METRICS} == set(bw.audit(with_a_loss(60), top=2).metrics)
 
 
 def test_a_metric_of_a_later_version_is_shown():
