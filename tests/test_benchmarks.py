@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import importlib.util
+import inspect
 import json
 import os
 import subprocess
@@ -31,6 +33,7 @@ PERFORMANCE = AUDIT.with_name("performance.py")
 FACTORS = AUDIT.with_name("factors.py")
 WHOLE = AUDIT.with_name("whole_audit.py")
 LINES = AUDIT.with_name("lines_of_tests.py")
+REAL_DATA = AUDIT.with_name("real_data.py")
 CONTENDERS = [
     "bonwise, default",
     "bonwise, bootstrap, 200 resamples",
@@ -502,3 +505,34 @@ def test_lines_of_the_package_are_kept_by_test(tmp_path):
     assert (set(of_one), set(of_other)) == ({"stats/catalog.py", "stats/sums.py"}, {"stats/sums.py"})
     assert of_one["stats/sums.py"] == of_other["stats/sums.py"] != []
     assert all(test["seconds"] >= 0 for test in kept.values())
+
+
+@pytest.fixture
+def real_data(monkeypatch):
+    """Return the module that audits public data."""
+    return module_of(REAL_DATA, monkeypatch)
+
+
+def test_the_table_of_public_data_is_that_of_the_page(real_data, shared, capsys):
+    """What the command prints stands in the page, a row for each judge; no data set takes more than eight lines."""
+    assert real_data.main([str(shared / "data")]) == 0
+    printed = capsys.readouterr().out
+    assert f"{real_data.MARKS[0]}{printed}{real_data.MARKS[1]}" in real_data.PAGE.read_text("utf-8")
+    assert printed.count("\n| ") >= len(real_data.DATA) + 1
+    assert all(body_lines(data.audit) <= 8 for data in real_data.DATA)
+
+
+def body_lines(function):
+    """Return how many lines a function has below its docstring."""
+    (tree,) = ast.parse(inspect.getsource(function)).body
+    return tree.end_lineno - tree.body[0].end_lineno
+
+
+def test_public_data_that_is_not_there_or_another_file_has_no_row(real_data, tmp_path, capsys):
+    """What is not there is said and left out; a file with another checksum is refused by its name."""
+    assert real_data.main([str(tmp_path)]) == 0
+    assert capsys.readouterr().err.count("is not there") == len(real_data.DATA)
+    (tmp_path / "arena100").mkdir()
+    (tmp_path / "arena100" / "scores.csv").write_text("prompt_id,candidate\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"scores\.csv is another file than the page lists"):
+        real_data.main([str(tmp_path)])

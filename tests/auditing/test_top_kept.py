@@ -57,6 +57,13 @@ def test_golden_a_tie_at_the_edge_shares_the_places():
     assert [kept.not_retrieved, kept.without_relevant, kept.documents_not_retrieved] == [None] * 3
 
 
+def test_the_short_form_shows_what_was_asked_for():
+    """With a number of places the best k stand in the first table, after what decides; without it they do not."""
+    pools = [[(3, 2), (2, 0), (2, 2), (1, 0)], [(1, 1), (2, 2)]] * 12
+    assert all(name in str(bw.audit(rows(pools), top=2, shape="ragged")) for name in KEPT[1:])
+    assert not any(name in str(bw.audit(rows(pools), shape="ragged")) for name in KEPT)
+
+
 def test_the_exponential_gain_is_a_power_of_two():
     """Labels 2 and 1 in the wrong order: (1 + 3 / log2 3) / (3 + 1 / log2 3)."""
     pools = [[(2, 1), (1, 2)]] * 2

@@ -333,6 +333,9 @@ _FIRST_OF_SYSTEMS = ("global_r", "level_bias", "recovery", "within_r")
 
 _MOST_FIRST = 3
 
+_OF_BEST_K = ("top_recovery", "ndcg", "recall")
+"""Metrics that are there where ``--top`` asks for them; they are read after the first ones."""
+
 _BRIEFLY: Mapping[str, str] = {
     "top1_accuracy": "the pick is the best",
     "hit_rate": "the pick is among the best",
@@ -370,6 +373,7 @@ def first_figures(judge: JudgeFound, settings: AuditSettings) -> Iterator[Block]
     known = [name for name in names if judge.metrics[name].estimate is not None]
     # The verdict says why the first one is undefined where it is.
     first = list(dict.fromkeys([*names[:1], *known]))[:_MOST_FIRST]
+    first += [name for name in _OF_BEST_K if name in judge.metrics and judge.metrics[name].estimate is not None]
     groups = groups_of(first)
     found = {one.name: one for group in groups for one in group.metrics}
     beside = _beside(judge, groups)
