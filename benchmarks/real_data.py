@@ -1,8 +1,8 @@
 """How much of perfect picking judges recover on public data: the table of ``docs/real_data.md``.
 
 ``python benchmarks/real_data.py FOLDER [--write]``. FOLDER holds the files that the page lists, as they were
-downloaded. A file that is not there leaves its rows out, and this is said; one with another checksum is refused, because its
-figures would be of other data.
+downloaded. A file that is not there leaves its rows out, and this is said; one with another checksum is refused,
+because its figures would be of other data.
 """
 
 from __future__ import annotations
