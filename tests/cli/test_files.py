@@ -28,6 +28,7 @@ OUTPUTS = {
     "markdown",
     "junit",
     "per_prompt",
+    "fix",
     "out",
     "sheet",
     "save",
@@ -358,6 +359,28 @@ def test_the_document_says_what_was_written(capsys, tmp_path, monkeypatch):
     assert "rows.csv: the table as it was understood" in done.out
     again = typed(capsys, "doctor", "wide.csv", "--fix", "wide.csv")
     assert again.code == 2
+    other = typed(capsys, "doctor", "wide.csv", "--fix", "rows.parquet")
+    assert (other.code, "a file that ends in .csv" in other.err, Path("rows.parquet").exists()) == (2, True, False)
     gone = typed(capsys, "convert", "my wide.csv", "--out", "rows.csv")
     assert gone.code == 2
     assert "type bonwise doctor 'my wide.csv' --fix rows.csv" in gone.err
+
+
+def test_labels_of_another_file_are_joined_as_the_flags_say(capsys, tmp_path, monkeypatch):
+    """``--join-col`` joins by a column that both have, ``--by-line`` by position; other lengths are refused."""
+    monkeypatch.chdir(tmp_path)
+    scores = pd.DataFrame(
+        [(f"p{x}", f"c{k}", f"t{x}-{k}", (k + x) % 3 / 2, (2 * k + x) % 3) for x in range(30) for k in range(3)],
+        columns=["prompt_id", "candidate", "key", "judge_score", "oracle_label"],
+    )
+    scores.to_csv("whole.csv", index=False)
+    scores.drop(columns="oracle_label").to_csv("scores.csv", index=False)
+    scores[["key", "oracle_label"]].sample(frac=1, random_state=1).to_csv("shuffled.csv", index=False)
+    scores[["oracle_label"]].to_csv("lines.csv", index=False)
+    scores[["oracle_label"]][:-1].to_csv("short.csv", index=False)
+    whole = bw.audit("whole.csv")["recovery"]
+    for flags in (["--labels", "shuffled.csv", "--join-col", "key"], ["--labels", "lines.csv", "--by-line"]):
+        done = typed(capsys, "audit", "scores.csv", *flags, "--json", "-")
+        assert strict(done.out)["metrics"]["recovery"]["estimate"] == pytest.approx(whole.estimate, abs=1e-12)
+    done = typed(capsys, "audit", "scores.csv", "--labels", "short.csv", "--by-line")
+    assert (done.code, "89" in done.err, "90" in done.err) == (2, True, True)

@@ -9,6 +9,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import cast
 
@@ -95,7 +96,7 @@ _BARE = {"--lower-is-better": "judge_score"}
 def _with_values(arguments: Sequence[str]) -> list[str]:
     """Return the arguments, a flag that may stand alone with its value where another flag or nothing follows."""
     written: list[str] = []
-    for argument, following in zip(arguments, [*arguments[1:], "--"], strict=True):
+    for argument, following in zip_longest(arguments, arguments[1:], fillvalue="--"):
         written.append(argument)
         if argument in _BARE and following.startswith("--") and "--" not in written:
             written.append(_BARE[argument])

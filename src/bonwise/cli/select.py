@@ -141,6 +141,12 @@ def _pick_all(
     lines: list[str] = []
     written = 0.0
 
+    def emit_held() -> None:
+        held = "".join(lines)
+        lines.clear()
+        if held:
+            arguments.emit(held)
+
     def write(pick: selection.Selection) -> None:
         nonlocal written
         picks.note(pick)
@@ -149,16 +155,15 @@ def _pick_all(
         lines.append(_ENCODER.encode(pick.to_dict()) + "\n")
         # To wake a reader takes as long as many a pick; where models are asked, the next pick may be far.
         if picks.plan.asks_models or time.monotonic() > written + _WRITTEN_EVERY:
-            arguments.emit("".join(lines))
-            lines.clear()
             written = time.monotonic()
+            emit_held()
 
     summary, kept = None, True
     try:
         with without_router_warnings():
             summary = run_of(source() if page is None else page.passing(source()), each=write)
     finally:
-        arguments.emit("".join(lines))
+        emit_held()
         for line in picks.lines():
             arguments.say(line)
         if page is not None:

@@ -20,7 +20,7 @@ from scipy.sparse import csgraph
 
 from bonwise.auditing import candidate_attributes, labelling, suspected
 from bonwise.doctoring import fixing, proposals, result
-from bonwise.errors import ColumnError, InputError, OtherFileError, RowError
+from bonwise.errors import ColumnError, InputError, OtherFileError, RowError, UsageError
 from bonwise.printable import listed, quoted, shell_path, shell_word
 from bonwise.report import numbers, table_facts
 from bonwise.results import given
@@ -43,7 +43,7 @@ from bonwise.table.reading import RowSource, name_of
 from bonwise.table.roles import IDENTIFIERS, ROLES, WORDS, name_tokens
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import CodedColumn, Rows, StructuredText
-from bonwise.table.writing import csv_frame, write_whole
+from bonwise.table.writing import csv_frame, is_in_place, write_whole
 
 __all__ = ["Suspicion", "column_facts", "columns_of", "looked_over", "near_duplicates", "suspicions", "understood"]
 
@@ -438,6 +438,8 @@ def looked_over(
 
     The table that was understood is written to `fix`, of which the next command then is.
     """
+    if fix is not None and (fix.suffix.lower() != ".csv" or is_in_place(fix)):
+        raise UsageError(f"{fix}: the table is written as CSV, and read again", hint="name a file that ends in .csv")
     try:
         looked_at = understood(source, options)
     except OtherFileError as other:
