@@ -367,7 +367,8 @@ def test_the_prompts_open_to_all_that_is_known_of_them():
     """Each row of the drill-down holds its figures, and inside prompt, candidates, marks and the judge's words."""
     shown = audit_page(audited(), exhibits(["judge"]), more="rest of it.csv")
     said = words(shown)
-    assert "In 30 prompts the pick lost something, of which 3 are shown, the greatest loss first." in said
+    assert "In 30 prompts the pick lost something, the greatest loss first." in said
+    assert "Each row opens to the pick beside the best candidate. The page has no room for 27 more." in said
     assert '<a href="./rest%20of%20it.csv">' in shown
     assert 'aria-sort="descending"' in shown
     assert '<td data-v="0.5">0.500</td>' in shown

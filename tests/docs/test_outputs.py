@@ -8,7 +8,6 @@ import pytest
 
 from bonwise.cli.entry import run
 from bonwise.doctoring.front import doctor
-from bonwise.errors import BonwiseError
 from docs.make_files import PAGE, REAL_FILES, REFUSALS, counted, page, refusal
 from docs.pages import blocks, commands
 from docs.typed_pages import ASKS_A_MODEL, PAGES, ROOT, retyped, screen
@@ -72,9 +71,8 @@ ROLES = ("prompt_id", "candidate", "judge_score", "oracle_label")
 def test_a_real_file_is_read_as_counted_by_hand(file):
     """Rows, prompts, candidates, judges, labels and columns are those of the file, with at most one flag."""
     if file.says:
-        with pytest.raises(BonwiseError) as refused:
-            doctor(file.path)
-        assert file.says in refused.value.hint
+        document = doctor(file.path)
+        assert file.says in (document.next_command or document.not_audited)
         return
     assert counted(file) == file.read
     if file.columns is not None:

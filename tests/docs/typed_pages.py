@@ -13,7 +13,7 @@ from pathlib import Path
 from bonwise.cli.entry import run
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("tutorial", "howto_rerank", "howto_audit", "howto_route", "howto_labels", "ci")
+PAGES = ("tutorial", "howto_rerank", "howto_audit", "howto_route", "howto_labels", "retrieval", "ci")
 """Pages of docs/ whose ``text`` blocks are what the block before them printed."""
 ASKS_A_MODEL = re.compile(r"(openai|anthropic)/")
 A_TEST = re.compile(r"^def test_", re.MULTILINE)

@@ -93,9 +93,8 @@ def _study_flags(rows: vote_rows.VoteRows) -> list[str] | None:
     names = [column.to_numpy(dtype=object) for column in texts]
     use = ~np.isnan(votes) & named & (names[0] != names[1])
     sides = pd.DataFrame({"low": np.minimum(*names), "high": np.maximum(*names)})
-    tied = bool((votes[use] == 0.5).any())
-    counts = sides[use & (votes != 0.5)].value_counts()
+    counts = sides[use].value_counts()
     most = int(counts.max()) if len(counts) else 0
     if most < _FEWEST:
         return None
-    return [*(["--ties drop"] if tied else []), *([f"--fewest-votes {most}"] if most < _VOTES else [])]
+    return [f"--fewest-votes {most}"] if most < _VOTES else []

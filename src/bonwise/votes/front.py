@@ -176,8 +176,9 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     verdict_map : mapping of str to str, optional
         What verdicts say, such as ``{"1": "first", "0": "second"}``: first, second, tie or none.
     second_order : {"turned", "as-named"}, optional
-        Whether the second of two verdict columns names places, which are turned round, or answers. Needed where both
-        stand in a list of one cell, such as ``judgments[0].decision``; other columns are as named where it is None.
+        Where a judge compared answers in two orders, a column each: whether the second one names places, which are
+        those of the first turned round, or answers. Needed where both stand in a list of one cell, such as
+        ``judgments[0].decision``; other columns are as named where it is None.
     confidence : float
         Of the two-sided intervals, in [0.5, 1). They are jackknife intervals, clustered by prompt.
 

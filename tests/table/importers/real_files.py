@@ -117,7 +117,7 @@ REAL_FILES = (
     RealFile("wide.csv", PANDAS, "to_csv, a column per candidate", (4, 2, 2, 1, 4)),
     RealFile("judges.csv", PANDAS, "to_csv, a column per judge", (8, 2, 2, 2, 8)),
     RealFile("bonwise_judge.csv", BONWISE, "bonwise judge pools.jsonl --out", (8, 2, 2, 2, 0)),
-    RealFile("bonwise_pools.jsonl", BONWISE, "pools for bonwise judge", says="bonwise judge POOLS"),
+    RealFile("bonwise_pools.jsonl", BONWISE, "pools for bonwise judge", says="bonwise judge"),
     RealFile(
         "bonwise_select.jsonl",
         BONWISE,
