@@ -60,6 +60,9 @@ _BREAK = "\n"
 _NUMBER = re.compile(r"0|-?(?:[1-9]\d*|0(?=\.))(?:\.\d*[1-9])?")
 """A number as a script would write it."""
 
+_DECIMAL = re.compile(r"-?\d+(?:\.\d+)?")
+"""A number that a script can read."""
+
 _LONGEST_CELL = 80
 """Letters of a cell of a finder's row."""
 
@@ -202,10 +205,10 @@ def _lines_data(table: Table) -> Markup:
 
 
 def _written_figure(cell: str, value: float | None) -> str | float | list[str | float | None]:
-    """Return a cell as a number where it is written like one, and with its value where it is not."""
+    """Return a cell as a number where a script would write it so, and with its value where it is none."""
     if _NUMBER.fullmatch(cell):
         return float(cell) if "." in cell else int(cell)
-    return cell if value is None else [cell, float(f"{value:.6g}")]
+    return cell if value is None or _DECIMAL.fullmatch(cell) else [cell, float(f"{value:.6g}")]
 
 
 def _alone(css: str, address: str) -> Markup:

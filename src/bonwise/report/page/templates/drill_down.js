@@ -51,7 +51,8 @@ document.addEventListener("DOMContentLoaded", () => {
     if (row.line) {
       const cell = row.line[column];
       if (column === 0 || isWords(column)) return textOfCell(row.line, column);
-      return typeof cell === "number" ? cell : Array.isArray(cell) ? cell[1] : null;
+      const figure = Array.isArray(cell) ? cell[1] : Number(cell);
+      return Number.isNaN(figure) ? null : figure;
     }
     const cell = row.body.rows[0].cells[column];
     const figure = cell.dataset.v;
