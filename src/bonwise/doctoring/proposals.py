@@ -61,7 +61,7 @@ def proposed(source: Any, options: ReadingOptions, problem: ColumnError) -> Prop
     named = [part.strip() for names in options.named_columns.values() for part in [names, *names.split(",")]]
     if opened.imported is not None or (named and not {*named} & {*opened.rows.columns}):
         raise problem
-    search, other = _Search.of(opened.rows, options), isinstance(problem, OtherFileError)
+    search, other = _OfColumns.of(opened.rows, options), isinstance(problem, OtherFileError)
     lists = search.lists()
     proposal = search.pairs(lists) if lists else None if other else search.long()
     if proposal is None:
@@ -71,7 +71,7 @@ def proposed(source: Any, options: ReadingOptions, problem: ColumnError) -> Prop
 
 
 @dataclass
-class _Search:
+class _OfColumns:
     """What is known of the columns of one file."""
 
     rows: Rows
@@ -82,7 +82,7 @@ class _Search:
     """Role to column, each found alone."""
 
     @classmethod
-    def of(cls, rows: Rows, options: ReadingOptions) -> _Search:
+    def of(cls, rows: Rows, options: ReadingOptions) -> _OfColumns:
         search = cls(rows, options, nested.leaves(rows), dict(options.named_columns))
         for role in ("prompt_id", "candidate", "judge_score", "oracle_label"):
             if role not in search.taken:

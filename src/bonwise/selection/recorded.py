@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
 
-from bonwise.calls.bill import Bill
 from bonwise.results import given
 from bonwise.selection import result
-from bonwise.selection.selection import Selection
 from bonwise.selection.totals import Totals
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
+
+if TYPE_CHECKING:
+    from bonwise.selection.selection import Selection
 
 __all__ = ["document_of", "pick_line", "pick_record", "settings_of"]
 
@@ -40,10 +42,12 @@ def _values(pick: Selection) -> dict[str, Any]:
     """Return what a line holds, in the order of its record."""
     bill = pick.bill
     line: dict[str, Any] = dict.fromkeys(_ALWAYS)
-    line.update(zip(_OF_PICK, _of_pick(pick), strict=True))
-    line.update(zip(_OF_BILL, _of_bill(bill), strict=True))
-    for name in _LISTS:
-        line[name] = list(line[name])
+    sources: tuple[Any, ...] = (pick, bill)
+    for source in sources:
+        names, read, tuples = _held_by(type(source))
+        line.update(zip(names, read(source), strict=True))
+        for name in tuples:
+            line[name] = list(line[name])
     return line | {
         "prompt_id": None if pick.prompt_id is None else str(pick.prompt_id),
         "best": pick.best_id,
@@ -60,11 +64,14 @@ _LATER = ("p_best_reason", "filled", "lost")
 """Keys that are absent where they say nothing; they are the last ones."""
 _COMPUTED = {"prompt_id", "best", "latency", "unscored", "settings", *_LATER}
 _ALWAYS = [name for name in result.PickRecord.model_fields if name not in _LATER]
-_OF_PICK = [name for name in _ALWAYS if name in Selection.__dataclass_fields__ and name not in _COMPUTED]
-_OF_BILL = [name for name in _ALWAYS if name in Bill.__dataclass_fields__]
-"""Keys of a line that a pick and its bill hold under the same name."""
-_LISTS = [name for name in _OF_PICK if str(Selection.__dataclass_fields__[name].type).startswith("tuple")]
-_of_pick, _of_bill = attrgetter(*_OF_PICK), attrgetter(*_OF_BILL)
+
+
+@cache
+def _held_by(kind: type[Any]) -> tuple[list[str], attrgetter[Any], list[str]]:
+    """Return the keys of a line that a pick or its bill holds under the same name, what reads them, and tuples."""
+    fields = kind.__dataclass_fields__
+    names = [name for name in _ALWAYS if name in fields and name not in _COMPUTED]
+    return names, attrgetter(*names), [name for name in names if str(fields[name].type).startswith("tuple")]
 
 
 def _said(verdicts: Sequence[Verdict | None]) -> dict[str, Any]:

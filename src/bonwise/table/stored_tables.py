@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import struct
 from collections.abc import Sequence
 from contextlib import closing
@@ -16,13 +15,15 @@ from bonwise.table.text_files import LONGEST_LINE, file_errors, limit, open_byte
 
 __all__ = ["arrow_table", "data_files", "read_sqlite"]
 
-_ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
 
 
 def _only_reads(action: int, of: str | None, *_: object) -> int:
     """Allow reading, and no function that the file may call."""
-    return sqlite3.SQLITE_OK if action in _ALLOWED or of == "table_xinfo" else sqlite3.SQLITE_DENY
+    import sqlite3  # noqa: PLC0415 - other files need none of it
+
+    reads = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ) or of == "table_xinfo"
+    return sqlite3.SQLITE_OK if reads else sqlite3.SQLITE_DENY
 
 
 def read_sqlite(path: Path, table: str, most: int) -> Rows:
@@ -30,6 +31,8 @@ def read_sqlite(path: Path, table: str, most: int) -> Rows:
 
     Views, virtual tables and columns that call functions are refused, because they run what the file says.
     """
+    import sqlite3  # noqa: PLC0415 - other files need none of it
+
     with open_plain(path) as stream:
         if not stream.read(16).startswith(b"SQLite format 3"):
             raise FileError(f"{path}: not a database of SQLite", hint="check the ending of its name")
