@@ -44,7 +44,8 @@ def _values(pick: Selection) -> dict[str, Any]:
     line: dict[str, Any] = dict.fromkeys(_ALWAYS)
     sources: tuple[Any, ...] = (pick, bill)
     for source in sources:
-        names, read, tuples = _held_by(type(source))
+        kind: Any = type(source)
+        names, read, tuples = _held_by(kind)
         line.update(zip(names, read(source), strict=True))
         for name in tuples:
             line[name] = list(line[name])
@@ -67,7 +68,7 @@ _ALWAYS = [name for name in result.PickRecord.model_fields if name not in _LATER
 
 
 @cache
-def _held_by(kind: type[Any]) -> tuple[list[str], attrgetter[Any], list[str]]:
+def _held_by(kind: Any) -> tuple[list[str], attrgetter[Any], list[str]]:
     """Return the keys of a line that a pick or its bill holds under the same name, what reads them, and tuples."""
     fields = kind.__dataclass_fields__
     names = [name for name in _ALWAYS if name in fields and name not in _COMPUTED]
