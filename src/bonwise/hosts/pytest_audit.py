@@ -95,7 +95,9 @@ class AuditCheck:
         if file is None:
             raise UsageError("no file is named", hint='such as bonwise_audit("scores.csv", recovery=.2)')
         options = signature(bw.audit).parameters
-        gates = {name: value for name, value in keywords.items() if name not in options}
+        # The gain of nDCG is a word, a gate on the metric of that name is a number.
+        words = {name for name in options if name != "gain" or isinstance(keywords.get(name), str)}
+        gates = {name: value for name, value in keywords.items() if name not in words}
         if not gates:
             raise UsageError("no gate is named", hint="such as recovery=.2")
         unread = [
