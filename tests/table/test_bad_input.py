@@ -87,9 +87,9 @@ SPOILT = {
     ),
     "list in a score": (
         "s.jsonl",
-        lines({**RECORD, "judge_score": [1]}),
+        lines({**RECORD, "judge_score": ["x"]}),
         RowError,
-        ["row 1: judge_score holds '[1]'"],
+        ["row 1: judge_score holds '[\"x\"]'"],
     ),
     "infinite": ("s.csv", GOOD.replace("0.25", "inf"), RowError, ["row 3", "infinite"]),
     "minus infinite": ("s.csv", GOOD.replace("0.25", "-Infinity"), RowError, ["row 3", "infinite"]),

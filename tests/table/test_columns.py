@@ -251,7 +251,7 @@ def test_votes_are_told_from_scores():
     votes = pd.DataFrame({"model_a": ["m"] * 12, "model_b": ["n"] * 12, "winner": ["model_a", "tie"] * 6})
     with pytest.raises(ColumnError, match="votes on pairs, not a table of scores") as refused:
         ScoreTable.from_frame(votes)
-    assert refused.value.hint == "bonwise preferences table --fewest-votes 12"
+    assert refused.value.hint == "bonwise preferences table"
 
 
 # No blanks, no words for nothing, and no whole numbers with a point: what stands for itself.

@@ -357,7 +357,7 @@ def _needed(size: tuple[float, float | None, float | None], significance: float,
     raw = _votes(margin, significance, power)
     return result.NeededVotes(
         estimate=_finite(raw),
-        whole=math.ceil(raw) if math.isfinite(raw) else None,
+        whole=None if _finite(raw) is None else math.ceil(raw),
         low=None if high is None else _finite(_votes(high, significance, power)),
         high=None if low is None else _finite(_votes(low, significance, power)),
     )
@@ -389,4 +389,5 @@ def _scaled(signal: estimand.Estimate, votes: int) -> result.TotalSignal:
 
 
 def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    # Beyond the whole numbers of a double a margin is what rounding leaves of none.
+    return float(value) if value < 2**53 else None
