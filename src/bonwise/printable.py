@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["all_printable", "listed", "printable", "quoted", "shell_path", "shell_word", "writable"]
+__all__ = ["all_printable", "listed", "printable", "quoted", "shell_flag", "shell_path", "shell_word", "writable"]
 
 _LONGEST_WHOLE = 1024
 """Bits of a whole number that is written out: any float has no more."""
@@ -42,6 +42,12 @@ def shell_word(text: str) -> str:
         return shlex.quote(text)
     # The shell's own way of writing what cannot be printed.
     return "$'" + "".join(_escape(c) for c in text) + "'"
+
+
+def shell_flag(flag: str, value: str) -> str:
+    """Write a flag with its value, joined to it where the value would be read as a flag of its own."""
+    is_flag = value.startswith("-") and not value[1:2].isdigit()
+    return f"{flag}{'=' if is_flag else ' '}{shell_word(value)}"
 
 
 def shell_path(path: str | Path) -> str:

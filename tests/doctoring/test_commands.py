@@ -7,11 +7,14 @@ import shlex
 import shutil
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from bonwise.doctoring.front import doctor
-from bonwise.errors import OtherFileError
-from cli.commands import strict, typed
+from bonwise.errors import OtherFileError, UsageError
+from bonwise.table.score_table import ScoreTable
+from cli.commands import strict, typed, written
 from table.importers.real_files import FOLDER, REAL_FILES
 
 FIGURES = ("recovery", "hit_rate", "within_r", "value_random", "value_judge", "value_oracle")
@@ -97,6 +100,111 @@ def test_the_table_that_is_written_needs_no_flag(capsys, shapes, name):
             assert fixed[judge]["metrics"][figure]["estimate"] == pytest.approx(
                 of_judge["metrics"][figure]["estimate"], abs=1e-12
             )
+
+
+def _rows(change):
+    """Return 30 prompts of 3 candidates, each row as a change makes it of its place, its score and its label."""
+    rng = np.random.default_rng(5)
+    labels = rng.random(90).round(3)
+    scores = np.clip(0.6 * labels + 0.4 * rng.random(90), 0, 1).round(3)
+    places = [{"prompt_id": f"p{at // 3}", "candidate": f"m{at % 3}"} for at in range(90)]
+    return [place | change(at, scores[at], labels[at]) for at, place in enumerate(places)]
+
+
+UNSETTLED = {
+    "lower": (
+        lambda at, score, label: {"mqm_error": -1 if at in (4, 40) else round(10 - 10 * score, 1), "label": label},
+        "--score-col mqm_error --lower-is-better mqm_error --missing -1",
+        "",
+    ),
+    "low labels": (
+        lambda _, score, label: {"judge_score": score, "human error": round(10 - 10 * label, 2)},
+        "--label-col 'human error' --lower-is-better 'human error' --judge-scale 0:1 --label-scale 0:10",
+        "--label-scale 0:1",
+    ),
+    "in part": (
+        lambda at, score, label: {"judge_score": score, "oracle_label": "" if at % 4 == 0 else label},
+        "--unlabelled-is 0",
+        "",
+    ),
+    "annotators in part": (
+        lambda at, score, label: {
+            "judge_score": score,
+            "Human score Anna": "" if at % 4 == 0 else 1 + round(3 * label),
+            "Human score Bo": "" if at % 4 == 0 else round(6 * label),
+        },
+        "--label-col 'Human score Anna,Human score Bo' --unlabelled-is 0 --judge-scale 0:1 --label-scale 0:7",
+        None,
+    ),
+    "annotators": (
+        lambda _, score, label: {
+            "judge_score": score,
+            "Human score Anna": 1 + round(3 * label),
+            "Human score Bo": round(6 * label),
+        },
+        "--label-col 'Human score Anna,Human score Bo' --judge-scale 0:1 --label-scale 0:7",
+        "--label-scale 0:1",
+    ),
+    "marks": (
+        lambda at, score, label: {"judge_score": 999 if at in (4, 40, 70) else round(9 * score), "label": label},
+        "--missing 999 --judge-scale 0:10 --label-scale 0:1",
+        "--label-scale 0:1",
+    ),
+    "dashes": (
+        lambda _, score, label: {"--error": round(10 - 10 * score, 2), "oracle_label": label},
+        "--score-col=--error --lower-is-better=--error",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSETTLED)
+def test_what_is_written_is_what_the_command_reads(capsys, tmp_path, monkeypatch, name):
+    """The command for a file and the one for what --fix writes of it give the same figures and verdict."""
+    monkeypatch.chdir(tmp_path)
+    change, flags, then = UNSETTLED[name]
+    written("-s.csv", _rows(change))
+    own = {"unlabelled_is": 0} if "--unlabelled-is" in flags else {}
+    plain = doctor("-s.csv", **own).next_command
+    assert plain == f"bonwise audit ./-s.csv {flags}"
+    fixed = doctor("-s.csv", fix="fixed.csv", **own).next_command
+    if then is not None:
+        assert fixed == f"bonwise audit fixed.csv {then}".strip()
+    (of_file,), (of_fixed,) = audited(capsys, plain).values(), audited(capsys, fixed).values()
+    assert of_fixed["verdict"]["level"] == of_file["verdict"]["level"]
+    assert of_fixed["metrics"].keys() == of_file["metrics"].keys()
+    for metric, estimated in of_file["metrics"].items():
+        for end in ("estimate", "low", "high"):
+            assert of_fixed["metrics"][metric].get(end) == pytest.approx(estimated.get(end), abs=1e-9), metric
+
+
+def test_of_two_crossed_columns_the_one_with_more_values_holds_prompts(tmp_path, monkeypatch):
+    """In whichever order they stand; names that say nothing do not swap prompts and candidates."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"Q": row["prompt_id"], "C": row["candidate"], "S": row["S"]}
+        for row in _rows(lambda *values: {"S": values[1]})
+    ]
+    for order in (("Q", "C", "S"), ("C", "Q", "S")):
+        written("s.csv", [{name: row[name] for name in order} for row in rows])
+        document = doctor("s.csv")
+        assert (document.columns["prompt_id"], document.columns["candidate"]) == ("Q", "C")
+
+
+def test_labels_beyond_the_table_are_said_to_be_lost(tmp_path, monkeypatch):
+    """Those of documents that no run holds are counted; a table that was read before is not written otherwise."""
+    monkeypatch.chdir(tmp_path)
+    run = [f"{topic} Q0 d{at} {at + 1} {9.5 - at} r" for topic in range(30) for at in range(4)]
+    Path("run").write_text("\n".join(run) + "\n", "utf-8")
+    qrels = [f"{topic} 0 d{at} {(topic + at) % 2}" for topic in range(30) for at in range(5) if at != 1]
+    Path("qrels").write_text("\n".join(qrels) + "\n", "utf-8")
+    document = doctor("run", labels="qrels", unlabelled_is=0, fix="fixed.csv")
+    (sentence,) = (sentence for sentence in document.suspicious if "Not written" in sentence)
+    assert sentence.startswith("Not written: 30 labels of what the table does not hold; nDCG and recall")
+    assert pd.read_csv("fixed.csv")["oracle_label"].notna().all()
+    written("s.csv", _rows(UNSETTLED["marks"][0]))
+    with pytest.raises(UsageError, match="--label-scale 0:1 --missing 999 would read it otherwise"):
+        doctor(ScoreTable.read("s.csv"), fix="other.csv")
 
 
 @pytest.mark.parametrize("one", REAL_FILES, ids=lambda one: one.name)

@@ -271,7 +271,7 @@ def test_suggestions_quote_candidates_and_judges(capsys, folder):
         row["candidate"] = row["candidate"].replace("c2", "-the worst; $(touch owned)")
     written("s.csv", rows)
     document = diagnosed(capsys, "s.csv")
-    assert shlex.split(document["next_command"])[-1] == "-the worst; $(touch owned)"
+    assert shlex.split(document["next_command"])[-1] == "--control=-the worst; $(touch owned)"
     assert run_next(capsys, document).code == 0
 
 

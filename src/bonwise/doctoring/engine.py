@@ -21,7 +21,7 @@ from scipy.sparse import csgraph
 from bonwise.auditing import candidate_attributes, labelling, suspected
 from bonwise.doctoring import fixing, proposals, result
 from bonwise.errors import ColumnError, InputError, OtherFileError, RowError, UsageError
-from bonwise.printable import listed, quoted, shell_path, shell_word
+from bonwise.printable import listed, quoted, shell_flag, shell_path, shell_word
 from bonwise.report import numbers, table_facts
 from bonwise.results import given
 from bonwise.stats import catalog, support, top_of_scores
@@ -208,20 +208,34 @@ class Suspicion(NamedTuple):
 
     sentence: str
     flags: tuple[str, ...] = ()
+    reading: reading_options.ReadingOptions = reading_options.AS_IT_STANDS
+    """How the table would be read, of which there are flags too."""
+
+    @classmethod
+    def of(cls, sentence: str, reading: reading_options.ReadingOptions) -> Suspicion:
+        """Return a finding that other flags of reading settle."""
+        return cls(sentence, tuple(reading.as_flags()), reading)
 
 
 def suspicions(table: ScoreTable, panels: Sequence[Panel]) -> tuple[Suspicion, ...]:
     """Collect what looks wrong."""
-    fullest = max(panels, key=lambda panel: len(panel.sizes))
-    return (
+    as_read = (
         *_names(table),
         *(score for panel in panels for score in _scores(panel)),
         *(loss for panel in panels for loss in _losses(table, panel)),
-        *(
-            Suspicion(said, (flag,))
-            for judge in table.judges
-            for said, flag in table_facts.off_scale_words(table, judge)
-        ),
+    )
+    marks = [
+        Suspicion.of(said, reading_options.ReadingOptions(missing=(flag.partition(" ")[2],)))
+        for judge in table.judges
+        for said, flag in table_facts.off_scale_words(table, judge)
+    ]
+    if marks:  # directions and scales are those of the scores that are left
+        table = _without_marks(table)
+        panels = lay_out(table)
+    fullest = max(panels, key=lambda panel: len(panel.sizes))
+    return (
+        *as_read,
+        *marks,
         *_directions(table, panels),
         *_scales(table),
         *_larger_pools(fullest),
@@ -304,16 +318,26 @@ def _lost_in_groups(table: ScoreTable, panel: Panel, lost: np.ndarray) -> Iterat
         )
 
 
+def _without_marks(table: ScoreTable) -> ScoreTable:
+    """Return a table as the flags for its marks read it: they are those of every judge."""
+    values = [value for judge in table.judges for value, _ in table.off_scale(judge)]
+    scores, turned = table.rows["judge_score"], table.rows["judge"].categories.isin(table.turned)
+    as_written = np.where(turned[table.rows["judge"].codes], -scores, scores)
+    return replace(
+        table, rows=table.rows.assign({"judge_score": np.where(np.isin(as_written, values), np.nan, scores)})
+    )
+
+
 def _scales(table: ScoreTable) -> Iterator[Suspicion]:
     for judge, scores, labels, row in table.scale_mismatches():
         # Of these an audit gives every figure, those of labels in their own unit; the reverse it refuses.
         remedy = "to have figures on [0, 1], " if np.nanmax(labels) > 1 else ""
-        flags = table.scale_flags(judge, scores, labels)
-        remedy += "declare both scales" if len(flags) > 1 else "declare the other scale too"
-        yield Suspicion(
+        likely = table.likely_scales(judge)
+        remedy += "declare both scales" if table.declares_no_scale(judge) else "declare the other scale too"
+        yield Suspicion.of(
             f"Scores of {judge!r} run from {np.nanmin(scores):g} to {np.nanmax(scores):g}, labels from "
             f"{np.nanmin(labels):g} to {np.nanmax(labels):g} (see row {row}): {remedy}.",
-            flags,
+            likely,
         )
 
 
@@ -333,8 +357,11 @@ def _directions(table: ScoreTable, panels: Sequence[Panel]) -> Iterator[Suspicio
         if not len(whole.sizes) or (_recovery(whole) > 0) == (low == low_labels):
             found |= {table.named_scores(panel.judge): low, label: low_labels}
     for name in (name for name, low in found.items() if low):
-        flag = f"--lower-is-better {shell_word(name)}"
-        yield Suspicion(f"Lower values of {quoted(name)} may be better, by its name: {flag} reverses them.", (flag,))
+        reading = reading_options.ReadingOptions(lower_is_better=(name,))
+        (flag,) = reading.as_flags()
+        yield Suspicion.of(
+            f"Lower values of {quoted(name)} may be better, by its name: {flag} reverses them.", reading
+        )
 
 
 def _larger_pools(panel: Panel) -> Iterator[Suspicion]:
@@ -378,11 +405,11 @@ def _easy(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
             "prompts"
         )
         inflated = _with_and_without(table, [easy.name], complete) if easy.by_labels else ""
-        word = shell_word(easy.name)
+        control, keep = (shell_flag(flag, easy.name) for flag in ("--control", "--keep-easy"))
         yield Suspicion(
             f"{seen}: such a control inflates recovery and every correlation{inflated}. No verdict is useful until "
-            f"--control {word} leaves it out or --keep-easy {word} counts it like any other candidate.",
-            (f"--control {word}",),
+            f"{control} leaves it out or {keep} counts it like any other candidate.",
+            (control,),
         )
 
 
@@ -450,16 +477,28 @@ def looked_over(
     if len(np.unique(table.cell_keys())) == len(table.prompts):
         alone = OtherFileError(f"{table.source}: no prompt has two candidates to choose between")
         return _of_other_file(source, looked_at.options, alone)
-    document = _looked_at(source, looked_at)
+    document, reading = _looked_at(source, looked_at)
     if fix is None:
         return document
-    write_whole(fix, csv_frame(fixing.table_rows(looked_at.table).to_frame()))
-    rule = reading_options.ReadingOptions(annotator_rule=looked_at.options.annotator_rule)
-    then = _looked_at(fix, understood(fix, rule))
-    return document.model_copy(update={"fixed": str(fix), "next_command": then.next_command})
+    # What the next command would say of reading is in what is written.
+    if not isinstance(source, ScoreTable | opening.HoldsScores):
+        table = understood(source, reading).table
+    elif reading.as_flags() == looked_at.options.as_flags():
+        table = looked_at.table
+    else:
+        why = f"it was read before, and {' '.join(reading.as_flags())} would read it otherwise"
+        raise UsageError(f"{document.source}: {why}", hint="read it that way, or mend it, then write it")
+    table = opening.with_unlabelled(table, reading)
+    write_whole(fix, csv_frame(fixing.table_rows(table).to_frame()))
+    then, _ = _looked_at(fix, understood(fix, fixing.reading_of_written(table, reading)))
+    lost = [*document.suspicious, *fixing.labels_lost(table)]
+    return document.model_copy(update={"fixed": str(fix), "next_command": then.next_command, "suspicious": lost})
 
 
-def _looked_at(source: opening.ScoreSource, looked_at: _LookedAt) -> result.DoctorDocument:
+def _looked_at(
+    source: opening.ScoreSource, looked_at: _LookedAt
+) -> tuple[result.DoctorDocument, reading_options.ReadingOptions]:
+    """Describe a table, and return how the next command reads it."""
     table, opened, options, why = looked_at
     columns = _columns_of(table)
     held = None
@@ -472,7 +511,10 @@ def _looked_at(source: opening.ScoreSource, looked_at: _LookedAt) -> result.Doct
     # In the order in which they are found, each once: judges of one table lack the same prompts.
     dropped = dict.fromkeys((one.prompt_id, one.reason) for panel in panels for one in _dropped(panel, stated))
     refused = _not_audited(table, panels)
-    return result.DoctorDocument(
+    reading = options
+    for suspicion in () if refused else found:
+        reading = reading.also(suspicion.reading)
+    document = result.DoctorDocument(
         source=table.source,
         columns={role: str(column) for role, column in table.columns.items()},
         strata=[str(column) for column in table.strata],
@@ -493,6 +535,7 @@ def _looked_at(source: opening.ScoreSource, looked_at: _LookedAt) -> result.Doct
         **given(readings=dict(table.readings) or None, unlabelled=table.unlabelled),
         **given(proposed=list(why) or None, not_audited=refused or None),
     )
+    return document, reading
 
 
 def understood(source: opening.ScoreSource, options: reading_options.ReadingOptions) -> _LookedAt:
@@ -722,5 +765,5 @@ def _to_label(table: ScoreTable, path: str, flags: Sequence[str]) -> str:
     count = min(_TO_LABEL, len(table.prompts))
     scored = table.rows["judge"].codes[~np.isnan(table.rows["judge_score"])]
     if len(table.judges) > 1 and len(scored):
-        flags = [*flags, f"--judge {shell_word(table.judges[scored[0]])}"]
+        flags = [*flags, shell_flag("--judge", table.judges[scored[0]])]
     return " ".join(["bonwise labels draw", shell_path(path), *flags, f"--labels {count}", out])

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bonwise.report import numbers
 from bonwise.table import cells
+from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import ROLES
+from bonwise.table.scales import Scale
 from bonwise.table.store import Rows
 
 if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["table_rows"]
+__all__ = ["labels_lost", "reading_of_written", "table_rows"]
 
 
 def table_rows(table: ScoreTable) -> Rows:
@@ -29,12 +33,36 @@ def table_rows(table: ScoreTable) -> Rows:
         del held["judge"]
     if not table.has_labels:
         del held["oracle_label"]
-    elif table.annotators is not None and not table.annotators.stated:
+    elif _keeps_annotators(table):
         del held["oracle_label"]
         held |= _labels_of_annotators(table)
     order = [role for role in ROLES if role in held] + [name for name in held if name not in ROLES]
     words = {} if table.words is None else {n: c for n, c in table.words.columns.items() if n not in held}
     return Rows({**{name: held[name] for name in order}, **words}, table.rows.index)
+
+
+def reading_of_written(table: ScoreTable, reading: ReadingOptions) -> ReadingOptions:
+    """Return how what `table_rows` makes is read: what its values do not show is said again, in their unit."""
+    scale, unlabelled = table.label_scale, table.unlabelled if _keeps_annotators(table) else None
+    low, width = (0.0, 1.0) if scale is None else (scale.low, scale.high - scale.low)
+    return ReadingOptions(
+        annotator_rule=reading.annotator_rule,
+        label_scale=None if scale is None else Scale(0, 1),
+        unlabelled_is=None if unlabelled is None else (unlabelled.value - low) / width,
+    )
+
+
+def labels_lost(table: ScoreTable) -> Iterator[str]:
+    """Say how many labels are of what the table does not hold, and are not written with it."""
+    beyond = 0 if table.unretrieved is None else len(table.unretrieved.labels)
+    if count := beyond or table.labels_left_out.get("rows", 0):
+        use = "; nDCG and recall of an audit count them: for these keep --labels" if beyond else ""
+        yield f"Not written: {numbers.counted(count, 'label')} of what the table does not hold{use}."
+
+
+def _keeps_annotators(table: ScoreTable) -> bool:
+    """Tell whether the labels of each annotator are written, and no label that was made of them."""
+    return table.annotators is not None and not table.annotators.stated
 
 
 def _labels_of_annotators(table: ScoreTable) -> dict[str, Any]:

@@ -198,8 +198,14 @@ class _OfColumns:
         for name in known:
             for asked in [prompt] if prompt else [other for other in words if other != name]:
                 if self._tell_apart(asked, name):
-                    return asked, name
+                    swap = not (prompt or candidate) and self._are_crossed(asked, name)
+                    return (name, asked) if swap else (asked, name)
         return None
+
+    def _are_crossed(self, few: str, many: str) -> bool:
+        """Tell whether each value of a column meets each of another one that has more: then these are the prompts."""
+        first, second = (len(self.rows.column(name).cells) for name in (few, many))
+        return first < second and first * second == len(self.rows)
 
     def _tell_apart(self, prompt: str, candidate: str) -> bool:
         both = (prompt, candidate)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from bonwise.errors import UsageError
 from bonwise.flags import field_texts, show_keywords, takes_numbers, unexpected
-from bonwise.printable import quoted, shell_word
+from bonwise.printable import quoted, shell_flag
 from bonwise.table.checks import (
     AnnotatorRule,
     SecondOrder,
@@ -390,24 +390,34 @@ class ReadingOptions:
         """Return how the scores are read: what is said of labels is said of those in a file of their own, if any."""
         return self if self.labels is None else replace(self.without_label_column(), label_scale=None)
 
+    def also(self, other: ReadingOptions) -> ReadingOptions:
+        """Return these options with what another one says of directions, of values that mean none, and of scales."""
+        return replace(
+            self,
+            lower_is_better=tuple(dict.fromkeys((*self.lower_is_better, *other.lower_is_better))),
+            missing=tuple(dict.fromkeys((*self.missing, *other.missing))),
+            judge_scale={**self.judge_scales, **other.judge_scales} or None,
+            label_scale=other.label_scale or self.label_scale,
+        )
+
     def as_flags(self) -> list[str]:
         """Return quoted flags that read a table alike, but for what the scores are compared with."""
         named = self.named_columns.items()
-        flags = [f"{COLUMN_FLAGS[role]} {shell_word(column)}" for role, column in named if role in COLUMN_FLAGS]
+        flags = [shell_flag(str(COLUMN_FLAGS[role]), column) for role, column in named if role in COLUMN_FLAGS]
         flags += [f"--second-order {self.second_order}"] if self.second_order else []
-        flags += [f"--join-col {shell_word(name)}" for name in self.join_col] + ["--by-line"] * self.by_line
+        flags += [shell_flag("--join-col", name) for name in self.join_col] + ["--by-line"] * self.by_line
         for judge, scale in self.judge_scales.items():
-            flags.append("--judge-scale " + shell_word(f"{judge}={scale}" if judge else str(scale)))
+            flags.append(shell_flag("--judge-scale", f"{judge}={scale}" if judge else str(scale)))
         if self.label_scale is not None:
             flags.append(f"--label-scale {self.label_scale}")
         if self.label_map:
             worth = ",".join(f"{word}={value:g}" for word, value in self.label_map.items())
-            flags.append(f"--label-map {shell_word(worth)}")
+            flags.append(shell_flag("--label-map", worth))
         if self.annotator_rule is not None:
             flags.append(f"--annotator-rule {self.annotator_rule}")
-        flags += [f"--lower-is-better {shell_word(name)}" for name in self.lower_is_better]
-        flags += [f"--missing {shell_word(value)}" for value in self.missing]
-        flags += [f"--exclude {shell_word(name)}" for name in self.exclude]
+        flags += [shell_flag("--lower-is-better", name) for name in self.lower_is_better]
+        flags += [shell_flag("--missing", value) for value in self.missing]
+        flags += [shell_flag("--exclude", name) for name in self.exclude]
         flags += [f"--{self.shape}"] if self.shape else []
         flags += [] if self.unlabelled_is is None else [f"--unlabelled-is {self.unlabelled_is:g}"]
         return [*flags, *([] if self.unpicked == "random" else [f"--unpicked {self.unpicked}"])]

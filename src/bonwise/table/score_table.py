@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.errors import ColumnError, RowError, UsageError
-from bonwise.printable import listed, quoted, shell_word
+from bonwise.printable import listed, quoted
 from bonwise.table import canonical, numbers, roles
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
 from bonwise.table.cells import averaged, distinct_cells, draw_columns, mean_by_cell, positions
@@ -22,7 +22,7 @@ from bonwise.table.facts import UnlabelledCandidates
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table, values_read
 from bonwise.table.retrieval import Unretrieved
-from bonwise.table.scales import Scale, likely_scale, mismatch, off_scale
+from bonwise.table.scales import Scale, likely_scale, mismatch, off_scale, parse_scale
 from bonwise.table.sources import OpenedSource, open_source, with_columns
 from bonwise.table.store import Categories, Names, Rows, is_missing
 
@@ -487,20 +487,36 @@ class ScoreTable:
             if not alike and (np.nanmax(labels) > 1 or self.label_scale is not None):
                 continue
             source, row = self._giveaway(at)
-            flags = self.scale_flags(judge, scores, labels)
+            flags = self.likely_scales(judge).as_flags()
+            such = f", such as {' '.join(flags)}" if flags else ""
             errors[judge] = RowError(
                 f"{source}, row {row}: scores of {quoted(judge)} run to {np.nanmax(scores):g} but labels "
                 f"to {np.nanmax(labels):g}: another scale",
-                hint=f"declare {'both' if len(flags) > 1 else 'that one too'}, such as {' '.join(flags)}",
+                hint=f"declare {'both' if self.declares_no_scale(judge) else 'that one too'}{such}",
             )
         return errors
 
-    def scale_flags(self, judge: str, scores: _Floats, labels: _Floats) -> tuple[str, ...]:
-        """Return the flags that declare the likely scales of a judge and of the labels, but for one that is."""
-        whose = f"{judge}=" if len(self.judges) > 1 else ""
-        of_labels = () if self.label_scale is not None else (f"--label-scale {likely_scale(labels)}",)
-        declared = bool({judge, ""} & set(self.judge_scales))
-        return of_labels if declared else (f"--judge-scale {shell_word(whose + likely_scale(scores))}", *of_labels)
+    def likely_scales(self, judge: str) -> ReadingOptions:
+        """Return the likely scales of a judge and of the labels, but for one that is declared; none if one is odd."""
+        own = self.rows.take(self.rows["judge"].are(judge))
+        ranges = [
+            own[role] for role in ("judge_score", "low", "high", *draw_columns(own.columns)) if role in own.columns
+        ]
+        # A declared scale holds each draw and the label of each annotator, and not only what is made of them.
+        of_labels = own["oracle_label"] if self.annotators is None else self.annotators.values  # noqa: PD011
+        scores, labels = likely_scale(np.concatenate(ranges)), likely_scale(of_labels)
+        is_declared = bool({judge, ""} & set(self.judge_scales))
+        if not ((scores or is_declared) and (labels or self.label_scale is not None)):
+            return ReadingOptions()
+        whose = judge if len(self.judges) > 1 else ""
+        return ReadingOptions(
+            judge_scale=None if is_declared else {whose: parse_scale(scores)},
+            label_scale=parse_scale(labels) if self.label_scale is None else None,
+        )
+
+    def declares_no_scale(self, judge: str) -> bool:
+        """Tell whether neither the scale of a judge nor that of the labels is declared."""
+        return self.label_scale is None and not {judge, ""} & set(self.judge_scales)
 
 
 def _refuse_duplicates(table: ScoreTable) -> None:

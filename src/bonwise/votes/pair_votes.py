@@ -390,4 +390,4 @@ def _scaled(signal: estimand.Estimate, votes: int) -> result.TotalSignal:
 
 def _finite(value: float) -> float | None:
     # Beyond the whole numbers of a double a margin is what rounding leaves of none.
-    return float(value) if value < 2**53 else None
+    return float(value) if abs(value) < 2**53 else None
