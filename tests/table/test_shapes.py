@@ -16,6 +16,7 @@ from bonwise.errors import BonwiseError, ColumnError, RowError, UsageError
 from bonwise.table import nested, row_labels
 from bonwise.table.opening import open_table
 from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import Rows
 
 NAMES = ("alpha", "beta", "gamma")
@@ -224,6 +225,50 @@ def test_both_orders_of_a_pair_are_the_same_pair(tmp_path_factory, cells):
             read(path, {"columns": columns})
 
 
+@pytest.mark.parametrize("score", [1, [1, 2], [[1, 2]]])
+def test_a_second_order_of_what_has_none_is_refused(tmp_path, score):
+    """One column of scores, two of plain scores, draws, and a table that is read: nothing is turned."""
+    rows = [{"prompt_id": p, "candidate": c, "s1": score, "s2": score} for p in "pq" for c in "xy"]
+    for columns in ("s1", "s1, s2"):
+        with pytest.raises((UsageError, ColumnError), match=r"--second-order is of two columns|draws of several"):
+            read(write(tmp_path / "t.jsonl", rows), {"columns": {"judge_score": columns}, "second_order": "turned"})
+    if score == 1:
+        for table in (
+            rows,
+            ScoreTable.read(tmp_path / "t.jsonl", columns={"judge_score": "s1", "oracle_label": "s2"}),
+        ):
+            with pytest.raises(UsageError, match=r"--second-order is of two columns|is read is fixed"):
+                open_table(table, ReadingOptions(second_order="as-named"))
+
+
+def test_a_row_with_scores_of_one_order_is_counted(tmp_path):
+    """Its candidates count with that order; a cell that is no list of numbers is named by its row."""
+    pair = {"response_A": "x", "response_B": "y", "label": "A>B"}
+    rows = [{"id": f"p{at}", **pair, "s1": [at, 2], "s2": [1, at]} for at in range(3)]
+    options = {"columns": {"prompt_id": "id", "judge_score": ["s1", "s2"]}, "second_order": "turned"}
+    whole = open_table(write(tmp_path / "t.jsonl", rows), ReadingOptions(**options))
+    assert "order only" not in whole.readings["file"]
+    lacking = write(tmp_path / "n.jsonl", [rows[0], {**rows[1], "s2": None}, {**rows[2], "s1": [None, 2]}])
+    assert (
+        "; 2 of 3 rows have scores of one order only;"
+        in open_table(lacking, ReadingOptions(**options)).readings["file"]
+    )
+    damaged = write(tmp_path / "d.jsonl", [rows[0], rows[1], {**rows[2], "s1": ["a", 2]}])
+    with pytest.raises(RowError, match=r"row 3: 's1' is no list of numbers: '\[\"a\", 2\]'"):
+        read(damaged, options)
+
+
+def test_keys_at_several_candidates_are_counted(tmp_path):
+    """A label of a key is that of each candidate that has it; draws of one candidate are one candidate."""
+    rows = [{"prompt_id": p, "candidate": c, "judge_score": 1, "uid": f"{p}{c}"} for p in "pq" for c in "ab"]
+    labels = write(tmp_path / "l.csv", [{"uid": row["uid"], "human": 1} for row in rows])
+    options = ReadingOptions(labels=labels, join_col="uid")
+    draws = write(tmp_path / "d.csv", [{**row, "draw": draw} for row in rows for draw in (1, 2)])
+    assert "several candidates" not in open_table(draws, options).readings["file"]
+    shared = write(tmp_path / "s.csv", [*rows[:3], {**rows[3], "uid": "pa"}])
+    assert "; 1 of 3 keys stand at several candidates each" in open_table(shared, options).readings["file"]
+
+
 @settings(max_examples=25)
 @given(cells=tables(), data=st.data())
 def test_joined_files_never_join_wrongly_in_silence(tmp_path_factory, cells, data):
@@ -249,6 +294,23 @@ def test_joined_files_never_join_wrongly_in_silence(tmp_path_factory, cells, dat
     if len(labels) != len(rows):
         with pytest.raises(RowError, match="do not belong together line by line"):
             read(scores, {"labels": options["labels"], "by_line": True})
+
+
+def test_lines_that_say_two_things_do_not_belong_together(tmp_path):
+    """A column of both files has to agree in every row by line; blanks and ways to write a number do not matter."""
+    rows = [{"prompt_id": p, "candidate": c, "judge_score": 1, "uid": f"{p}{c}"} for p in (1, 2) for c in "ab"]
+    keys = [{"prompt_id": float(row["prompt_id"]), "uid": row["uid"], "human": at} for at, row in enumerate(rows)]
+    scores, labels = (
+        write(tmp_path / "t.csv", rows),
+        write(tmp_path / "l.jsonl", [{**keys[0], "uid": None}, *keys[1:]]),
+    )
+    assert [*read(scores, {"labels": labels, "by_line": True}).values()] == [(1, at) for at in range(4)]
+    swapped = write(tmp_path / "s.jsonl", [keys[0], keys[2], keys[1], keys[3]])
+    with pytest.raises(RowError, match=r"row 3 of .*t.csv has '1' in 'prompt_id', and row 2 of .*s.jsonl '?2.0'?:"):
+        read(scores, {"labels": swapped, "by_line": True})
+    turned = write(tmp_path / "r.csv", [{"uid": row["uid"], "human": 1} for row in keys[::-1]])
+    with pytest.raises(RowError, match=r"has '1a' in 'uid', .* '2b': .*--join-col NAME"):
+        read(scores, {"labels": turned, "by_line": True})
 
 
 def test_keys_in_two_unicode_forms_are_named(tmp_path):

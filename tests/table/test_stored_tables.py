@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.errors import FileError, InputError, MissingExtraError
+from bonwise.errors import ColumnError, FileError, InputError, MissingExtraError
 from bonwise.table import stored_tables, workbooks
 from bonwise.table.reading import read_raw
 from bonwise.table.score_table import ScoreTable
@@ -78,7 +78,8 @@ def test_a_file_of_google_sheets_is_read(tmp_path):
         (text().encode("cp1252") + b"\x81", "not UTF-8"),
         ("prompt_id,candidate,judge_score\n日本,漢字,1\n".encode("shift-jis"), "not UTF-8"),
         (text().encode("utf-16-le"), "NUL byte"),
-        (b"\xff\xfe\x00", "UTF-16"),
+        (b"\xff\xfe\x00", "UTF-16 that ends within a letter"),
+        (text().encode("utf-16")[:-1], "UTF-16 that ends within a letter"),
         ("a,b\n\0,1\n".encode("utf-16"), "UTF-16"),
         (("a,b\n" + "é" * 30 + "x" * 10**6 + ",1\n").encode("cp1252"), "not UTF-8"),
     ],
@@ -248,12 +249,12 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
         workbooks._refuse_growth(workbook(tmp_path / "s.xlsx", {"S": " " * 10**7}))
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no more", b"text"])
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no more", b"text", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" * 99])
 def test_what_is_no_workbook_is_one_clear_error(tmp_path, content):
     """Damage never ends in a traceback."""
     pytest.importorskip("python_calamine")
     (tmp_path / "s.xlsx").write_bytes(content)
-    with pytest.raises(FileError, match=r"s\.xlsx: not a"):
+    with pytest.raises(FileError, match=r"s\.xlsx: not a whole workbook"):
         read_raw(tmp_path / "s.xlsx")
 
 
@@ -315,7 +316,7 @@ def test_what_a_database_would_run_is_refused(tmp_path, statement):
         with closing(sqlite3.connect(path)) as store:
             store.execute("INSERT INTO v (a) VALUES (1)")
             store.commit()
-    with pytest.raises(FileError, match=r"no table named 'v'|columns that are computed"):
+    with pytest.raises(FileError, match=r"'v' is a view|columns that are computed"):
         ScoreTable.read(f"{path}:v")
 
 
@@ -354,6 +355,32 @@ def test_arrow_is_read_as_a_file_and_as_a_stream(tmp_path, compression, stream):
     table = pa.Table.from_pylist(ROWS)
     for ending in ("arrow", "feather", "ipc"):
         assert told(arrow(tmp_path / f"s.{ending}", table, compression, stream=stream))[0] == EXPECTED
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_arrow_that_was_cut_off_is_said_or_refused(tmp_path, stream):
+    """Between two batches it is read, and the end that is missing is said; within a batch it is refused."""
+    path = tmp_path / "s.arrow"
+    with (pa.ipc.new_stream if stream else pa.ipc.new_file)(path, pa.Table.from_pylist(ROWS).schema) as writer:
+        for rows in (ROWS[:4], ROWS[4:]):
+            writer.write_table(pa.Table.from_pylist(rows))
+    content = path.read_bytes()
+    cut = content[: content.index(b"\xff\xff\xff\xff", content.index(b"q1") + 1)]
+    path.write_bytes(cut)
+    cells, table = told(path)
+    assert cells == EXPECTED[:4]
+    assert table.readings["file"] == "Arrow without the mark of its end (s.arrow), so rows may be missing"
+    with pytest.raises(FileError, match="without the mark of its end"):
+        bw.audit([{**row, "oracle_label": None} for row in ROWS], labels=path)
+    path.write_bytes(cut[:-8])
+    with pytest.raises(FileError, match="the file is damaged or cut off"):
+        read_raw(path)
+
+
+def test_two_columns_of_one_name_in_arrow_are_one_clear_error(tmp_path):
+    """The name is that of the table."""
+    with pytest.raises(ColumnError, match="two columns are named 'a'"):
+        read_raw(arrow(tmp_path / "s.arrow", pa.table([[1], [2], [3]], names=["b", "a", "a"])))
 
 
 @given(st.binary(max_size=60), st.integers(0, 2000))

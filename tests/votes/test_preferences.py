@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bonwise as bw
+from bonwise.errors import FileError
 from bonwise.report.numbers import estimate
 from bonwise.report.show import page, text
 from bonwise.votes.front import study_preferences
@@ -504,6 +505,25 @@ def test_with_labels_verdicts_are_audited_as_before(capsys, tmp_path):
     source = written(tmp_path / "v.csv", rows)
     flags = ("--verdict-col", "v", "--label-col", "gold", "--prompt-col", "i", "--json", "-")
     assert strict(typed(capsys, "preferences", source, *flags).out)["schema"] == "bonwise.preferences/1"
+
+
+def test_a_last_row_that_was_cut_off_is_left_out_and_named(tmp_path):
+    """Of votes, and of verdicts with labels beside them or in a second file; a file of labels has to be whole."""
+    rows = [f"{at},a,b,{'ab'[at % 2]},{'aab'[at % 3]}" for at in range(30)]
+    cut = tmp_path / "v.csv"
+    cut.write_text("\n".join(["question_id,model_a,model_b,winner,human", *rows, "9,a"]), "utf-8")
+    whole = pd.read_csv(cut).iloc[:-1].astype({"question_id": str})
+    beside = {"verdict_col": "winner", "label_col": "human", "prompt_col": "question_id"}
+    joined = {**beside, "labels": whole.drop(columns="winner")}
+    calls = [lambda votes: study_preferences(votes, verdict_col="winner")]
+    calls += [lambda votes, flags=flags: bw.audit_preferences(votes, **flags) for flags in (beside, joined)]
+    for call in calls:
+        read, other = call(cut).to_dict(), call(whole).to_dict()
+        left_out = "1 row was left out, because the file ends within it: row 32 (2 of 5 cells)"
+        assert read["settings"]["readings"]["columns"].endswith(f"; {left_out}")
+        assert {**read, "settings": None} == {**other, "settings": None}
+    with pytest.raises(FileError, match="ends within it"):
+        bw.audit_preferences(whole, **{**joined, "labels": cut})
 
 
 def test_names_of_models_are_printed_literally(capsys, tmp_path):

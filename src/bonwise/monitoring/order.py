@@ -306,7 +306,7 @@ def votes_in_order(
     """
     prompts = [] if prompt is None else [prompt]
     if pair:
-        table = VoteTable.read(source, verdict=verdict_col, pair=pair, prompt=prompts)
+        table = VoteTable.read(source, verdict=verdict_col, pair=pair, prompt=prompts, in_part=False)
     else:
         table = _of_column(source, verdict_col, prompt)
     _refuse_several(table)

@@ -45,8 +45,8 @@ def labels_left_out(
     if left_out is not None:
         yield blocks.Said(
             "caveat",
-            f"labels of {numbers.count(left_out.prompts)} prompts that are not in the file left out "
-            f"({numbers.count(left_out.rows)} rows)",
+            f"labels of {numbers.counted(left_out.prompts, 'prompt')} that {'is' if left_out.prompts == 1 else 'are'}"
+            f" not in the file left out ({numbers.counted(left_out.rows, 'row')})",
         )
 
 

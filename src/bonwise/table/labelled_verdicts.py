@@ -221,6 +221,7 @@ class LabelledVerdicts:
         pair: Sequence[str] = (),
         verdict_map: Mapping[str, str] | None = None,
         second_order: checks.SecondOrder | None = None,
+        in_part: bool = False,
     ) -> LabelledVerdicts:
         """Read a file or frame; several columns together may name a prompt, a judge, a context or a pair.
 
@@ -229,7 +230,7 @@ class LabelledVerdicts:
         taken = {"label": (oracle,), "prompt": prompt, "judge": judge, "context": context, "pair": pair}
         _refuse_twice(verdicts, taken)
         wanted = [*verdicts, oracle, *prompt, *judge, *context, *pair]
-        raw, name = nested.open_frame(source, wanted)
+        raw, name = nested.open_frame(source, wanted, in_part=in_part)
         identifiers.require_columns(raw, wanted, name)
         meaning = vote_rows.check_verdict_map(verdict_map)
         named = vote_columns.NamedVoteColumns(
@@ -276,7 +277,8 @@ class LabelledVerdicts:
         The first side of a pair is the alphabetically first one, in both files. `named` is of the verdicts, its pair
         and prompt also of labels that have them; `label` is the column of the votes, or several with commas between.
         """
-        raw, name = nested.open_frame(source, [*(named.verdicts or ()), *(named.prompt or ()), *context])
+        wanted = [*(named.verdicts or ()), *(named.prompt or ()), *context]
+        raw, name = nested.open_frame(source, wanted, in_part=True)
         others, where = nested.open_frame(labels, [label], "labels")
         identifiers.require_columns(raw, context, name)
         others = _one_label_per_row(others, label, where)

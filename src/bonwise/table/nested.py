@@ -28,6 +28,7 @@ __all__ = [
     "are_places",
     "leaves",
     "lists_of",
+    "no_orders",
     "open_frame",
     "plain_cell",
     "records_by_key",
@@ -70,9 +71,11 @@ def with_paths(rows: Rows, named: Mapping[str, str]) -> Rows:
     return rows.assign(columns) if columns else rows
 
 
-def open_frame(source: RowSource, names: Iterable[str | None], name: str = "table") -> tuple[pd.DataFrame, str]:
+def open_frame(
+    source: RowSource, names: Iterable[str | None], name: str = "table", *, in_part: bool = False
+) -> tuple[pd.DataFrame, str]:
     """Return what `bonwise.table.reading.open_frame` does, with a column for each name that is a path into cells."""
-    raw, name = reading.open_frame(source, name)
+    raw, name = reading.open_frame(source, name, in_part=in_part)
     paths = {path: path for path in names if path and path not in raw.columns and {".", "["} & set(path)}
     return (with_paths(Rows.of(raw), paths).to_frame() if paths else raw), name
 
@@ -192,17 +195,31 @@ def unfolded(
     named = dict(options.named_columns)
     columns = _score_columns(rows, named)
     lists = {name: values for name in columns if (values := lists_of(rows.column(name))) is not None}
+    if options.second_order is not None and (not lists or len(columns) != 2):
+        raise no_orders(source)
     if not lists:
         return None
     if len(lists) < len(columns):
-        other = next(name for name in columns if name not in lists)
-        raise ColumnError(f"{source}: {quoted(other)} is no list, as {quoted(next(iter(lists)))} is", hint="name one")
+        other = rows.column(name := next(name for name in columns if name not in lists))
+        wrong = other.marked([not _is_numbers(cell) and cell != [] for cell in map(plain_cell, other.cells)])
+        at = int(wrong.argmax())
+        raise RowError(
+            f"{source}, row {rows.index[at]}: {quoted(name)} is no list of numbers: {quoted(str(other.cell(at)))}",
+            hint="mend the cell, or name one column",
+        )
     prompt, candidate = _place(rows, "prompt_id", named, taken), _place(rows, "candidate", named, taken)
     if candidate is not None and lists_of_names(rows.column(candidate)) is None and prompt is not None:
         return _draws(rows, lists, source)
     if prompt is None or "judge_score" not in named:
         return None  # lists under known names have an importer
     return _candidates(rows, lists, prompt, candidate, options, source)
+
+
+def no_orders(source: str) -> UsageError:
+    """Return what to say of a second order where there are no two columns of lists."""
+    return UsageError(
+        f"{source}: --second-order is of two columns that list scores of pairs", hint="name both, or none"
+    )
 
 
 def _score_columns(rows: Rows, named: Mapping[str, str]) -> list[str]:
@@ -286,8 +303,6 @@ def _candidates(
             hint="say which: --second-order turned (places) or --second-order as-named (answers)",
         )
     in_orders = options.second_order is not None
-    if in_orders and len(orders) != 2:
-        raise UsageError(f"{source}: --second-order is of two columns of scores", hint="name both with --score-col")
     scores = {name: _by_row(rows, name, values) for name, values in lists.items()}
     sides, label = sides_of(list(rows.columns)), _label_column(rows, options)
     names = None if candidate is None else _by_row(rows, candidate, lists_of_names(rows.column(candidate)) or [])
@@ -297,13 +312,14 @@ def _candidates(
     others = {name: rows.column(name).to_numpy() for name in rows.columns if name not in used}
     others = {name: cells for name, cells in others.items() if not any(_is_nested(cell) for cell in cells[:5])}
     prompts = rows.column(prompt).to_numpy()
-    records, numbers = [], []
+    records, numbers, in_one_order = [], [], 0
     for at, row in enumerate(rows.index.tolist()):
         cells = [scores[name][at] or [] for name in orders]
         if len({len(cell) for cell in cells if cell}) > 1:
             raise RowError(f"{source}, row {row}: {listed(orders)} list different numbers of scores", hint="mend it")
         if in_orders and options.second_order == "turned":
             cells[1] = cells[1][::-1]
+        in_one_order += in_orders and any((first is None) != (again is None) for first, again in zip_longest(*cells))
         called = _called(names[at] if names else None, marks, max(map(len, cells)))
         worth = labels[at] if labels is not None else []
         shared = {"prompt_id": prompts[at], **{name: held[at] for name, held in others.items()}}
@@ -319,6 +335,7 @@ def _candidates(
             "turned round, because it lists places" if options.second_order == "turned" else "as it names answers"
         )
         what = f"{orders[0]} and {orders[1]} are both orders of one judge, the second {order_words}"
+        what += f"; {in_one_order:,} of {len(rows):,} rows have scores of one order only" if in_one_order else ""
     if label is not None and labels is not None:
         what += f"; oracle_label is {label!r}"
     return Rows.of_records(records, numbers), what

@@ -285,7 +285,7 @@ def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> 
     if isinstance(source, HoldsScores):
         source = source.to_table()
     if isinstance(source, ScoreTable):
-        values = own.missing or (own.lower_is_better and own.labels is None)
+        values = own.missing or own.second_order or (own.lower_is_better and own.labels is None)
         if own.columns or own.judge_scale or own.label_scale or values:
             raise UsageError("how a ScoreTable is read is fixed", hint="give it to ScoreTable.read")
         return source if own.unpicked == source.unpicked else replace(source, unpicked=own.unpicked)

@@ -189,10 +189,10 @@ def _read_sheet(path: Path, sheet: str) -> Rows:
 
 
 def _read_arrow(*files: Path) -> Rows:
-    table = stored_tables.arrow_table(files)
+    table, cut_off = stored_tables.arrow_table(files)
     _refuse_many(files[0], len(table), len(table.columns))
     _refuse_long(files[0], table, _MOST_TEXT)
-    return _rows_of_arrow(table)
+    return replace(_rows_of_arrow(table), cut_off=cut_off)
 
 
 def _read_csv(path: Path) -> Rows:
@@ -684,9 +684,9 @@ def open_rows(source: RowSource, name: str = "table", *, in_part: bool = False) 
     return sheet_keys.with_ids(rows, name), name
 
 
-def open_frame(source: RowSource, name: str = "table") -> tuple[pd.DataFrame, str]:
+def open_frame(source: RowSource, name: str = "table", *, in_part: bool = False) -> tuple[pd.DataFrame, str]:
     """Return what `open_rows` does as a DataFrame, its index the row numbers."""
-    rows, name = open_rows(source, name)
+    rows, name = open_rows(source, name, in_part=in_part)
     return rows.to_frame(), name
 
 

@@ -54,12 +54,15 @@ class Unretrieved:
 
 
 def is_ranking(path: Path) -> bool:
-    """Tell by the first line whether a file is a run or qrels of TREC."""
+    """Tell by the first line whether a file is a run or qrels of TREC; one of blanks alone is read as if it were."""
     try:
         with file_errors(path), open_text(path) as lines:
-            first = next((line.split() for line in lines.read(_SOME).split("\n") if line.strip()), [])
+            text = lines.read(_SOME)
+        first = next((line.split() for line in text.split("\n") if line.strip()), [])
         kind = _KINDS.get(len(first))
-        return kind is not None and all(np.isfinite(float(first[at])) for at in kind.numbers)
+        # A number that is not finite is refused with its row.
+        numbers = [float(first[at]) for at in (kind.numbers if kind else ())]
+        return bool(numbers) or (not first and len(text) < _SOME)
     except (FileError, ValueError):
         return False
 
@@ -79,6 +82,8 @@ def read_ranking(path: Path) -> Rows:
             if fields:
                 rows.append(row)
                 cells.append(fields)
+    if not cells:
+        raise FileError(f"{path}: no rows", hint="check that whatever wrote it has finished")
     kind, index = _KINDS[len(cells[0])], np.array(rows)
     names = {name: at for at, name in enumerate(kind.columns) if name}
     columns = {name: CodedColumn.of_cells([line[at] for line in cells], index) for name, at in names.items()}

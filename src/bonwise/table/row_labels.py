@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.table import columns, identifiers, nested
+from bonwise.table import canonical, columns, identifiers, nested
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.sources import OpenedSource, open_source, refuse_cut_off
@@ -34,9 +35,11 @@ def with_row_labels(source: RowSource, options: ReadingOptions) -> tuple[OpenedS
     refuse_cut_off(labels)
     names = _label_columns(labels, options)
     if options.by_line:
-        at, note = _by_line(scores, labels), f"row n of {labels.name} is of row n ({len(labels.rows):,} rows each)"
+        at = _by_line(scores, labels, names)
+        note = f"row n of {labels.name} is of row n ({len(labels.rows):,} rows each)"
     else:
         at, note = _by_columns(scores, labels, options.join_col)
+        note += _shared_keys(scores, replace(options, columns=own, labels=None, join_col=()), options.join_col)
     where, there = Path(labels.name).name, scores.rows.columns
     brought = {f"{name} of {where}" if name in there else name: name for name in names}
     made = {name: _placed(labels.rows.column(column), at, scores.rows.index) for name, column in brought.items()}
@@ -57,7 +60,7 @@ def _label_columns(labels: OpenedSource, options: ReadingOptions) -> tuple[str, 
     return columns.names_of_columns(taken["oracle_label"])
 
 
-def _by_line(scores: OpenedSource, labels: OpenedSource) -> npt.NDArray[np.int64]:
+def _by_line(scores: OpenedSource, labels: OpenedSource, names: Sequence[str]) -> npt.NDArray[np.int64]:
     for opened in (scores, labels):
         if opened.imported is not None:
             raise UsageError(
@@ -70,7 +73,31 @@ def _by_line(scores: OpenedSource, labels: OpenedSource) -> npt.NDArray[np.int64
             "together line by line",
             hint="join by a column of both: --join-col NAME",
         )
+    for name in scores.rows.columns:
+        if name in labels.rows.columns and name not in names:
+            _refuse_unlike_lines(scores, labels, name)
     return np.arange(len(labels.rows))
+
+
+def _refuse_unlike_lines(scores: OpenedSource, labels: OpenedSource, name: str) -> None:
+    """Refuse files of which a row says two things in a column of both; a blank says nothing."""
+    own, other = scores.rows.column(name), labels.rows.column(name)
+    pairs = own.codes.astype(np.int64) * (len(other.cells) + 1) + other.codes
+    for at in sorted(np.unique(pairs, return_index=True)[1].tolist()):
+        if min(own.codes[at], other.codes[at]) >= 0 and _differ(own.cell(at), other.cell(at)):
+            raise RowError(
+                f"row {scores.rows.index[at]} of {scores.name} has {quoted(own.cell(at))} in {quoted(name)}, and row "
+                f"{labels.rows.index[at]} of {labels.name} {quoted(other.cell(at))}: they do not belong together",
+                hint="join by a column of both with --join-col NAME, or leave --by-line out",
+            )
+
+
+def _differ(cell: object, other: object) -> bool:
+    """Tell whether two cells that hold something say two things; 1 and 1.0 say one."""
+    words = {str(cell).strip(), str(other).strip()}
+    with suppress(ValueError):
+        return len(words) > 1 and "" not in words and len({float(word) for word in words}) > 1
+    return True
 
 
 def _by_columns(
@@ -105,6 +132,19 @@ def _by_columns(
     counts = f"{int((at >= 0).sum()):,} of {len(at):,} rows have a label"
     lost = f"; {len(strange):,} rows of {labels.name} match none, such as {quoted(strange[0])}" if strange else ""
     return at, f"by {listed(names)}, {counts}{lost}"
+
+
+def _shared_keys(scores: OpenedSource, options: ReadingOptions, names: Sequence[str]) -> str:
+    """Say how many keys of scores stand at several candidates, all of which have the label of their key."""
+    try:
+        taken = canonical.resolved(scores.rows, options, scores.name)
+    except ColumnError:
+        return ""  # no row is one candidate
+    cells = [scores.rows.column(taken[role]).codes for role in ("prompt_id", "candidate") if role in taken]
+    keys = np.unique(np.column_stack([_keys(scores, names).codes, *cells]), axis=0)[:, 0]
+    counts = np.unique(keys, return_counts=True)[1]
+    several = int((counts > 1).sum())
+    return f"; {several:,} of {len(counts):,} keys stand at several candidates each" if several else ""
 
 
 def unlike_in_form(strange: Sequence[str], others: Sequence[str]) -> tuple[str, str] | None:

@@ -218,6 +218,8 @@ def with_columns(
         if opened_source is None and complete and problem is not None:
             raise problem
         opened = opened if opened_source is None else opened_source
+    if options.second_order is not None and not opened.is_unfolded:
+        raise nested.no_orders(opened.name)
     if complete and opened.imported is not None and "judge_score" not in opened.rows.columns:
         raise OtherFileError(f"{opened.name}: read as {opened.said}", hint="; ".join(opened.imported.lacks))
     return opened, canonical.resolved(opened.rows, opened.reading(options), opened.name, complete=complete)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "CUT_OFF",
     "DECIMAL_COMMA",
     "Categories",
     "CodedColumn",
@@ -31,6 +32,9 @@ _Objects = npt.NDArray[np.object_]
 
 DECIMAL_COMMA = "decimal comma"
 """Key of a DataFrame's ``attrs`` that says that its file separates cells by semicolons."""
+
+CUT_OFF = "cut off"
+"""Key of a DataFrame's ``attrs`` that says what of its file was left out."""
 
 _ASCII = 127
 
@@ -447,7 +451,8 @@ class Rows:
         """Return a DataFrame as rows, its index as their numbers, and rows as they are."""
         if isinstance(frame, Rows):
             return frame
-        return cls({name: CodedColumn.of(frame[name]) for name in frame.columns}, frame.index.to_numpy())
+        columns = {name: CodedColumn.of(frame[name]) for name in frame.columns}
+        return cls(columns, frame.index.to_numpy(), cut_off=frame.attrs.get(CUT_OFF, ""))
 
     @classmethod
     def of_records(cls, records: Sequence[Mapping[Any, Any]], index: Sequence[Any] | None = None) -> Rows:
@@ -506,6 +511,7 @@ class Rows:
         if any(isinstance(column, CodedColumn) and column.decimal_comma for column in self.columns.values()):
             # Before any column is looked at: older pandas keeps a column as it was when it was first looked at.
             frame.attrs[DECIMAL_COMMA] = True
+        frame.attrs |= {CUT_OFF: self.cut_off} if self.cut_off else {}
         return frame
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from bonwise.errors import FileError
+from bonwise.errors import ColumnError, FileError
+from bonwise.printable import quoted
 from bonwise.table import archives, workbooks
 from bonwise.table.store import Rows
 from bonwise.table.text_files import LONGEST_LINE, file_errors, limit, open_bytes, open_plain
@@ -43,6 +45,8 @@ def read_sqlite(path: Path, table: str, most: int) -> Rows:
             store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limit("LONGEST_LINE", LONGEST_LINE))
             store.set_authorizer(_only_reads)
             names = sorted(name for (name,) in store.execute(_TABLES) if not name.startswith("sqlite_"))
+            if (table,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'view'"):
+                raise FileError(f"{path}: {quoted(table)} is a view", hint="write its rows as a table or CSV")
             name = workbooks.only_name(path, table, names, "table").replace('"', '""')
             if any(hidden for *_, hidden in store.execute(f'PRAGMA table_xinfo("{name}")')):
                 raise FileError(f"{path}: {table or name} has columns that are computed", hint="write it as CSV")
@@ -53,22 +57,27 @@ def read_sqlite(path: Path, table: str, most: int) -> Rows:
     return Rows.of_records([dict(zip(columns, row, strict=True)) for row in rows], range(1, len(rows) + 1))
 
 
-def arrow_table(files: Sequence[Path]) -> Any:
-    """Return files of Arrow (IPC, as a file or a stream) as one table, its texts each once."""
+def arrow_table(files: Sequence[Path]) -> tuple[Any, str]:
+    """Return files of Arrow (IPC, as a file or a stream) as one table, its texts each once, and which have no end."""
     import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
 
-    tables = []
+    tables, without_end = [], []
     for path in files:
         with file_errors(path), open_bytes(path) as stream:
             content = stream.read()
         try:
             # A file is a stream between two marks and a directory.
-            plain = pa.py_buffer(content[8:] if content.startswith(b"ARROW1") else content)
+            is_file = content.startswith(b"ARROW1")
+            if not content.endswith(b"ARROW1" if is_file else b"\xff\xff\xff\xff\0\0\0\0"):
+                without_end.append(f"Arrow without the mark of its end ({path.name}), so rows may be missing")
+            plain = pa.py_buffer(content[8:] if is_file else content)
             archives.refuse_size(path, _claimed(plain))
             tables.append(_with_words(path, pa.ipc.open_stream(plain).read_all()))
         except (pa.ArrowException, ValueError, struct.error) as error:
             raise FileError(f"{path}: not an Arrow file: {error}", hint="check the ending of its name") from error
-    return pa.concat_tables(tables, promote_options="default").unify_dictionaries()
+        except OSError as error:
+            raise FileError(f"{path}: the file is damaged or cut off", hint="write it again") from error
+    return pa.concat_tables(tables, promote_options="default").unify_dictionaries(), "; ".join(without_end)
 
 
 def _with_words(path: Path, table: Any) -> Any:
@@ -77,6 +86,8 @@ def _with_words(path: Path, table: Any) -> Any:
     from pyarrow import compute  # noqa: PLC0415
 
     table.validate(full=True)
+    if repeated := [name for name, times in Counter(table.column_names).items() if times > 1]:
+        raise ColumnError(f"{path}: two columns are named {quoted(repeated[0])}", hint="rename one of them")
     for at, column in enumerate(table.columns):
         elements = compute.sum(compute.list_value_length(column)).as_py() if pa.types.is_list(column.type) else 0
         is_dense = not any(word in str(column.type) for word in ("run_end_encoded", "list_view"))

@@ -161,6 +161,8 @@ def open_as_utf_8(path: Path) -> tuple[Callable[[], IO[bytes]], str]:
             content = stream.read(_CHUNK)
             if content and (content.startswith(_UTF_16) or b"\0" not in content):
                 content += stream.read()
+        if content.startswith(_UTF_16) and len(content) % 2:
+            raise FileError(f"{path}: UTF-16 that ends within a letter", hint="write it again") from None
         text, name = _other_text(content)
         if not text or b"\0" in text or max(map(len, text.split(b"\n"))) > limit("LONGEST_LINE", LONGEST_LINE):
             raise

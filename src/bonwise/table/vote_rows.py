@@ -16,7 +16,7 @@ import pandas as pd
 from bonwise.errors import UsageError
 from bonwise.printable import quoted
 from bonwise.table import checks, nested, numbers, roles, verdict_words, vote_columns, vote_readings
-from bonwise.table.store import StructuredText
+from bonwise.table.store import CUT_OFF, StructuredText
 
 __all__ = ["ShapedVotes", "VoteRows", "check_verdict_map", "one_verdict", "shaped_votes"]
 
@@ -189,7 +189,8 @@ class VoteRows:
         if any(own.weights is not None for own in read.values()):
             graded = [own.worth if own.weights is None else own.weights for own in read.values()]
             weights = np.column_stack(graded)
-        return cls(source, frame, columns, values, {"columns": _said(columns, shaped.reading), **readings}, weights)
+        of_columns = "; ".join(filter(None, [_said(columns, shaped.reading), raw.attrs.get(CUT_OFF)]))
+        return cls(source, frame, columns, values, {"columns": of_columns, **readings}, weights)
 
 
 def _read(

@@ -67,13 +67,15 @@ class VoteTable:
         prompt: Sequence[str] | None = None,
         verdict_map: Mapping[str, str] | None = None,
         graded: bool = False,
+        in_part: bool = True,
     ) -> VoteTable:
         """Read a file or frame; a column that is not named is found by its name and content.
 
         Columns of `prompt` together name it, none if empty. With `graded` a preference between two sides is a share
-        of a vote for each. An InputError: an absent column, no verdict, no vote.
+        of a vote for each, and without `in_part` a file that ends within a row is refused. An InputError: an absent
+        column, no verdict, no vote.
         """
-        raw, name = reading.open_frame(source)
+        raw, name = reading.open_frame(source, in_part=in_part)
         named = vote_columns.NamedVoteColumns(
             verdicts=None if verdict is None else (verdict,),
             pair=None if pair is None else tuple(pair),

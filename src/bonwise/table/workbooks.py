@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ def read_workbook(path: Path, sheet: str) -> tuple[list[list[Any]], str]:
 
     with open_plain(path) as stream:
         content = stream.read()
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        raise FileError(f"{path}: not a whole workbook of .xlsx or .ods", hint="save it as .xlsx or CSV")
     errors = _refuse_growth(path)
     try:
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -176,8 +176,9 @@ def audited_preferences(
     elif oracle is None:
         raise UsageError("no labels to compare the verdicts with", hint="give oracle=COLUMN, or labels=FILE")
     else:
+        more: dict[str, Any] = {**named, "in_part": True}
         table = labelled_verdicts.LabelledVerdicts.read(
-            source, oracle=oracle, context=context, verdict_map=verdict_map, second_order=second_order, **named
+            source, oracle=oracle, context=context, verdict_map=verdict_map, second_order=second_order, **more
         )
     rows = {name: table.judge.are(name) for name in map(str, table.judge.categories)}
     return preferences_result.PreferenceAudit(
