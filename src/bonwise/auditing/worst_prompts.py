@@ -21,14 +21,11 @@ __all__ = ["AT_A_GLANCE", "MOST_BYTES", "MOST_CANDIDATES", "MOST_LINES", "MOST_R
 
 MOST_ROWS, MOST_CANDIDATES = 200, 40
 
-
 MOST_LINES = 20_000
 """Prompts in a line, beside those with their candidates."""
 
-
 MOST_BYTES = 1_200_000
 """Of names and texts: with its drawings a page takes less than 2 MB."""
-
 
 BYTES_OF_LINES = 750_000
 """Of these, those that lines may take."""
@@ -36,14 +33,11 @@ BYTES_OF_LINES = 750_000
 _BYTES_OF_A_LINE = 52
 """Beside the name of its prompt, about; names of candidates stand there once."""
 
-
 LONGEST_OF_OTHERS = 1_000
 """Characters of the text of a candidate that was neither picked nor is best."""
 
-
 AT_A_GLANCE = 8
 """Candidates that need no order: larger pools begin with what was picked and what is best."""
-
 
 NAMED = 3
 """Tied candidates named in a row."""
@@ -99,18 +93,17 @@ class _PoolsOfAJudge:
 
     def line(self, line: Mapping[Any, Any]) -> PromptLine:
         """Return what one line of `per_prompt` says."""
-        return PromptLine(**self._said_of(line, self._at(line)))
+        return PromptLine(**self._said_of(line))
 
     def seen(self, line: Mapping[Any, Any], spoken: Mapping[str, PromptWords]) -> PromptSeen:
         """Return what may be shown of one line of `per_prompt`, as if there were room for all of it."""
-        at = self._at(line)
-        pool = self._pool(at)
+        pool = self._pool(int(self.panel.prompt_ids.get_loc(line["prompt_id"])))
         cells = self._most_telling(pool)
         words = spoken.get(str(line["prompt_id"]), PromptWords())
         prompt, prompt_left_out = _cut(words.prompt, LONGEST_TEXT)
         judge = str(line["judge"])
         return PromptSeen(
-            **self._said_of(line, at),
+            **self._said_of(line),
             prompt=prompt,
             prompt_left_out=prompt_left_out,
             candidates=[self._candidate(cell, judge, words) for cell in cells.tolist()],
@@ -118,17 +111,14 @@ class _PoolsOfAJudge:
             words_left_out=False,
         )
 
-    def _at(self, line: Mapping[Any, Any]) -> int:
-        """Return the place of a prompt."""
-        return int(self.panel.prompt_ids.get_loc(line["prompt_id"]))
-
     def _pool(self, at: int) -> np.typing.NDArray[np.int64]:
         """Return the cells of a prompt."""
         end = int(self.ends[at])
         return np.arange(end - int(self.panel.sizes[at]), end)
 
-    def _said_of(self, line: Mapping[Any, Any], at: int) -> dict[str, Any]:
+    def _said_of(self, line: Mapping[Any, Any]) -> dict[str, Any]:
         """Return the fields of `PromptLine`."""
+        at = int(self.panel.prompt_ids.get_loc(line["prompt_id"]))
         pick, pick_more = self._named(line["pick"], self.picked, at)
         best, best_more = self._named(line["best"], self.best, at)
         figures = ("value_pick", "value_best", "gain_lost", "margin")

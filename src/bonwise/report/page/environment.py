@@ -57,9 +57,6 @@ _KEPT = ",;:/?!@$&'()*+=-_.~|[]"
 _BREAK = "\n"
 """Nothing printable holds one."""
 
-_NUMBER = re.compile(r"0|-?(?:[1-9]\d*|0(?=\.))(?:\.\d*[1-9])?")
-"""A number as a script would write it."""
-
 _DECIMAL = re.compile(r"-?\d+(?:\.\d+)?")
 """A number that a script can read."""
 
@@ -206,9 +203,10 @@ def _lines_data(table: Table) -> Markup:
 
 def _written_figure(cell: str, value: float | None) -> str | float | list[str | float | None]:
     """Return a cell as a number where a script would write it so, and with its value where it is none."""
-    if _NUMBER.fullmatch(cell):
-        return float(cell) if "." in cell else int(cell)
-    return cell if value is None or _DECIMAL.fullmatch(cell) else [cell, float(f"{value:.6g}")]
+    if not _DECIMAL.fullmatch(cell):
+        return cell if value is None else [cell, float(f"{value:.6g}")]
+    figure = float(cell) if "." in cell else int(cell)
+    return figure if json.dumps(figure) == cell else cell
 
 
 def _alone(css: str, address: str) -> Markup:
