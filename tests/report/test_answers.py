@@ -307,7 +307,7 @@ def test_a_draw_of_pairs_decides_nothing(tmp_path):
     ("rates", "word", "state", "says"),
     [
         ([MORE], "y is preferred", "good", "y has 70% [60%, 80%] of the votes against x"),
-        ([LESS], "x is preferred", "good", "y has 30% [20%, 40%] of the votes against x"),
+        ([LESS], "x is preferred", "good", "x has 70% [60%, 80%] of the votes against y"),
         ([HALF], "no preference shown", "open", "Neither model is shown to be preferred"),
         ([MORE, LESS], "every preference shown", "good", "in 2 of 2 pairs; about 0.1 would be expected"),
         ([MORE, HALF], "1 of 2 shown", "open", "in 1 of 2 pairs"),
