@@ -161,7 +161,12 @@ SPOILT = {
     ),
     "damaged UTF-8": ("s.csv", GOOD.encode() + b"\xe9,\xc3\xa9,1,1\n", FileError, ["line 6: not UTF-8 (byte 0xe9)"]),
     "cut UTF-8": ("s.csv", GOOD.encode() + "é".encode()[:1], FileError, ["line 6: not UTF-8"]),
-    "cut UTF-16": ("s.csv", GOOD.encode("utf-16")[:-1], FileError, ["UTF-16", "save the file as UTF-8"]),
+    "cut UTF-16": (
+        "s.csv",
+        GOOD.encode("utf-16")[:-1],
+        FileError,
+        ["UTF-16 that ends within a letter", "write it again"],
+    ),
     "UTF-16 without mark": ("s.csv", GOOD.encode("utf-16-le"), FileError, ["line 1"]),
     "cut gzip": ("s.csv.gz", lambda: gzip.compress(GOOD.encode())[:-12], FileError, ["not a complete gzip file"]),
     "garbage gzip": ("s.csv.gz", b"garbage", FileError, ["not a complete gzip file"]),

@@ -746,7 +746,10 @@ def _next_command(
 ) -> str:
     flags = reading.as_flags()
     if refused:
-        return _to_label(table, path, flags) if not table.has_labels and len(table.candidates) > 1 else ""
+        settled = [finding for finding in found if finding.reading != reading_options.AS_IT_STANDS]
+        flags += [flag for finding in settled for flag in finding.flags]
+        draws = not table.has_labels and len(table.candidates) > 1
+        return _to_label(table, path, [*dict.fromkeys(flags)]) if draws else ""
     if reading.labels is not None:
         flags.append("--labels " + shell_path(name_of(reading.labels, _UNNAMED_LABELS)))
     elif not table.has_labels:

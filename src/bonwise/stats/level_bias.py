@@ -219,7 +219,7 @@ def calibrated(
     """Predict each label by an isotonic fit on the other folds, 0 to 4; arrays are (cells,), w weighs the cells."""
     values, at = distinct(scores)
     width = len(values)
-    at += folds * np.int64(width)
+    at += np.multiply(folds, width, dtype=np.int64)
     weighed = labels if w is None else w * labels
     masses = np.bincount(at, weights=w, minlength=FOLDS * width).reshape(FOLDS, width)
     sums = np.bincount(at, weights=weighed, minlength=FOLDS * width).reshape(FOLDS, width)

@@ -30,11 +30,11 @@ _REPEATED = re.compile(rb"""repeated\s*=\s*["']\s*\+?([0-9]+)""")
 
 def read_workbook(path: Path, sheet: str) -> tuple[list[list[Any]], str]:
     """Return all cells of a sheet, and a note on them; one of several must be named, as ``scores.xlsx:SHEET``."""
+    with open_plain(path) as stream:
+        content = stream.read()
     EXCEL.require(f"reading {path}")
     import python_calamine  # noqa: PLC0415 - an extra brings it
 
-    with open_plain(path) as stream:
-        content = stream.read()
     if not zipfile.is_zipfile(io.BytesIO(content)):
         raise FileError(f"{path}: not a whole workbook of .xlsx or .ods", hint="save it as .xlsx or CSV")
     errors = _refuse_growth(path)
