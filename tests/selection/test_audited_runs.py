@@ -52,7 +52,7 @@ def test_doctor_looks_at_judged_pools():
     """`bw.doctor` takes judged pools, and its next command names the files that are still to come."""
     found = bw.doctor(bw.judge(POOLS, judge=length))
     assert (found.counts.prompts, found.counts.judges) == (40, 1)
-    assert found.next_command.startswith("bonwise audit SCORES.csv --labels LABELS.csv")
+    assert found.next_command.startswith("bonwise labels draw SCORES.csv --labels 40")
 
 
 def test_a_run_without_a_score_is_refused(tmp_path):
