@@ -310,7 +310,14 @@ DOORS = {
     "aselect_many": (lambda **n: asyncio.run(_all(bw.aselect_many(POOLS, judge=length, **n))), SEEDED),
     "audit": (
         lambda **n: bw.audit(scores(), **n),
-        {"confidence": 0.75, "resamples": 200, "seed": 3, "thresholds": {"within_r_weak": 0.125}, **UNLABELLED},
+        {
+            "confidence": 0.75,
+            "resamples": 200,
+            "seed": 3,
+            "top": 2,
+            "thresholds": {"within_r_weak": 0.125},
+            **UNLABELLED,
+        },
     ),
     "audit_confidence": (lambda **n: bw.audit_confidence(STATED, **n), {"confidence": 0.75, **READING}),
     "audit_preferences": (

@@ -315,10 +315,6 @@ class ScoreTable:
         named: Categories = self.rows["candidate"]
         return named.categories
 
-    def pair(self, at: int) -> str:
-        """Return the prompt and the candidate of a row, by its position, as an error names them."""
-        return f"{quoted(self.rows['prompt_id'][at])} / {quoted(self.rows['candidate'][at])}"
-
     @cached_property
     def clusters(self) -> npt.NDArray[np.int64] | None:
         """The code of each prompt's cluster, in the order of `prompts`; None without a column of clusters."""
@@ -532,8 +528,9 @@ def _refuse_duplicates(table: ScoreTable) -> None:
     if again.size:
         at = again[np.argmin(order[again + 1])]
         first, second = order[at], order[at + 1]
+        pair = " / ".join(quoted(rows[name][second]) for name in ("prompt_id", "candidate"))
         raise RowError(
-            f"{table.source}, row {rows.index[second]}: {table.pair(second)} is scored again by "
+            f"{table.source}, row {rows.index[second]}: {pair} is scored again by "
             f"{quoted(rows['judge'][second])} (first in row {rows.index[first]})",
             hint="remove one of the rows, or number repeated scores in a column named draw",
         )
