@@ -364,8 +364,9 @@ def _cell_labels(table: ScoreTable, rows: _Ints | slice, at: _Ints | None, count
     labels, contradictions = cells.label_by_cell(at, values, count)
     if contradictions.size:
         row = int(np.arange(len(table.rows))[rows][contradictions[0]])
+        named = " / ".join(quoted(table.rows[name][row]) for name in ("prompt_id", "candidate"))
         raise RowError(
-            f"{table.source}, row {table.rows.index[row]}: {table.pair(row)} carries two different oracle labels",
+            f"{table.source}, row {table.rows.index[row]}: {named} carries two different oracle labels",
             hint="give a candidate the same label in each of its rows, or in one of them",
         )
     return labels
