@@ -166,7 +166,7 @@ def test_a_page_from_the_command_says_the_command(show, tmp_path, capsys):
 def test_many_judges_stay_readable(show, tmp_path, judges, wide, narrow):
     """The page of many judges is bounded in height and bytes: a forest in order of recovery, the others folded."""
     path, document = audited(tmp_path, many_judges(judges))
-    assert path.stat().st_size < 1_800_000
+    assert path.stat().st_size < 1_500_000
     for screen, most in ((SCREENS[0], wide), (SCREENS[1], narrow)):
         with show(path, viewport=screen) as page:
             assert page.evaluate("document.documentElement.scrollHeight") < most

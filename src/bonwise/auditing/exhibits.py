@@ -334,11 +334,9 @@ def exhibits(
     )
 
 
-def _kinds_of_prompts(
-    table: score_table.ScoreTable, panel: Panel
-) -> dict[result_exhibits.PromptKind, npt.NDArray[np.bool_]]:
+def _kinds_of_prompts(table: score_table.ScoreTable, panel: Panel) -> worst_prompts.KindsOfPrompts:
     """Return which prompts have which value, of each column that is constant within prompts."""
-    cells, kinds = prompt_cells(table, panel), {}
+    cells, kinds = prompt_cells(table, panel), dict[result_exhibits.PromptKind, npt.NDArray[np.bool_]]()
     for column in table.strata:
         with suppress(LeftOut):
             for row in _rows_of(table, column, cells, room=True):

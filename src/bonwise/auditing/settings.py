@@ -116,9 +116,8 @@ class Settings:
         self, labels: sums.Floats, clusters: np.typing.NDArray[np.int64] | None = None
     ) -> estimation.IntervalRule:
         """Return how intervals are made, for labels in which NaN stands for none and clusters of the prompts."""
-        known = labels[~np.isnan(labels)]
-        width = 1.0 if label_range(labels) == (0.0, 1.0) else float(known.max() - known.min())
-        ends = label_range(labels)
+        ends, (low, high) = label_range(labels), scales.ends_of(labels)
+        width = 1.0 if ends == (0.0, 1.0) else high - low
         return estimation.IntervalRule(
             self.interval, self.confidence, self.resamples, self.seed, ends, width, clusters
         )

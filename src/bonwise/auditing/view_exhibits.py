@@ -106,7 +106,8 @@ def worst_prompts(
         Column("lost", sorted=True),
         Column("picked", "words"),
         Column("best", "words"),
-        *(Column(title) for title in ("score of pick", "value of pick", "value of best", "tied at top", "margin")),
+        *(() if several else (Column("score of pick"),)),
+        *(Column(title) for title in ("value of pick", "value of best", "tied at top", "margin")),
     )
     finder = Table(
         columns,
@@ -154,7 +155,8 @@ def _row(line: result_exhibits.PromptLine, *, several: bool) -> Row:
         (numbers.number(line.gain_lost), line.gain_lost),
         (_names(line.pick, line.pick_more), None),
         (_names(line.best, line.best_more), None),
-        (numbers.number(line.score), line.score),
+        # Scores of several judges may be on scales of their own.
+        *(() if several else ((numbers.number(line.score), line.score),)),
         (numbers.number(line.value_pick), line.value_pick),
         (numbers.number(line.value_best), line.value_best),
         (numbers.count(line.tied), line.tied),

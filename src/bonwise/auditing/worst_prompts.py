@@ -18,11 +18,10 @@ from bonwise.table.words import PromptWords, Words
 
 __all__ = ["AT_A_GLANCE", "MOST_BYTES", "MOST_CANDIDATES", "MOST_LINES", "MOST_ROWS", "NAMED", "prompt_rows"]
 
-
 MOST_ROWS, MOST_CANDIDATES = 200, 40
 
-MOST_LINES = 20_000
-"""Prompts in a line, beside those with their candidates."""
+MOST_LINES, MOST_JUDGES = 20_000, 6
+"""Prompts in a line, beside those with their candidates, and judges up to which there are any."""
 
 MOST_BYTES = 1_200_000
 """Of names and texts: with its drawings a page takes less than 2 MB."""
@@ -65,11 +64,12 @@ def prompt_rows(
     unknown = int(table["gain_lost"].isna().sum())
     shown = lost.head(MOST_ROWS)
     spoken = {} if words is None else words.of(list(dict.fromkeys(shown["prompt_id"])))
-    known = list(dict.fromkeys(kind for of_judge in (kinds or {}).values() for kind in of_judge))
-    pools = {judge.judge: _PoolsOfAJudge(judge, (kinds or {}).get(judge.judge, {}), known) for judge in judges}
+    kinds = kinds if kinds and len(judges) <= MOST_JUDGES else {}
+    known = list(dict.fromkeys(kind for of_judge in kinds.values() for kind in of_judge))
+    pools = {judge.judge: _PoolsOfAJudge(judge, kinds.get(judge.judge, {}), known) for judge in judges}
     rows = [pools[line["judge"]].seen(line, spoken) for line in shown.to_dict("records")]
     rows, room = _fitted(rows, MOST_BYTES, _with_names_that_fit)
-    others = table.drop(shown.index).head(MOST_LINES if rows else 0).to_dict("records")
+    others = table.drop(shown.index).head(MOST_LINES if rows and len(judges) <= MOST_JUDGES else 0).to_dict("records")
     lines, taken = _lines_that_fit((pools[line["judge"]].line(line) for line in others), min(room, BYTES_OF_LINES))
     rows, _ = _fitted(rows, room - taken, _with_words_that_fit)
     without = len(table) - len(lost) - unknown
@@ -119,17 +119,12 @@ class _PoolsOfAJudge:
     def _said_of(self, line: Mapping[Any, Any]) -> dict[str, Any]:
         """Return the fields of `PromptLine`."""
         at = int(self.panel.prompt_ids.get_loc(line["prompt_id"]))
-        pick, pick_more = self._named(line["pick"], self.picked, at)
-        best, best_more = self._named(line["best"], self.best, at)
-        figures = ("value_pick", "value_best", "gain_lost", "margin")
         return {
             "prompt_id": printable(str(line["prompt_id"]), longest=LONGEST_NAME),
             "judge": str(line["judge"]),
-            "pick": pick,
-            "pick_more": pick_more,
-            "best": best,
-            "best_more": best_more,
-            **{figure: _known(line[figure]) for figure in figures},
+            **self._named(line, "pick", self.picked, at),
+            **self._named(line, "best", self.best, at),
+            **{name: _known(line[name]) for name in ("value_pick", "value_best", "gain_lost", "margin")},
             "tied": int(line["tied"]),
             "score": _known(line["score_pick"]),
             "kinds": self.kinds[at],
@@ -144,15 +139,17 @@ class _PoolsOfAJudge:
         order = np.lexsort((-self.panel.ranked[pool], ~(picked | best), *(~marked for marked in early)))
         return pool[order[:MOST_CANDIDATES]]
 
-    def _named(self, names_in_full: str, marked: np.typing.NDArray[np.bool_], at: int) -> tuple[str, int]:
+    def _named(
+        self, line: Mapping[Any, Any], role: str, marked: np.typing.NDArray[np.bool_], at: int
+    ) -> dict[str, str | int]:
         """Name a few of the marked candidates of a prompt, and count the others."""
-        if len(names_in_full) <= LONGEST_NAME // NAMED and SEPARATOR not in names_in_full:
-            return printable(names_in_full), 0
+        if len(line[role]) <= LONGEST_NAME // NAMED and SEPARATOR not in line[role]:
+            return {role: printable(line[role]), f"{role}_more": 0}
         pool = self._pool(at)
         cells = pool[marked[pool]]
         names = self.names[self.panel.names[cells[:NAMED]]]
         shown = SEPARATOR.join(printable(name, longest=LONGEST_NAME // NAMED) for name in names)
-        return shown, max(0, len(cells) - NAMED)
+        return {role: shown, f"{role}_more": max(0, len(cells) - NAMED)}
 
     def _candidate(self, cell: int, judge: str, words: PromptWords) -> CandidateSeen:
         name = str(self.names[self.panel.names[cell]])

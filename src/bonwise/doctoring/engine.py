@@ -748,8 +748,7 @@ def _next_command(
     if refused:
         settled = [finding for finding in found if finding.reading != reading_options.AS_IT_STANDS]
         flags += [flag for finding in settled for flag in finding.flags]
-        draws = not table.has_labels and len(table.candidates) > 1
-        return _to_label(table, path, [*dict.fromkeys(flags)]) if draws else ""
+        return _to_label(table, path, flags) if not table.has_labels and len(table.candidates) > 1 else ""
     if reading.labels is not None:
         flags.append("--labels " + shell_path(name_of(reading.labels, _UNNAMED_LABELS)))
     elif not table.has_labels:
@@ -769,4 +768,4 @@ def _to_label(table: ScoreTable, path: str, flags: Sequence[str]) -> str:
     scored = table.rows["judge"].codes[~np.isnan(table.rows["judge_score"])]
     if len(table.judges) > 1 and len(scored):
         flags = [*flags, shell_flag("--judge", table.judges[scored[0]])]
-    return " ".join(["bonwise labels draw", shell_path(path), *flags, f"--labels {count}", out])
+    return " ".join(["bonwise labels draw", shell_path(path), *dict.fromkeys(flags), f"--labels {count}", out])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bonwise.errors import RowError
 from bonwise.printable import listed, quoted
 from bonwise.table import checks, identifiers, label_words, numbers, reading_options, scales
-from bonwise.table.cells import distinct_cells, draw_columns, label_by_cell, mean_by_cell, positions
+from bonwise.table.cells import cell_words, distinct_cells, draw_columns, label_by_cell, mean_by_cell, positions
 from bonwise.table.columns import LabelColumns
 from bonwise.table.store import Categories, CodedColumn, Names, Rows
 
@@ -316,10 +316,6 @@ def _is_empty(column: CodedColumn) -> npt.NDArray[np.bool_]:
     return column.marked([not str(cell).strip() for cell in column.cells], missing=True)
 
 
-def _pair(cells: _RowCells, row: int) -> str:
-    return f"{quoted(cells.prompts[row])} / {quoted(cells.names[row])}"
-
-
 def _without_repeats(given: _Given, cells: _RowCells, index: npt.NDArray[Any], source: str) -> _Given:
     """Return one label per annotator and candidate, which rows of judges repeat; two that differ are refused."""
     keys = cells.keys[given.rows] * len(given.names) + given.annotators
@@ -332,8 +328,9 @@ def _without_repeats(given: _Given, cells: _RowCells, index: npt.NDArray[Any], s
         second = int(contradictions[0])
         first = int(np.flatnonzero(keys == keys[second])[0])
         row, who = given.rows[second], given.names[given.annotators[second]]
+        whose = cell_words(cells.prompts[row], cells.names[row])
         raise RowError(
-            f"{source}, row {index[row]}: {quoted(who)} gives {_pair(cells, row)} another label than in row "
+            f"{source}, row {index[row]}: {quoted(who)} gives {whose} another label than in row "
             f"{index[given.rows[first]]}",
             hint="keep one label per annotator and candidate",
         )
@@ -357,9 +354,10 @@ def _one_row_each(frame: Rows, taken: Mapping[str, str], cells: _RowCells, sourc
         repeated = repeated & ~nobody  # of a file of labels a row without label and annotator says nothing
     if repeated.any():
         second = int(repeated.argmax())
+        whose = cell_words(cells.prompts[second], cells.names[second])
         raise RowError(
             f"{source}, row {frame.index[second]}: {quoted(annotators.cell(second))} labels "
-            f"{_pair(cells, second)} again (first in row {frame.index[first[again[second]]]})",
+            f"{whose} again (first in row {frame.index[first[again[second]]]})",
             hint="keep one row per annotator and candidate",
         )
     first_rows = np.unique(units, return_index=True)[1]

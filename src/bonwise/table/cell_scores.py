@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bonwise.errors import RowError
 from bonwise.printable import quoted
-from bonwise.table.cells import averaged, draw_columns, mean_by_cell, positions
+from bonwise.table.cells import averaged, cell_words, draw_columns, mean_by_cell, positions
 
 if TYPE_CHECKING:
     from bonwise.table.panel import Panel
@@ -130,7 +130,7 @@ def candidate_propensities(table: ScoreTable, panel: Panel) -> npt.NDArray[np.fl
 def _cell(panel: Panel, chosen: npt.NDArray[np.bool_]) -> str:
     first = int(np.flatnonzero(chosen)[0])
     prompt = panel.prompt_ids[int(np.searchsorted(np.cumsum(panel.sizes), first, side="right"))]
-    return f"{quoted(prompt)} / {quoted(panel.candidates[panel.names[first]])}"
+    return cell_words(prompt, panel.candidates[panel.names[first]])
 
 
 def propensities(table: ScoreTable, prompt_ids: Names, labelled: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.printable import quoted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
 __all__ = [
     "averaged",
+    "cell_words",
     "distinct_cells",
     "draw_columns",
     "label_by_cell",
@@ -25,6 +28,11 @@ __all__ = [
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
+
+
+def cell_words(prompt_id: object, candidate: object) -> str:
+    """Return a prompt and its candidate, as an error names them."""
+    return f"{quoted(prompt_id)} / {quoted(candidate)}"
 
 
 def distinct_cells(keys: _Ints) -> _Ints:

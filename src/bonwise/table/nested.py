@@ -228,8 +228,9 @@ def _score_columns(rows: Rows, named: Mapping[str, str]) -> list[str]:
     if text is not None:
         names = [text] if text in rows.columns else [part.strip() for part in text.split(",")]
         return names if all(name in rows.columns for name in names) else []
-    groups = roles.claims("judge_score", roles.by_key(rows.columns))
-    groups += [[name for name in rows.columns if roles.key_of(name) in ("scores", "draws", "ratings", "rewards")]]
+    by_key = roles.by_key(rows.columns)
+    several = [name for key in ("scores", "draws", "ratings", "rewards") for name in by_key.get(key, ())]
+    groups = [*roles.claims("judge_score", by_key), several]
     return next((group[:1] for group in groups if len(group) == 1), [])
 
 

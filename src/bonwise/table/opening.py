@@ -73,7 +73,7 @@ class _Labels:
         return _Labels(self.source, *kept, chances, clusters)
 
     def pair(self, at: int) -> str:
-        return f"{quoted(self.prompts[at])} / {quoted(self.names[at])}"
+        return cells.cell_words(self.prompts[at], self.names[at])
 
 
 def join_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions = AS_IT_STANDS) -> ScoreTable:

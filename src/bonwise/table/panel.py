@@ -114,7 +114,7 @@ class Panel:
         """Number of scored candidates of each prompt, shape (prompts,)."""
         return _sum_by_prompt(~np.isnan(self.scores), self.sizes)
 
-    @property
+    @cached_property
     def labelled_cells(self) -> _Ints:
         """Number of labelled candidates of each prompt, shape (prompts,)."""
         return _sum_by_prompt(~np.isnan(self.labels), self.sizes)
@@ -364,7 +364,7 @@ def _cell_labels(table: ScoreTable, rows: _Ints | slice, at: _Ints | None, count
     labels, contradictions = cells.label_by_cell(at, values, count)
     if contradictions.size:
         row = int(np.arange(len(table.rows))[rows][contradictions[0]])
-        named = " / ".join(quoted(table.rows[name][row]) for name in ("prompt_id", "candidate"))
+        named = cells.cell_words(table.rows["prompt_id"][row], table.rows["candidate"][row])
         raise RowError(
             f"{table.source}, row {table.rows.index[row]}: {named} carries two different oracle labels",
             hint="give a candidate the same label in each of its rows, or in one of them",

@@ -16,7 +16,7 @@ from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table import canonical, numbers, roles
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
-from bonwise.table.cells import averaged, distinct_cells, draw_columns, mean_by_cell, positions
+from bonwise.table.cells import averaged, cell_words, distinct_cells, draw_columns, mean_by_cell, positions
 from bonwise.table.checks import Unpicked
 from bonwise.table.facts import UnlabelledCandidates
 from bonwise.table.reading import RowSource
@@ -303,13 +303,13 @@ class ScoreTable:
         """The rows as a DataFrame, its index their numbers in the source, made when it is first asked for."""
         return self.rows.to_frame()
 
-    @property
+    @cached_property
     def prompts(self) -> Names:
         """Prompt ids, sorted."""
         named: Categories = self.rows["prompt_id"]
         return named.categories
 
-    @property
+    @cached_property
     def candidates(self) -> Names:
         """Candidate names, sorted."""
         named: Categories = self.rows["candidate"]
@@ -528,7 +528,7 @@ def _refuse_duplicates(table: ScoreTable) -> None:
     if again.size:
         at = again[np.argmin(order[again + 1])]
         first, second = order[at], order[at + 1]
-        pair = " / ".join(quoted(rows[name][second]) for name in ("prompt_id", "candidate"))
+        pair = cell_words(rows["prompt_id"][second], rows["candidate"][second])
         raise RowError(
             f"{table.source}, row {rows.index[second]}: {pair} is scored again by "
             f"{quoted(rows['judge'][second])} (first in row {rows.index[first]})",

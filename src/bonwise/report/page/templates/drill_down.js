@@ -16,78 +16,55 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   for (const button of table.getElementsByTagName("button")) button.disabled = false;
 
-  // Rows that open stand in the page; those that do not are data, and are written when they are to be seen.
+  // Rows that open stand in the page; the others are data, of which only those to be seen are put there.
   const data = JSON.parse(document.getElementById("prompt-lines")?.textContent ?? '{"words":[],"lines":[]}');
-  const rows = [
-    ...[...table.tBodies].map((body) => ({ body, kinds: (body.dataset.kinds ?? "").split(" ").filter(Boolean) })),
-    ...data.lines.map((line) => ({ body: null, line, kinds: line.at(-1).map(String) })),
-  ];
-  rows.forEach((row, at) => Object.assign(row, { at, text: null }));
-  const openers = rows.length - data.lines.length;
-  const isWords = (column) => heads[column].classList.contains("words");
-  const textOfCell = (line, column) => {
-    const cell = line[column];
-    if (Array.isArray(cell)) return cell[0];
-    return isWords(column) && column > 0 ? data.words[cell] : String(cell);
-  };
-  const bodyOf = (row) => {
-    if (row.body) return row.body;
-    row.body = document.createElement("tbody");
-    const cells = row.body.insertRow();
+  const written = (line) => {
+    const body = document.createElement("tbody");
+    const row = body.insertRow();
+    body.dataset.kinds = line.at(-1).join(" ");
     heads.forEach((head, column) => {
-      const cell = cells.appendChild(document.createElement(column ? "td" : "th"));
+      const cell = row.appendChild(document.createElement(column ? "td" : "th"));
+      const [text, figure] = Array.isArray(line[column]) ? line[column] : [line[column], Number(line[column])];
       if (!column) cell.scope = "row";
-      if (column && isWords(column)) cell.className = head.className;
-      const text = textOfCell(row.line, column);
-      if (column && !isWords(column)) {
-        cell.dataset.v = value(row, column) ?? "";
+      if (column && !head.classList.contains("words")) {
+        cell.dataset.v = Number.isNaN(figure) ? "" : figure;
         cell.textContent = text;
-      } else cell.appendChild(document.createElement("bdi")).textContent = text;
+        return;
+      }
+      if (column) cell.className = head.className;
+      cell.appendChild(document.createElement("bdi")).textContent = column ? data.words[text] : text;
     });
-    return row.body;
+    return body;
   };
+  const openers = [...table.tBodies];
+  const bodies = [...openers, ...data.lines.map(written)];
 
-  const value = (row, column) => {
-    if (row.line) {
-      const cell = row.line[column];
-      if (column === 0 || isWords(column)) return textOfCell(row.line, column);
-      const figure = Array.isArray(cell) ? cell[1] : Number(cell);
-      return Number.isNaN(figure) ? null : figure;
-    }
-    const cell = row.body.rows[0].cells[column];
+  const value = (body, column) => {
+    const cell = body.rows[0].cells[column];
     const figure = cell.dataset.v;
     const name = cell.querySelector("button bdi") ?? cell;
     return figure === undefined ? name.textContent.trim() : figure === "" ? null : Number(figure);
   };
-  const textOf = (row) => {
-    row.text ??= row.line
-      ? heads.map((_, column) => textOfCell(row.line, column)).join(" ").toLowerCase()
-      : row.body.textContent.toLowerCase();
-    return row.text;
-  };
 
   const step = 500;
-  let order = rows;
-  let fitting = rows;
-  let most = table.classList.contains("first") || data.lines.length ? 25 : rows.length;
-  // Rows that fit and have room are shown, in their order.
+  let order = bodies;
+  let fitting = bodies;
+  let most = table.classList.contains("first") || data.lines.length ? 25 : bodies.length;
+  const count = (many) => many.toLocaleString("en");
   const show = () => {
-    const there = fitting.slice(0, most);
-    const seen = new Set(there);
-    for (const row of rows) if (row.body) row.body.hidden = !seen.has(row);
-    const bodies = new Map(there.map((row) => [bodyOf(row), row]));
-    for (const body of bodies.keys()) body.hidden = false;
-    table.append(...order.filter((row) => row.body).map((row) => row.body));
-    const count = (many) => many.toLocaleString("en");
-    shown.textContent = fitting.length === there.length || fitting.length === rows.length
-      ? `${count(there.length)} of ${count(rows.length)} shown`
-      : `${count(fitting.length)} of ${count(rows.length)} match, ${count(there.length)} shown`;
+    const seen = new Set(fitting.slice(0, most));
+    for (const body of bodies) {
+      body.hidden = !seen.has(body);
+      if (body.hidden && !body.rows[1]) body.remove();
+    }
+    table.append(...order.filter((body) => body.rows[1] || seen.has(body)));
+    shown.textContent = fitting.length === seen.size || fitting.length === bodies.length
+      ? `${count(seen.size)} of ${count(bodies.length)} shown`
+      : `${count(fitting.length)} of ${count(bodies.length)} match, ${count(seen.size)} shown`;
     if (!all) return;
-    const left = fitting.length - there.length;
+    const left = fitting.length - seen.size;
     all.parentElement.hidden = left <= 0;
-    all.textContent = left > step
-      ? `Show ${step} more rows`
-      : `Show all ${count(fitting.length)} rows`;
+    all.textContent = left > step ? `Show ${step} more rows` : `Show all ${count(fitting.length)} rows`;
   };
   const showMore = (many) => {
     table.classList.remove("first");
@@ -97,9 +74,9 @@ document.addEventListener("DOMContentLoaded", () => {
     all.disabled = false;
     all.addEventListener("click", () => {
       const next = fitting[most];
-      showMore(Math.max(most + step, openers));
+      showMore(Math.max(most + step, openers.length));
       show();
-      (buttonOf(next.body) ?? next.body.rows[0].cells[0]).focus();
+      buttonOf(next)?.focus();
     });
   }
 
@@ -110,15 +87,15 @@ document.addEventListener("DOMContentLoaded", () => {
     const other = first === "ascending" ? "descending" : "ascending";
     const direction = given === first ? other : first;
     const sign = direction === "ascending" ? 1 : -1;
-    const keyed = rows.map((row) => ({ row, key: value(row, column) }));
+    const keyed = bodies.map((body, at) => ({ body, at, key: value(body, column) }));
     keyed.sort((a, b) => {
-      if (a.key === null || b.key === null) return (a.key === null) - (b.key === null) || a.row.at - b.row.at;
+      if (a.key === null || b.key === null) return (a.key === null) - (b.key === null) || a.at - b.at;
       const by = typeof a.key === "number" ? a.key - b.key : words.compare(a.key, b.key);
-      return sign * by || a.row.at - b.row.at;
+      return sign * by || a.at - b.at;
     });
     for (const one of heads) one.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", direction);
-    order = keyed.map(({ row }) => row);
+    order = keyed.map((one) => one.body);
     fit();
     show();
   };
@@ -162,15 +139,17 @@ document.addEventListener("DOMContentLoaded", () => {
     buttonOf(first).focus();
   });
 
+  let texts = null;
   let asked = [];
   const fit = () => {
     const wanted = kind?.value ?? "";
-    fitting = order.filter((row) => (!wanted || row.kinds.includes(wanted))
-      && asked.every((word) => textOf(row).includes(word)));
+    if (asked.length) texts ??= new Map(bodies.map((body) => [body, body.textContent.toLowerCase()]));
+    fitting = order.filter((body) => (!wanted || (body.dataset.kinds ?? "").split(" ").includes(wanted))
+      && asked.every((word) => texts.get(body).includes(word)));
   };
   const search = () => {
     asked = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    if (asked.length || kind?.value) showMore(Math.max(step, openers));
+    if (asked.length || kind?.value) showMore(Math.max(step, openers.length));
     fit();
     show();
     mark();
@@ -223,14 +202,14 @@ document.addEventListener("DOMContentLoaded", () => {
     // What was typed a moment ago may still hide the row.
     clearTimeout(waiting);
     search();
-    const at = () => fitting.findIndex((row) => row.body === body);
+    const at = () => fitting.indexOf(body);
     if (at() < 0) {
       field.value = "";
       if (kind) kind.value = "";
       search();
     }
     if (at() >= most) {
-      showMore(Math.max(at() + 1, openers));
+      showMore(Math.max(at() + 1, openers.length));
       show();
     }
     open(body, true);
