@@ -106,7 +106,8 @@ def command_cpu(folder: Path, sizes: tuple[int, int], *arguments: str) -> float:
         subprocess.run([*command, "--run", str(folder / "run")], capture_output=True, check=True)
         after = os.times()
         spent.append(after.children_user + after.children_system - before.children_user - before.children_system)
-    return (spent[1] - spent[0]) / (sizes[1] - sizes[0])
+    # Children's time is told in ticks: few pools may take none.
+    return max(spent[1] - spent[0], 1 / os.sysconf("SC_CLK_TCK")) / (sizes[1] - sizes[0])
 
 
 def selector_cpu(folder: Path, size: int) -> float:
