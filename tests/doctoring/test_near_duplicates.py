@@ -81,7 +81,7 @@ def test_pairs_are_those_of_a_plain_loop(texts):
 def test_doctor_notes_them_until_a_column_of_clusters_is_there():
     """The sentence names a pair and the column; with the column it is gone."""
     rows = table(["what is the capital of france", "What is the capital of France?!", "name three large rivers"])
-    frame = rows.frame.reset_index(drop=True).assign(prompt=rows.words["prompt"].to_numpy())
+    frame = rows.frame.reset_index(drop=True).assign(prompt=rows.words.columns["prompt"].to_numpy())
     (said,) = [one for one in bw.doctor(frame).suspicious if "nearly the same text" in one]
     assert "2 prompts" in said
     assert "'p0' and 'p1'" in said

@@ -75,10 +75,10 @@ def test_a_sheet_is_read_back(tmp_path_factory, rows):
     sheet = BlindSheet(rows)
     (folder / "s.csv").write_text(sheet.csv(), encoding="utf-8", newline="")
     read, _ = open_rows(folder / "s.csv")
-    assert list(zip(*(read[name].to_numpy() for name in ("prompt_id", "candidate")), strict=True)) == [
+    assert list(zip(*(read.columns[name].to_numpy() for name in ("prompt_id", "candidate")), strict=True)) == [
         (r.prompt_id, r.candidate) for r in rows
     ]
-    found = [float(cell) if cell else None for cell in read["oracle_label"].to_numpy()]
+    found = [float(cell) if cell else None for cell in read.columns["oracle_label"].to_numpy()]
     assert found == [row.label for row in rows]
     tasks = json.loads(sheet.tasks())
     assert [ids_of_key(one["data"][SHEET_KEY]) for one in tasks] == [(r.prompt_id, r.candidate) for r in rows]

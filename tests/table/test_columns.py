@@ -580,4 +580,4 @@ def test_rows_become_a_frame_and_come_back():
     assert frame["c"].cat.codes.tolist() == [1, 0]
     assert frame["t"].dtype == pd.Series(["text"]).dtype
     assert Rows.of(frame[["t", "n", "w"]]).to_frame().equals(frame[["t", "n", "w"]])
-    assert rows.without("n").take(np.array([1]))["w"].cell(0) == "y"
+    assert rows.without("n").take(np.array([1])).columns["w"].cell(0) == "y"

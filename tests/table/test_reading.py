@@ -136,7 +136,7 @@ def test_rows_are_counted_as_a_spreadsheet_counts_them(tmp_path):
     path.write_text('a,b\n1,"x\ny"\n\n  \n,\n2,z\r\n"3\r\n",w\n\n4,v')
     rows = read_raw(path)
     assert rows.index.tolist() == [2, 6, 7, 9]
-    assert rows["b"].to_numpy().tolist() == ["x\ny", "z", "w", "v"]
+    assert rows.columns["b"].to_numpy().tolist() == ["x\ny", "z", "w", "v"]
 
 
 def test_a_header_may_stand_below_blank_lines(tmp_path):
@@ -182,7 +182,7 @@ def test_long_cells_are_read(tmp_path):
     """A cell of ten megabytes of text, with line breaks, is a cell."""
     long = "word \n" * 1_600_000
     (tmp_path / "s.csv").write_text(f'a,text\n1,"{long}"\n2,x\n')
-    assert [*map(len, read_raw(tmp_path / "s.csv")["text"].to_numpy())] == [len(long), 1]
+    assert [*map(len, read_raw(tmp_path / "s.csv").columns["text"].to_numpy())] == [len(long), 1]
 
 
 def response(prompt, score, label=None, **more):
@@ -511,12 +511,12 @@ def test_text_without_objects_reads_as_text_with_them(tmp_path_factory, rows, is
             patch.setattr(reading, "_FEW_RUNS", few)
             patch.setattr(reading, "_LOOKED_AT", 3)  # what stands together in the first rows may come again
             table = ScoreTable.read(path)
-        columns = {name: table.rows[name] for name in ("prompt_id", "candidate")}
+        columns = {name: table.rows.columns[name] for name in ("prompt_id", "candidate")}
         read.append(
             (
                 {name: (column.codes.tolist(), column.categories.tolist()) for name, column in columns.items()},
                 table.rows.index.tolist(),
-                [str(score) for score in table.rows["judge_score"].tolist()],
+                [str(score) for score in table.rows.columns["judge_score"].tolist()],
             )
         )
     assert read[1] == read[0]

@@ -34,8 +34,8 @@ def test_golden_a_run_and_its_labels(tmp_path, ending):
     run, qrels = files(tmp_path, ending=ending)
     table = open_table(run, ReadingOptions(labels=qrels, unlabelled_is=0))
     assert table.judges == ("bm25",)
-    assert table.rows["judge_score"].tolist() == [3.5, 2.5, 1.5, 9.0, 8.0]
-    assert table.rows["oracle_label"].tolist() == [0, 2, 0, 0, 0]
+    assert table.rows.columns["judge_score"].tolist() == [3.5, 2.5, 1.5, 9.0, 8.0]
+    assert table.rows.columns["oracle_label"].tolist() == [0, 2, 0, 0, 0]
     assert sorted(zip(table.unretrieved.prompts, table.unretrieved.names, table.unretrieved.labels, strict=True)) == [
         ("7", "d9", 1.0),
         ("8", "d7", 0.0),
@@ -60,7 +60,7 @@ def test_ranks_decide_where_they_are_named(tmp_path):
     """A run whose scores say nothing is read by its ranks."""
     run, qrels = files(tmp_path, run=RUN.replace(" 3.5 ", " 0 ").replace(" 2.5 ", " 0 ").replace(" 1.5 ", " 0 "))
     table = open_table(run, ReadingOptions(columns={"judge_score": "rank"}, lower_is_better=True, labels=qrels))
-    assert table.rows["judge_score"].tolist() == [-1, -2, -3, -1, -2]
+    assert table.rows.columns["judge_score"].tolist() == [-1, -2, -3, -1, -2]
 
 
 def test_labels_of_beir_are_qrels_too(tmp_path):
@@ -69,7 +69,7 @@ def test_labels_of_beir_are_qrels_too(tmp_path):
     labels = tmp_path / "test.tsv"
     labels.write_text("query-id\tcorpus-id\tscore\n7\td2\t2\n7\td9\t1\n8\td1\t0\n9\td5\t1\n", "utf-8")
     table = open_table(run, ReadingOptions(labels=labels, unlabelled_is=0))
-    assert table.rows["oracle_label"].tolist() == [0, 2, 0, 0, 0]
+    assert table.rows.columns["oracle_label"].tolist() == [0, 2, 0, 0, 0]
     assert sorted(table.unretrieved.prompts) == ["7", "9"]
 
 
@@ -117,7 +117,9 @@ def test_what_is_written_is_read(tmp_path_factory, labels):
     path.write_text("".join(lines), "utf-8")
     assert is_ranking(path)
     rows = read_ranking(path)
-    read = zip(*(rows[name].to_numpy().tolist() for name in ("prompt_id", "candidate", "oracle_label")), strict=True)
+    read = zip(
+        *(rows.columns[name].to_numpy().tolist() for name in ("prompt_id", "candidate", "oracle_label")), strict=True
+    )
     assert [(topic, name, int(label)) for topic, name, label in read] == [
         (*key, label) for key, label in labels.items()
     ]

@@ -343,9 +343,9 @@ def test_a_path_goes_where_it_says():
     """Keys and places lead to a value, in objects and in JSON text; what is not there is no column."""
     rows = Rows.of_records([{"a": '{"b": [1, {"c": 2}]}', "a.b": 7}, {"a": '{"b": [3]}', "a.b": 8}])
     found = nested.with_paths(rows, {"judge_score": "a.b[1].c", "oracle_label": "a.b", "judge": "a.x, a.b[0]"})
-    assert found["a.b[1].c"].to_numpy().tolist() == [2, None]
-    assert found["a.b[0]"].to_numpy().tolist() == [1, 3]
-    assert found["a.b"].to_numpy().tolist() == [7, 8]
+    assert found.columns["a.b[1].c"].to_numpy().tolist() == [2, None]
+    assert found.columns["a.b[0]"].to_numpy().tolist() == [1, 3]
+    assert found.columns["a.b"].to_numpy().tolist() == [7, 8]
     assert "a.x" not in found.columns
     assert [*nested.leaves(rows)] == ["a.b[0]", "a.b[1].c", "a.b"]
 

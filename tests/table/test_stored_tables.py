@@ -35,7 +35,7 @@ def told(path):
     """Return the cells of a table of scores, however it is stored."""
     table = ScoreTable.read(path)
     roles = ("prompt_id", "candidate", "judge_score", "oracle_label")
-    return list(zip(*(table.rows[role] for role in roles), strict=True)), table
+    return list(zip(*(table.rows.columns[role] for role in roles), strict=True)), table
 
 
 EXPECTED = [tuple(row.values()) for row in ROWS]
@@ -69,7 +69,7 @@ def test_a_file_of_google_sheets_is_read(tmp_path):
     """Commas, quotes, CRLF, no last line end, and thousands."""
     path = tmp_path / "Sheet1.csv"
     path.write_bytes(b'Prompt ID,Candidate,Judge Score\r\n1,a,"1,234.5"\r\n1,b,"2,000"')
-    assert ScoreTable.read(path).rows["judge_score"].tolist() == [1234.5, 2000.0]
+    assert ScoreTable.read(path).rows.columns["judge_score"].tolist() == [1234.5, 2000.0]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_cells_that_hold_errors_are_blank_and_counted(tmp_path):
     xml = sheet_xml([["prompt_id", "candidate", "judge_score"], ["q", "a", 1], ["q", "b"]])
     xml = xml.replace("</row></sheetData>", '<c r="D5" t="e"><v>#N/A</v></c></row></sheetData>')
     table = ScoreTable.read(workbook(tmp_path / "s.xlsx", {"S": xml}))
-    assert np.isnan(table.rows["judge_score"][1])
+    assert np.isnan(table.rows.columns["judge_score"][1])
     assert table.readings["file"] == "1 cells that hold errors, such as #N/A, are blank"
 
 

@@ -304,7 +304,7 @@ def test_a_declared_number_is_found_however_it_is_written():
     frame = pd.DataFrame({**rows, "score": ["-1", "-1.0", " Error ", "3", "11"]})
     table = ScoreTable.from_frame(frame, missing=(-1.0, "error"))
     assert table.frame["judge_score"].isna().tolist() == [True, True, True, False, False]
-    assert table.words["unscored"].to_numpy().tolist()[:3] == ["declared missing (-1)"] * 2 + [
+    assert table.words.columns["unscored"].to_numpy().tolist()[:3] == ["declared missing (-1)"] * 2 + [
         "declared missing (error)"
     ]
     assert table.missing == ("-1", "error")
@@ -325,7 +325,7 @@ def test_labels_and_stated_reasons_stay():
     )
     table = ScoreTable.from_frame(frame, missing=-1)
     assert table.frame["oracle_label"].tolist() == [-1, 0, 1, -1]
-    assert table.words["unscored"].to_numpy().tolist()[:2] == ["declared missing (-1)", "refused"]
+    assert table.words.columns["unscored"].to_numpy().tolist()[:2] == ["declared missing (-1)", "refused"]
 
 
 def test_draws_are_looked_at_too():

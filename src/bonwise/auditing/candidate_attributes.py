@@ -81,7 +81,7 @@ def attributes_of(table: score_table.ScoreTable, panel: Panel, settings: Setting
 def candidate_lengths(table: score_table.ScoreTable, panel: Panel, pools: str | Path | None = None) -> Floats | None:
     """Return the length of each cell, by its column or in characters; NaN where unknown, None if all are."""
     if "length" in table.columns:
-        return cell_scores.mean_of_judge(table, panel, table.rows["length"], panel.judge)
+        return cell_scores.mean_of_judge(table, panel, table.rows.columns["length"], panel.judge)
     if pools is None and not words.holds_texts(table):
         return None
     # An empty answer has no logarithm: it counts as one of one character.
@@ -100,7 +100,7 @@ def _length(lengths: Floats, source: str, sizes: _Ints) -> Attribute:
 
 
 def _family(table: score_table.ScoreTable, panel: Panel, stated: Mapping[str, str]) -> Attribute:
-    mine = table.rows["judge"].are(panel.judge)
+    mine = table.rows.columns["judge"].are(panel.judge)
     column = _names(table.rows.column("family"))
     own, reason = _own_family(table, panel.judge, mine, stated)
     codes, found = column.codes, column.cells
@@ -152,8 +152,8 @@ def _largest(names: list[str], family: _Ints) -> tuple[tuple[str, ...], _Ints]:
 
 
 def _position(table: score_table.ScoreTable, panel: Panel) -> Attribute:
-    places = np.where(table.rows["judge"].are(panel.judge), table.rows["position"], np.nan)
-    prompts = table.rows["prompt_id"].codes
+    places = np.where(table.rows.columns["judge"].are(panel.judge), table.rows.columns["position"], np.nan)
+    prompts = table.rows.columns["prompt_id"].codes
     first = np.full(len(table.prompts), np.inf)
     known = ~np.isnan(places)
     np.minimum.at(first, prompts[known], places[known])

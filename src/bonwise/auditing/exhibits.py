@@ -98,10 +98,10 @@ class _Cells:
 
 def prompt_cells(table: score_table.ScoreTable, panel: Panel) -> _Cells:
     """Return the rows behind a panel."""
-    at = panel.prompt_ids.get_indexer(table.prompts)[table.rows["prompt_id"].codes]
+    at = panel.prompt_ids.get_indexer(table.prompts)[table.rows.columns["prompt_id"].codes]
     used = np.zeros(len(panel.candidates), dtype=bool)
     used[panel.names] = True
-    mine = table.rows["judge"].are(panel.judge) & (at >= 0) & used[table.rows["candidate"].codes]
+    mine = table.rows.columns["judge"].are(panel.judge) & (at >= 0) & used[table.rows.columns["candidate"].codes]
     rows = np.flatnonzero(mine)
     rows = rows[np.argsort(at[rows], kind="stable")]
     return _Cells(rows, np.flatnonzero(np.diff(at[rows], prepend=-1)))

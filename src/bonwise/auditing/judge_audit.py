@@ -434,12 +434,12 @@ def _metrics(labelling: Labelling, table: score_table.ScoreTable, settings: Sett
     # Before the sums, which are most of the memory that an audit takes.
     bias = judge_record.panel_level_bias(panel, settings, panel.weights)
     sums = panel.sum_rows()
+    t = Sums(*sums)
     metrics = {**estimation.estimate(catalog.ESTIMANDS, sums, rule), "level_bias": bias}
     metrics = correlation.without_correlations(metrics, correlation.heavy_tails(panel.scores, panel.labels))
-    metrics.update(judge_record.with_no_gain_tests(metrics, panel, Sums(*sums), rule))
-    t = Sums(*sums)
+    metrics.update(judge_record.with_no_gain_tests(metrics, panel, t, rule))
     metrics |= support.of_whole_prompts(metrics, t, panel.lowest_labels(), rule)
     metrics = under_method(metrics, labelling.method)
     if labelling.method == "labelled_only":
         metrics.update(judge_record.judge_only(labelling.panel, settings))
-    return judge_record.JudgeMetrics(metrics, influences=judge_record.panel_influences(panel, sums))
+    return judge_record.JudgeMetrics(metrics, influences=judge_record.panel_influences(panel, t))

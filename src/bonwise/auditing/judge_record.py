@@ -92,9 +92,8 @@ def by_unit(panel: Panel, values: Mapping[str, Floats]) -> simultaneous.UnitInfl
     return simultaneous.UnitInfluences(units, values)
 
 
-def panel_influences(panel: Panel, sums: Floats, weights: Floats | None = None) -> simultaneous.UnitInfluences:
+def panel_influences(panel: Panel, t: Sums, weights: Floats | None = None) -> simultaneous.UnitInfluences:
     """Return how much every unit of a panel that is labelled whole adds to gain and recovery, from its sums."""
-    t = Sums(*sums)
     return by_unit(panel, simultaneous.pick_influences(t.J - t.R, t.M - t.R, panel.clusters, weights))
 
 

@@ -354,7 +354,7 @@ def sampled_metrics(
     known = panel.keep(sample.labelled)
     sums, rule = known.sums(), settings.rule(known.labels, panel.clusters)
     weights = sample.weights[sample.labelled]
-    influences = panel_influences(known, sums, weights)
+    influences = panel_influences(known, Sums(*sums), weights)
     metrics: dict[str, Estimate] = {}
     use: Mapping[str, Any] = {"ess": sample.ess}
     if labelling.method == "aipw":

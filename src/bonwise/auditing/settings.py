@@ -28,7 +28,10 @@ def label_range(labels: sums.Floats) -> tuple[float, float]:
 
     Labels that all lie below a millionth are on no scale from 0 to 1.
     """
-    low, high = scales.ends_of(labels)
+    return _range(*scales.ends_of(labels))
+
+
+def _range(low: float, high: float) -> tuple[float, float]:
     unit = np.isnan(low) or (low >= 0 and high <= 1 and not 0 < high < _LEAST_OF_UNIT)
     return (0.0, 1.0) if unit else (-np.inf, np.inf)
 
@@ -116,7 +119,8 @@ class Settings:
         self, labels: sums.Floats, clusters: np.typing.NDArray[np.int64] | None = None
     ) -> estimation.IntervalRule:
         """Return how intervals are made, for labels in which NaN stands for none and clusters of the prompts."""
-        ends, (low, high) = label_range(labels), scales.ends_of(labels)
+        low, high = scales.ends_of(labels)
+        ends = _range(low, high)
         width = 1.0 if ends == (0.0, 1.0) else high - low
         return estimation.IntervalRule(
             self.interval, self.confidence, self.resamples, self.seed, ends, width, clusters

@@ -88,13 +88,13 @@ class _Topics:
     @classmethod
     def of(cls, table: score_table.ScoreTable, judge: str, left_out: tuple[str, ...]) -> _Topics:
         """Gather what is labelled: by the table, and by qrels that label more than it holds."""
-        rows = table.rows.take(~table.candidates.isin(list(left_out))[table.rows["candidate"].codes])
+        rows = table.rows.take(~table.candidates.isin(list(left_out))[table.rows.columns["candidate"].codes])
         keys = replace(table, rows=rows).cell_keys()
         every = cells.distinct_cells(keys)
         at = cells.positions(keys, every)
-        labels, _ = cells.label_by_cell(at, rows["oracle_label"], len(every))
-        own = rows["judge"].are(judge)
-        scores = cells.mean_by_cell(at[own], rows["judge_score"][own], len(every))
+        labels, _ = cells.label_by_cell(at, rows.columns["oracle_label"], len(every))
+        own = rows.columns["judge"].are(judge)
+        scores = cells.mean_by_cell(at[own], rows.columns["judge_score"][own], len(every))
         asked = np.zeros(len(every), dtype=bool)
         asked[at[own]] = True
         codes = every // len(table.candidates)

@@ -125,7 +125,7 @@ def _choice(
         return differences[metric] if name == _FIRST else comparison.turned(differences[metric])
 
     compared = {
-        name: comparison.Compared(side.metrics, judge_record.panel_influences(side.panel, side.sums))
+        name: comparison.Compared(side.metrics, judge_record.panel_influences(side.panel, Sums(*side.sums)))
         for name, side in ((_FIRST, first), (_SECOND, second))
     }
     return comparison.choices(compared, difference, settings.confidence, seed=settings.seed)

@@ -123,7 +123,7 @@ def _pair_labels(
     _, first = np.unique(at, return_index=True)
     table = score_table.ScoreTable.from_frame(cells.iloc[first].assign(judge_score=0.0), source=source)
     joined = opening.join_labels(table, labels, reading)
-    values = joined.rows["oracle_label"][at]
+    values = joined.rows.columns["oracle_label"][at]
     return (values[: len(raw)], values[len(raw) :]), joined.labels_left_out
 
 

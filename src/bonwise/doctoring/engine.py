@@ -73,11 +73,11 @@ def near_duplicates(table: ScoreTable) -> tuple[tuple[str, ...], ...]:
     """
     if table.words is None or "prompt" not in table.words.columns:
         return ()
-    codes = table.rows["prompt_id"].codes
+    codes = table.rows.columns["prompt_id"].codes
     _, first = np.unique(codes, return_index=True)
     texts = {
         str(table.prompts[code]): value
-        for code, value in enumerate(table.words["prompt"].take(first).to_numpy())
+        for code, value in enumerate(table.words.columns["prompt"].take(first).to_numpy())
         if isinstance(value, str)
     }
     return _grouped(list(texts), [tuple(_WORD.findall(text[:_LONGEST].casefold())) for text in texts.values()])
@@ -321,8 +321,8 @@ def _lost_in_groups(table: ScoreTable, panel: Panel, lost: np.ndarray) -> Iterat
 def _without_marks(table: ScoreTable) -> ScoreTable:
     """Return a table as the flags for its marks read it: they are those of every judge."""
     values = [value for judge in table.judges for value, _ in table.off_scale(judge)]
-    scores, turned = table.rows["judge_score"], table.rows["judge"].categories.isin(table.turned)
-    as_written = np.where(turned[table.rows["judge"].codes], -scores, scores)
+    scores, turned = table.rows.columns["judge_score"], table.rows.columns["judge"].categories.isin(table.turned)
+    as_written = np.where(turned[table.rows.columns["judge"].codes], -scores, scores)
     return replace(
         table, rows=table.rows.assign({"judge_score": np.where(np.isin(as_written, values), np.nan, scores)})
     )
@@ -606,7 +606,7 @@ def _of_other_file(
 
 def _not_audited(table: ScoreTable, panels: Sequence[Panel]) -> str:
     """Return why an audit of a table would say nothing; empty where it would."""
-    labels = table.rows["oracle_label"]
+    labels = table.rows.columns["oracle_label"]
     known = labels[~np.isnan(labels)]
     if known.size and known.min() == known.max():
         return f"every label is {known[0]:g}, so that no pick is better than another"
@@ -765,7 +765,7 @@ def _to_label(table: ScoreTable, path: str, flags: Sequence[str]) -> str:
     stem = Path(path).name.partition(".")[0] or "labels"
     out = f"--out {shell_path(stem + '_design.csv')} --sheet {shell_path(stem + '_sheet.csv')}"
     count = min(_TO_LABEL, len(table.prompts))
-    scored = table.rows["judge"].codes[~np.isnan(table.rows["judge_score"])]
+    scored = table.rows.columns["judge"].codes[~np.isnan(table.rows.columns["judge_score"])]
     if len(table.judges) > 1 and len(scored):
         flags = [*flags, shell_flag("--judge", table.judges[scored[0]])]
     return " ".join(["bonwise labels draw", shell_path(path), *dict.fromkeys(flags), f"--labels {count}", out])

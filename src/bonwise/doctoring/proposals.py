@@ -293,9 +293,9 @@ def human_columns(rows: Rows, names: Sequence[str], worth: Mapping[str, float]) 
         for name in names
         if name in rows.columns
         and names_a_label(name)
-        and isinstance(rows[name], CodedColumn)
-        and len(rows[name].cells) > 1
-        and fits_labels(rows[name], worth)
+        and isinstance(rows.columns[name], CodedColumn)
+        and len(rows.columns[name].cells) > 1
+        and fits_labels(rows.columns[name], worth)
     ]
 
 

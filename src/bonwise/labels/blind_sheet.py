@@ -320,7 +320,7 @@ def _holds_labels(path: Path) -> bool:
         raw = reading.read_raw(path)
     except InputError:
         return True
-    return "oracle_label" not in raw.columns or not numbers.is_blank(raw["oracle_label"]).all()
+    return "oracle_label" not in raw.columns or not numbers.is_blank(raw.columns["oracle_label"]).all()
 
 
 def _holds_annotations(path: Path) -> bool:

@@ -111,7 +111,7 @@ class LabelPopulation:
         """What is drawn as a whole: clusters where the table names them, else prompts."""
         if self.panel.clusters is None:
             return DrawnUnits.prompts(len(self.panel.sizes))
-        return DrawnUnits.clusters(self.panel.clusters, self.table.rows["cluster"].categories.tolist())
+        return DrawnUnits.clusters(self.panel.clusters, self.table.rows.columns["cluster"].categories.tolist())
 
     @property
     def complete(self) -> npt.NDArray[np.bool_]:

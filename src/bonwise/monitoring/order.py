@@ -269,7 +269,7 @@ def _completed(table: ScoreTable, done: Panel) -> _Ints:
 
 def _own_keys(table: ScoreTable) -> _Ints:
     """Key the rows of the table, those without a label as no cell."""
-    return np.where(np.isnan(table.rows["oracle_label"]), -1, table.cell_keys())
+    return np.where(np.isnan(table.rows.columns["oracle_label"]), -1, table.cell_keys())
 
 
 _MODELS = ("model_a", "model_b")

@@ -273,7 +273,7 @@ def _spread(draws: Floats) -> Floats:
 def _lengths(table: ScoreTable, panel: Panel) -> Floats:
     """Return the logarithm of the length of each text, as its column has it or in characters."""
     if "length" in table.columns:
-        lengths = cell_scores.mean_of_rows(table, panel, table.rows["length"])
+        lengths = cell_scores.mean_of_rows(table, panel, table.rows.columns["length"])
     else:
         lengths = words.text_lengths(table, panel)
     # An empty answer has no logarithm: it counts as one of one character.
@@ -297,13 +297,15 @@ def with_judge(table: ScoreTable, panel: Panel, scores: Floats, name: str = STAC
     rows = table.rows.take(every)
     known = sorted([*table.judges, name])
     places = np.array([known.index(judge) for judge in table.judges])
-    named = Categories(np.where(is_new, known.index(name), places[rows["judge"].codes]), Names(objects(known)))
+    named = Categories(
+        np.where(is_new, known.index(name), places[rows.columns["judge"].codes]), Names(objects(known))
+    )
     # A label stands in the row of one judge or of several: here it is that of the cell.
     added = {"judge_score": scores, "oracle_label": panel.labels}
-    made = {"judge": named, **{role: np.append(table.rows[role], values) for role, values in added.items()}}
+    made = {"judge": named, **{role: np.append(table.rows.columns[role], values) for role, values in added.items()}}
     for role in {"draw", "low", "high", "ci_width", "judge_family", *draw_columns(rows.columns)} & {*rows.columns}:
         # Rows of a judge without draws lack what the others have.
-        made[role] = _blanked(rows[role], is_new)
+        made[role] = _blanked(rows.columns[role], is_new)
     words = None if table.words is None else table.words.take(every)
     return replace(table, rows=rows.assign(made), words=words)
 

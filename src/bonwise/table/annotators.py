@@ -199,8 +199,8 @@ def with_one_label_each(
     if columns is None or not (several or "annotator" in taken):
         return None
     cells = _RowCells(
-        identifiers.as_categories(frame[taken["prompt_id"]], role="prompt_id", source=source),
-        identifiers.as_categories(frame[taken["candidate"]], role="candidate", source=source),
+        identifiers.as_categories(frame.columns[taken["prompt_id"]], role="prompt_id", source=source),
+        identifiers.as_categories(frame.columns[taken["candidate"]], role="candidate", source=source),
     )
     if isinstance(columns, LabelColumns):
         read, given = _in_columns(frame, columns, reading, source)
@@ -257,17 +257,17 @@ def _in_rows(
     frame: Rows, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
 ) -> tuple[label_words.ReadLabels, _Given]:
     """Read labels whose annotators are in rows of their own."""
-    read = label_words.read_labels(frame[taken["oracle_label"]], source=source, worth=reading.word_values)
+    read = label_words.read_labels(frame.columns[taken["oracle_label"]], source=source, worth=reading.word_values)
     every, _, _ = read
     rows = np.flatnonzero(~np.isnan(every))
-    nobody = _is_empty(frame[taken["annotator"]])[rows]
+    nobody = _is_empty(frame.columns[taken["annotator"]])[rows]
     if nobody.any():
         raise RowError(
             f"{source}, row {frame.index[rows[nobody.argmax()]]}: a label without an annotator "
             f"in {quoted(taken['annotator'])}",
             hint="name the annotator of every label",
         )
-    who = identifiers.as_categories(frame[taken["annotator"]].take(rows), role="annotator", source=source)
+    who = identifiers.as_categories(frame.columns[taken["annotator"]].take(rows), role="annotator", source=source)
     names = tuple(map(str, who.categories))
     return read, _Given(rows, who.codes.astype(np.int64), every[rows], names)
 
@@ -277,7 +277,7 @@ def _in_columns(
 ) -> tuple[label_words.ReadLabels, _Given]:
     """Read labels whose annotators have a column each; a column counts as one annotator."""
     read = [
-        label_words.read_labels(frame[name], source=source, worth=reading.word_values, role=str(name))
+        label_words.read_labels(frame.columns[name], source=source, worth=reading.word_values, role=str(name))
         for name in columns.names
     ]
     _refuse_mixed(columns.names, read, frame.index, source)
@@ -344,7 +344,7 @@ def _one_row_each(frame: Rows, taken: Mapping[str, str], cells: _RowCells, sourc
 
     An annotator who stands twice there, and rows that differ in what is not the annotator's, are refused.
     """
-    units, annotators = _grouped(frame, taken, cells.keys), frame[taken["annotator"]]
+    units, annotators = _grouped(frame, taken, cells.keys), frame.columns[taken["annotator"]]
     nobody = _is_empty(annotators)
     who = np.where(nobody, -1, annotators.codes) + 1
     keys = np.unique(units, return_inverse=True)[1] * (len(annotators.cells) + 1) + who
@@ -366,7 +366,7 @@ def _one_row_each(frame: Rows, taken: Mapping[str, str], cells: _RowCells, sourc
     if len(first_rows) == len(frame):
         return first_rows, rows_kept
     common = {
-        name: frame[name].take(_stated_rows(frame[name], name, units, taken, source), rows_kept.index)
+        name: frame.columns[name].take(_stated_rows(frame.columns[name], name, units, taken, source), rows_kept.index)
         for name in _common(frame, taken)
     }
     return first_rows, rows_kept.assign(common)
@@ -377,7 +377,7 @@ def _grouped(frame: Rows, taken: Mapping[str, str], cells: _Ints) -> _Ints:
     group = cells
     for role in ("judge", "draw"):
         if taken.get(role) in frame.columns:
-            column = frame[taken[role]]
+            column = frame.columns[taken[role]]
             # Renumbered each time, so that no product grows beyond its type.
             group = np.unique(group, return_inverse=True)[1] * (len(column.cells) + 1) + column.codes + 1
     return group

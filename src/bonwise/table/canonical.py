@@ -104,18 +104,18 @@ def canonical(
     problems = Problems()
     for role in ("prompt_id", "candidate"):
         with problems.noted():
-            out[role] = identifiers.as_categories(frame[taken[role]], role=role, source=source)
+            out[role] = identifiers.as_categories(frame.columns[taken[role]], role=role, source=source)
     with problems.noted():
         out["judge"] = _judges(frame, taken, source)
     for role in (role for role in _NUMBERS if taken.get(role) in frame.columns):
         with problems.noted():
-            out[role], own_words, reading_of = _numbers(frame[taken[role]], role, reading, source)
+            out[role], own_words, reading_of = _numbers(frame.columns[taken[role]], role, reading, source)
             words = own_words if role == "oracle_label" else words
             readings |= {role: reading_of} if reading_of else {}
     wide = cells.draw_columns(frame.columns)
     for name in wide:
         with problems.noted():
-            out[name] = numbers.parse_numbers(frame[name], role=name, source=source)
+            out[name] = numbers.parse_numbers(frame.columns[name], role=name, source=source)
     problems.refuse()
     unread = "" if "oracle_label" in taken else columns.unread_labels(frame, taken, reading.word_values, source)
     return Canonical(_completed(out, frame, taken, reading, source), words, readings, unread)
@@ -147,14 +147,14 @@ def _completed(
     if "judge_score" not in out:
         out["judge_score"] = cells.mean_of_draws(np.column_stack([out[name] for name in wide]))
     if "cluster" in taken:
-        out["cluster"] = identifiers.as_categories(frame[taken["cluster"]], role="cluster", source=source)
+        out["cluster"] = identifiers.as_categories(frame.columns[taken["cluster"]], role="cluster", source=source)
         refuse_two_clusters(out["prompt_id"], out["cluster"], frame.index, source)
     if "draw" in taken:
-        out["draw"] = identifiers.as_categories(frame[taken["draw"]], role="draw", source=source)
+        out["draw"] = identifiers.as_categories(frame.columns[taken["draw"]], role="draw", source=source)
     _refuse_bad_ranges(out, frame.index, source)
     used = {*taken.values(), *out, *(("sd",) if wide else ())}  # the spread of the draws is not a stratum
-    strata = {role: frame[taken[role]] for role in ("family", "judge_family") if role in taken}
-    strata |= {str(c): frame[c] for c in frame.columns if c not in used and c not in roles.WORDS}
+    strata = {role: frame.columns[taken[role]] for role in ("family", "judge_family") if role in taken}
+    strata |= {str(c): frame.columns[c] for c in frame.columns if c not in used and c not in roles.WORDS}
     for name, column in strata.items():
         _refuse_no_text(name, column, source)
     return Rows({**out, **strata}, frame.index)
@@ -180,7 +180,7 @@ def _refuse_no_text(name: str, column: CodedColumn, source: str) -> None:
 
 def _judges(frame: Rows, taken: Mapping[str, str], source: str) -> Categories:
     if "judge" in taken:
-        return identifiers.as_categories(frame[taken["judge"]], role="judge", source=source)
+        return identifiers.as_categories(frame.columns[taken["judge"]], role="judge", source=source)
     return Categories.alike(len(frame), "judge")
 
 

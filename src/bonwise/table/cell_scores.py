@@ -39,12 +39,12 @@ _Ints = npt.NDArray[np.int64]
 
 def scores_of(table: ScoreTable, panel: Panel, judge: str) -> _Floats:
     """Return a judge's scores of the cells of a panel laid out from this table, NaN where it gave none."""
-    return mean_of_judge(table, panel, table.rows["judge_score"], judge)
+    return mean_of_judge(table, panel, table.rows.columns["judge_score"], judge)
 
 
 def mean_of_judge(table: ScoreTable, panel: Panel, values: _Floats, judge: str) -> _Floats:
     """Return values of one judge's rows of a table at the cells of a panel, averaged as `mean_of_rows` does."""
-    of_judge = table.rows["judge"].are(judge)
+    of_judge = table.rows.columns["judge"].are(judge)
     return mean_of_rows(table, panel, np.where(of_judge, values, np.nan))
 
 
@@ -69,12 +69,12 @@ def unscored_reasons(table: ScoreTable, panel: Panel, lost: npt.NDArray[np.bool_
     """Count the cells of a panel that are `lost` by the reason that the table holds, the most frequent first."""
     by_cell: dict[tuple[str, str], str] = {}
     if lost.any() and table.words is not None and "unscored" in table.words.columns:
-        rows, reasons = table.rows, table.words["unscored"]
-        lacking = rows["judge"].are(panel.judge) & np.isnan(rows["judge_score"])
+        rows, reasons = table.rows, table.words.columns["unscored"]
+        lacking = rows.columns["judge"].are(panel.judge) & np.isnan(rows.columns["judge_score"])
         for at in np.flatnonzero(lacking).tolist():
             reason = reasons.cell(at)
             if isinstance(reason, str) and reason.strip():
-                by_cell[rows["prompt_id"][at], rows["candidate"][at]] = reason
+                by_cell[rows.columns["prompt_id"][at], rows.columns["candidate"][at]] = reason
     prompts = np.repeat(panel.prompt_ids.to_numpy(), panel.sizes)[lost]
     names = panel.candidates.to_numpy()[panel.names[lost]]
     return dict(Counter(by_cell.get(cell, NOT_SAID) for cell in zip(prompts, names, strict=True)).most_common())
@@ -94,7 +94,7 @@ def differ_within_prompts(table: ScoreTable) -> bool:
 
 def _ends_by_prompt(table: ScoreTable) -> tuple[_Floats, _Floats]:
     """Return the lowest and the highest propensity of each prompt, NaN where it has none."""
-    codes, stated = table.rows["prompt_id"].codes, table.rows["propensity"]
+    codes, stated = table.rows.columns["prompt_id"].codes, table.rows.columns["propensity"]
     least, most = np.full((2, len(table.prompts)), np.nan)
     np.fmin.at(least, codes, stated)
     np.fmax.at(most, codes, stated)
@@ -107,7 +107,7 @@ def candidate_propensities(table: ScoreTable, panel: Panel) -> npt.NDArray[np.fl
     cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
     order = np.argsort(cells, kind="stable")
     at = positions(table.cell_keys(), cells[order])
-    stated = table.rows["propensity"]
+    stated = table.rows.columns["propensity"]
     chances = np.empty(len(cells))
     chances[order] = mean_by_cell(at, stated, len(cells))
     if (absent := np.isnan(chances)).any():
@@ -202,7 +202,7 @@ def _rows_of(table: ScoreTable, panel: Panel) -> tuple[_Ints, _Ints]:
     """Return the rows of the panel's judge that belong to its cells, and the cell of each."""
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
     cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
-    of_judge = table.rows["judge"].are(panel.judge)
+    of_judge = table.rows.columns["judge"].are(panel.judge)
     at = np.where(of_judge, positions(table.cell_keys(), cells), -1)
     rows = np.flatnonzero(at >= 0)
     return rows, at[rows]
@@ -210,7 +210,7 @@ def _rows_of(table: ScoreTable, panel: Panel) -> tuple[_Ints, _Ints]:
 
 def _wide(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | None:
     names = list(draw_columns(table.rows.columns))
-    values = np.column_stack([np.empty((len(rows), 0)), *(table.rows[name][rows] for name in names)])
+    values = np.column_stack([np.empty((len(rows), 0)), *(table.rows.columns[name][rows] for name in names)])
     if np.isnan(values).all():
         return None
     draws = np.full((count, len(names)), np.nan)
@@ -221,22 +221,22 @@ def _wide(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | No
 def _long(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | None:
     if "draw" not in table.rows.columns:
         return None
-    column: Categories = table.rows["draw"][rows].used()
+    column: Categories = table.rows.columns["draw"][rows].used()
     names = list(column.categories)
     if all(name.isdecimal() for name in names):
         names.sort(key=int)
     place = np.array([names.index(name) for name in column.categories])
     draws = np.full((count, len(names)), np.nan)
-    draws[at, place[column.codes]] = table.rows["judge_score"][rows]
+    draws[at, place[column.codes]] = table.rows.columns["judge_score"][rows]
     return draws
 
 
 def _width(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | None:
     stated = table.rows
     if "ci_width" in stated.columns:
-        values = stated["ci_width"][rows]
+        values = stated.columns["ci_width"][rows]
     elif {"low", "high"} <= set(stated.columns):
-        values = stated["high"][rows] - stated["low"][rows]
+        values = stated.columns["high"][rows] - stated.columns["low"][rows]
     else:
         return None
     return None if np.isnan(values).all() else mean_by_cell(at, values, count)

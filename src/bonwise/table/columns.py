@@ -81,7 +81,7 @@ def label_column_groups(
         for stem, marked in groups.items()
         if 2 <= len(marked) <= _MOST
         and (_PEOPLE & {*stem} or not set(marked) <= names)
-        and all(label_words.fits_labels(frame[column], worth) for column in marked.values())
+        and all(label_words.fits_labels(frame.columns[column], worth) for column in marked.values())
     ]
 
 
@@ -98,7 +98,7 @@ def _stem_and_mark(name: object) -> tuple[tuple[str, ...], str] | None:
 def _names(frame: Rows, candidate: str | None) -> frozenset[str]:
     if candidate is None or candidate not in frame.columns:
         return frozenset()
-    return frozenset(str(cell).strip().casefold() for cell in frame[candidate].cells)
+    return frozenset(str(cell).strip().casefold() for cell in frame.columns[candidate].cells)
 
 
 _WHEN_NEEDED = ("judge", "draw")
@@ -236,7 +236,11 @@ class _Search:
         used = self._used(role)
         free = [column for column in columns if column not in used]
         if role in _WHEN_NEEDED:  # objects and lists are looked into, and name no judge
-            free = [name for name in free if not isinstance(self.frame[name].cell(0), StructuredText | dict | list)]
+            free = [
+                name
+                for name in free
+                if not isinstance(self.frame.columns[name].cell(0), StructuredText | dict | list)
+            ]
         return free
 
     def _used(self, role: str) -> set[str]:
@@ -248,15 +252,17 @@ class _Search:
     def fits(self, role: str, column: str) -> bool:
         """Tell whether the content of a column can play a role."""
         if role == "judge_score" and self.missing:
-            return label_words.fits_labels(numbers.declared_missing(self.frame[column], self.missing)[0], self.worth)
+            return label_words.fits_labels(
+                numbers.declared_missing(self.frame.columns[column], self.missing)[0], self.worth
+            )
         if role in ("oracle_label", "judge_score"):
-            return label_words.fits_labels(self.frame[column], self.worth)
-        return role not in NUMERIC or numbers.first_text_row(self.frame[column]) is None
+            return label_words.fits_labels(self.frame.columns[column], self.worth)
+        return role not in NUMERIC or numbers.first_text_row(self.frame.columns[column]) is None
 
     def _choose(self, role: str, columns: list[str]) -> None:
         if role == "judge_score" and len(columns) > 1:
             # Numbers say more than pass and fail.
-            columns = [column for column in columns if identifiers.has_numbers(self.frame[column])] or columns
+            columns = [column for column in columns if identifiers.has_numbers(self.frame.columns[column])] or columns
         if len(columns) > 1:
             columns = identifiers.tells_more(self.frame, role, columns, self.taken)
         if len(columns) == 1:
@@ -304,7 +310,7 @@ def unread_labels(frame: Rows, taken: Mapping[str, str], worth: Mapping[str, flo
     ):
         if column not in taken.values():
             try:
-                label_words.read_labels(frame[column], source=source, worth=worth, role=repr(column))
+                label_words.read_labels(frame.columns[column], source=source, worth=worth, role=repr(column))
             except RowError as error:
                 return str(error)
     return ""
@@ -366,7 +372,7 @@ def _refusal(search: _Search, lacking: Sequence[str]) -> ColumnError:
         troubles.append(f"no column for {roles}; the columns are {listed(frame.columns)}")
         for role in lacking:
             for column in search.passed_over.get(role, [])[:1]:
-                row = numbers.first_text_row(frame[column])
+                row = numbers.first_text_row(frame.columns[column])
                 troubles.append(f"{column!r} would fit, but row {row} holds text")
         # Required roles all have a flag.
         hints.append("name " + _flags(lacking))

@@ -122,7 +122,7 @@ def telling(frame: Rows, role: str, column: str) -> bool:
     """Tell whether a column says what a role wants: prompts repeat, and candidates differ."""
     if role not in ("prompt_id", "candidate"):
         return True
-    codes, cells = frame[column].codes, frame[column].held_cells
+    codes, cells = frame.columns[column].codes, frame.columns[column].held_cells
     if role == "candidate":
         return len(cells) > 1
     return len(cells) < int((codes >= 0).sum())
@@ -141,7 +141,7 @@ def splits(frame: Rows, cells: Sequence[str], column: str) -> bool:
 
 def varies_within(frame: Rows, cells: Sequence[str], column: str) -> bool:
     """Tell whether some rows that agree in all of `cells` differ in what they say in a column, blanks left out."""
-    is_stated = ~is_blank(frame[column])
+    is_stated = ~is_blank(frame.columns[column])
     return bool(is_stated.any()) and splits(frame.only([*cells, column]).take(is_stated), cells, column)
 
 
@@ -161,7 +161,7 @@ def tells_more(frame: Rows, role: str, columns: list[str], taken: Mapping[str, s
 
 
 def _codes(frame: Rows, columns: Sequence[str]) -> list[npt.NDArray[Any]]:
-    return [frame[column].codes for column in columns]
+    return [frame.columns[column].codes for column in columns]
 
 
 def _distinct_rows(codes: Sequence[npt.NDArray[Any]]) -> int:
@@ -191,7 +191,8 @@ def require_columns(raw: Rows | pd.DataFrame, columns: Sequence[str], source: st
 
 def joined_names(raw: Rows | pd.DataFrame, columns: Sequence[str], role: str, source: str) -> Categories:
     """Name each row by several columns together."""
-    parts = [as_categories(raw[column], role=role, source=source) for column in columns]
+    held = raw.columns if isinstance(raw, Rows) else raw
+    parts = [as_categories(held[column], role=role, source=source) for column in columns]
     if len(parts) == 1:
         return parts[0]
     # Names that hold the separator themselves are written so that no two become one.

@@ -234,8 +234,8 @@ def without_missing(frame: Rows, taken: Mapping[str, str], missing: Sequence[str
     """Blank the scores that were declared to be none, with the reason in the column ``unscored``."""
     columns = [*(taken.get(role) for role in ("low", "high", "judge_score")), *draw_columns(frame.columns)]
     for name in (str(name) for name in columns if missing and name in frame.columns):
-        column, held = declared_missing(frame[name], missing)
-        stated = frame["unscored"].to_numpy() if "unscored" in frame.columns else [None] * len(frame)
+        column, held = declared_missing(frame.columns[name], missing)
+        stated = frame.columns["unscored"].to_numpy() if "unscored" in frame.columns else [None] * len(frame)
         reasons = [f"declared missing ({why})" if why else own for why, own in zip(held, stated, strict=True)]
         frame = frame.assign({name: column, "unscored": CodedColumn.of_cells(reasons, frame.index)})
     return frame

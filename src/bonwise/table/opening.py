@@ -148,7 +148,7 @@ def _propensity(labels: _Labels, table: ScoreTable) -> np.typing.NDArray[np.floa
     np.fmax.at(most, of_table, labels.propensity)
     if (most > least).any():
         return _by_cell(labels, labels.propensity, table)
-    return np.asarray(least[table.rows["prompt_id"].codes])
+    return np.asarray(least[table.rows.columns["prompt_id"].codes])
 
 
 def _clusters(labels: _Labels, table: ScoreTable) -> Categories:
@@ -166,7 +166,7 @@ def _clusters(labels: _Labels, table: ScoreTable) -> Categories:
             f"{quoted(table.prompts[lacking[0]])}",
             hint="put the column of clusters into the scores, for every prompt",
         )
-    return Categories(of_prompt[table.rows["prompt_id"].codes], labels.clusters.categories)
+    return Categories(of_prompt[table.rows.columns["prompt_id"].codes], labels.clusters.categories)
 
 
 def _left_out(labels: _Labels, strange: np.typing.NDArray[np.bool_]) -> dict[str, int]:
@@ -186,17 +186,17 @@ def _read_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions) 
     several = with_one_label_each(raw, taken, reading, source)
     if several is not None:
         raw, taken = several.rows, several.taken
-    prompts = identifiers.as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
-    names = identifiers.as_categories(raw[taken["candidate"]], role="candidate", source=source)
-    labelled = label_words.read_labels(raw[taken["oracle_label"]], source=source, worth=reading.word_values)
+    prompts = identifiers.as_categories(raw.columns[taken["prompt_id"]], role="prompt_id", source=source)
+    names = identifiers.as_categories(raw.columns[taken["candidate"]], role="candidate", source=source)
+    labelled = label_words.read_labels(raw.columns[taken["oracle_label"]], source=source, worth=reading.word_values)
     values = scales.to_unit(labelled.values, reading.label_scale, rows=raw.index, role="oracle_label", source=source)
     chances = None
     if "propensity" in taken:
-        chances = numbers.parse_numbers(raw[taken["propensity"]], role="propensity", source=source)
+        chances = numbers.parse_numbers(raw.columns[taken["propensity"]], role="propensity", source=source)
         numbers.check_propensities(chances, raw.index, source)
     clusters = None
     if "cluster" in taken:
-        clusters = identifiers.as_categories(raw[taken["cluster"]], role="cluster", source=source)
+        clusters = identifiers.as_categories(raw.columns[taken["cluster"]], role="cluster", source=source)
         canonical.refuse_two_clusters(prompts, clusters, raw.index, source)
     keys = _keys_in(table, prompts, names)
     also = {"cluster": taken["cluster"]} if clusters is not None else {}
@@ -317,7 +317,7 @@ def with_unlabelled(table: ScoreTable, reading: ReadingOptions) -> ScoreTable:
         raise UsageError(
             f"--unlabelled-is {value:g} is off the scale of the labels, {scale}", hint="such as its low end"
         )
-    labels = table.rows["oracle_label"]
+    labels = table.rows.columns["oracle_label"]
     # Any row of a candidate may hold its label, and any candidate's shows that the prompt was judged.
     keys, at = np.unique(table.cell_keys(), return_inverse=True)
     prompts, has_one = keys // len(table.candidates), np.isin(keys, keys[at[~np.isnan(labels)]])

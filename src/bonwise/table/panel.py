@@ -110,6 +110,11 @@ class Panel:
         return by_rank(scores, self.sizes, self.first)
 
     @cached_property
+    def all_names(self) -> int:
+        """Number of candidate names of the table."""
+        return len(self.candidates)
+
+    @cached_property
     def scored_cells(self) -> _Ints:
         """Number of scored candidates of each prompt, shape (prompts,)."""
         return _sum_by_prompt(~np.isnan(self.scores), self.sizes)
@@ -210,8 +215,8 @@ def lay_out(
     # Where one judge gave each cell its one row, rows and cells are the same thing.
     at = None if len(table.judges) == 1 and np.array_equal(keys, pools.keys) else cells.positions(keys, pools.keys)
     labels = _cell_labels(table, rows, at, len(pools.keys))
-    codes = table.rows["judge"].codes[rows]
-    scores = table.rows["judge_score"][rows]
+    codes = table.rows.columns["judge"].codes[rows]
+    scores = table.rows.columns["judge_score"][rows]
     panels = []
     for code, judge in enumerate(table.judges):
         of_judge = codes == code if at is not None else slice(None)
@@ -264,7 +269,7 @@ def _included(table: ScoreTable, exclude: Sequence[str]) -> _Ints | slice:
     if not exclude:
         return slice(None)
     left_out = table.candidates.isin(list(exclude))
-    return np.flatnonzero(~left_out[table.rows["candidate"].codes])
+    return np.flatnonzero(~left_out[table.rows.columns["candidate"].codes])
 
 
 def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
@@ -358,13 +363,13 @@ def _some(names: Sequence[str]) -> str:
 
 def _cell_labels(table: ScoreTable, rows: _Ints | slice, at: _Ints | None, count: int) -> _Floats:
     """Return one label per cell; several rows of a cell may repeat it but not contradict it."""
-    values: _Floats = table.rows["oracle_label"][rows]
+    values: _Floats = table.rows.columns["oracle_label"][rows]
     if at is None:
         return values
     labels, contradictions = cells.label_by_cell(at, values, count)
     if contradictions.size:
         row = int(np.arange(len(table.rows))[rows][contradictions[0]])
-        named = cells.cell_words(table.rows["prompt_id"][row], table.rows["candidate"][row])
+        named = cells.cell_words(table.rows.columns["prompt_id"][row], table.rows.columns["candidate"][row])
         raise RowError(
             f"{table.source}, row {table.rows.index[row]}: {named} carries two different oracle labels",
             hint="give a candidate the same label in each of its rows, or in one of them",
@@ -452,7 +457,7 @@ def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) ->
 
 def _count(panel: Panel, cells: npt.NDArray[np.bool_]) -> _Floats:
     """Count cells by candidate name."""
-    return np.bincount(panel.names[cells], minlength=len(panel.candidates)).astype(np.float64)
+    return np.bincount(panel.names[cells], minlength=panel.all_names).astype(np.float64)
 
 
 OUTSTANDING = 0.6

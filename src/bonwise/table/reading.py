@@ -226,9 +226,10 @@ def _without_quotes(column: CodedColumn) -> CodedColumn:
     held = column.held_cells
     if isinstance(held, Texts) and not held.begin_with("'"):
         return column
-    if not any(map(str.startswith, column.cells, repeat("'"))):
+    cells = held.objects if isinstance(held, Texts) else held
+    if not any(map(str.startswith, cells, repeat("'"))):
         return column
-    return column.with_cells([writing.plain_cell(cell) for cell in column.cells])
+    return column.with_cells([writing.plain_cell(cell) for cell in cells])
 
 
 def _csv_header(path: Path, separator: str, opened: Callable[[], IO[bytes]]) -> tuple[str, list[str]]:
@@ -636,14 +637,14 @@ def _read_folder(path: Path) -> Rows:
     for file in files:
         rows = read_raw(file)
         policy = file.name.removesuffix(".gz").removesuffix(_RESPONSES)
-        if "candidate" in rows.columns and any(str(cell) != policy for cell in rows["candidate"].to_numpy()):
+        if "candidate" in rows.columns and any(str(cell) != policy for cell in rows.columns["candidate"].to_numpy()):
             raise ColumnError(
                 f"{file}: its candidate column contradicts its name", hint="drop the column or rename it"
             )
         names = [policy] * len(rows)
-        if _DRAW in rows.columns and len(rows[_DRAW].cells) + rows[_DRAW].is_missing().any() > 1:
+        if _DRAW in rows.columns and len(rows.columns[_DRAW].cells) + rows.columns[_DRAW].is_missing().any() > 1:
             # CJE numbers the responses of a policy: each is another candidate, not another score of one.
-            names = [f"{policy} #{str(cell).removesuffix('.0')}" for cell in rows[_DRAW].to_numpy()]
+            names = [f"{policy} #{str(cell).removesuffix('.0')}" for cell in rows.columns[_DRAW].to_numpy()]
             rows = rows.without(_DRAW)
         cells = [column.to_numpy() for column in rows.columns.values()]
         for name, *held in zip(names, *cells, strict=True):

@@ -95,4 +95,4 @@ def as_qrels(rows: Rows) -> Rows:
     keys = {name: key_of(name) for name in rows.columns}
     if set(keys.values()) != set(_BEIR):
         return rows
-    return Rows({_BEIR[key]: rows[name] for name, key in keys.items()}, rows.index, QRELS)
+    return Rows({_BEIR[key]: rows.columns[name] for name, key in keys.items()}, rows.index, QRELS)

@@ -225,13 +225,13 @@ class ScoreTable:
                 f"{self.source}: {what if role else f'no column named {quoted(column)} to weigh prompts by'}",
                 hint="copy it into a column of its own" if role else hint,
             )
-        codes, weights = self.rows["prompt_id"].codes, np.zeros(len(self.prompts))
-        values = numbers.plain_numbers(self.rows[column])
+        codes, weights = self.rows.columns["prompt_id"].codes, np.zeros(len(self.prompts))
+        values = numbers.plain_numbers(self.rows.columns[column])
         weights[codes] = values
         wrong, apart = ~(np.isfinite(values) & (values >= 0)), values != weights[codes]
         if wrong.any() or apart.any():
             at = int(wrong.argmax() if wrong.any() else apart.argmax())
-            cell, prompt = self.rows[column].cell(at), quoted(self.prompts[codes[at]])
+            cell, prompt = self.rows.columns[column].cell(at), quoted(self.prompts[codes[at]])
             value = "blank" if is_missing(cell) or not str(cell).strip() else str(cell).strip()
             two = f"prompt {prompt} weighs {value} here and {weights[codes[at]]:g} elsewhere"
             fault = f"the weight of prompt {prompt} is {value}" if wrong.any() else two
@@ -278,7 +278,7 @@ class ScoreTable:
         return replace(changed, lower_is_better=tuple(dict.fromkeys((*self.lower_is_better, *matched))))
 
     def _reversed(self, names: Collection[str]) -> Rows:
-        rows, judges = self.rows, self.rows["judge"]
+        rows, judges = self.rows, self.rows.columns["judge"]
         # From 1 on a declared scale, which is [0, 1] by now; from 0 otherwise, because the negative of 0 is -0.
         top = np.array([float(bool({judge, ""} & set(self.judge_scales))) for judge in self.judges])[judges.codes]
         is_turned = judges.categories.isin(names)[judges.codes]
@@ -287,15 +287,15 @@ class ScoreTable:
             if role in rows.columns:
                 both = {"low", "high"} <= set(rows.columns)
                 other = {"low": "high", "high": "low"}.get(role, role) if both else role
-                turned[role] = np.where(is_turned, top - rows[other], rows[role])
+                turned[role] = np.where(is_turned, top - rows.columns[other], rows.columns[role])
         if "oracle_label" in names:
-            turned["oracle_label"] = float(self.label_scale is not None) - rows["oracle_label"]
+            turned["oracle_label"] = float(self.label_scale is not None) - rows.columns["oracle_label"]
         return rows.assign(turned)
 
     def __repr__(self) -> str:
         return (
             f"<ScoreTable: {len(self.rows)} rows, {len(self.prompts)} prompts, {len(self.judges)} judges, "
-            f"{int((~np.isnan(self.rows['oracle_label'])).sum())} labelled>"
+            f"{int((~np.isnan(self.rows.columns['oracle_label'])).sum())} labelled>"
         )
 
     @cached_property
@@ -306,13 +306,13 @@ class ScoreTable:
     @cached_property
     def prompts(self) -> Names:
         """Prompt ids, sorted."""
-        named: Categories = self.rows["prompt_id"]
+        named: Categories = self.rows.columns["prompt_id"]
         return named.categories
 
     @cached_property
     def candidates(self) -> Names:
         """Candidate names, sorted."""
-        named: Categories = self.rows["candidate"]
+        named: Categories = self.rows.columns["candidate"]
         return named.categories
 
     @cached_property
@@ -321,18 +321,18 @@ class ScoreTable:
         if "cluster" not in self.rows.columns:
             return None
         clusters = np.zeros(len(self.prompts), dtype=np.int64)
-        clusters[self.rows["prompt_id"].codes] = self.rows["cluster"].codes
+        clusters[self.rows.columns["prompt_id"].codes] = self.rows.columns["cluster"].codes
         return clusters
 
     @cached_property
     def judges(self) -> tuple[str, ...]:
         """Judge names, sorted."""
-        return tuple(self.rows["judge"].categories)
+        return tuple(self.rows.columns["judge"].categories)
 
     @cached_property
     def has_labels(self) -> bool:
         """Whether any row carries an oracle label."""
-        return bool((~np.isnan(self.rows["oracle_label"])).any())
+        return bool((~np.isnan(self.rows.columns["oracle_label"])).any())
 
     @cached_property
     def label_width(self) -> float:
@@ -341,7 +341,7 @@ class ScoreTable:
         Otherwise the distance from the lowest to the highest label of the table; 1 where labels do not differ.
         """
         of_reference = self.reference is not None and bool({self.reference, ""} & set(self.judge_scales))
-        labels = self.rows["oracle_label"]
+        labels = self.rows.columns["oracle_label"]
         labels = labels[~np.isnan(labels)]
         if self.label_scale is not None or of_reference or not labels.size:
             return 1.0
@@ -352,10 +352,12 @@ class ScoreTable:
         """Most scores that one judge gave one candidate and that were averaged; 1 where none were."""
         wide = draw_columns(self.rows.columns)
         if wide and self.columns.get("judge_score") == averaged(wide):
-            return int(sum((~np.isnan(self.rows[name])).astype(int) for name in wide).max())
+            return int(sum((~np.isnan(self.rows.columns[name])).astype(int) for name in wide).max())
         if "draw" not in self.rows.columns:
             return 1
-        _, counts = np.unique(self.cell_keys() * len(self.judges) + self.rows["judge"].codes, return_counts=True)
+        _, counts = np.unique(
+            self.cell_keys() * len(self.judges) + self.rows.columns["judge"].codes, return_counts=True
+        )
         return int(counts.max())
 
     def __getstate__(self) -> dict[str, Any]:
@@ -380,7 +382,7 @@ class ScoreTable:
 
     def off_scale(self, judge: str) -> list[tuple[float, int]]:
         """Return the scores of a judge that may mean that there is none, and how many there are of each."""
-        scores = self.rows["judge_score"][self.rows["judge"].are(judge)]
+        scores = self.rows.columns["judge_score"][self.rows.columns["judge"].are(judge)]
         scores = scores * (-1 if judge in self.turned else 1)
         return [(value, int((scores == value).sum())) for value in off_scale(scores)]
 
@@ -408,14 +410,14 @@ class ScoreTable:
                 f"{self.source}: {quoted(judge)} is the only judge",
                 hint="score the same pools with another judge too",
             )
-        is_reference = self.rows["judge"].are(judge)
+        is_reference = self.rows.columns["judge"].are(judge)
         keys = self.cell_keys()
         cells = distinct_cells(keys[~is_reference])
-        scores = self.rows["judge_score"][is_reference]
+        scores = self.rows.columns["judge_score"][is_reference]
         reference_scores = mean_by_cell(positions(keys[is_reference], cells), scores, len(cells))
         others = self.rows.take(~is_reference)
         of_others = reference_scores[positions(keys[~is_reference], cells)]
-        others = others.assign({"oracle_label": of_others, "judge": others["judge"].used()})
+        others = others.assign({"oracle_label": of_others, "judge": others.columns["judge"].used()})
         words = None if self.words is None else self.words.take(~is_reference)
         return replace(
             self, rows=others, reference=judge, label_rows=None, words=words, label_words={}, annotators=None
@@ -423,8 +425,8 @@ class ScoreTable:
 
     def cell_keys(self) -> npt.NDArray[np.int64]:
         """One integer a row that is equal exactly where prompt and candidate are."""
-        prompts = self.rows["prompt_id"].codes.astype(np.int64)
-        return np.asarray(prompts * len(self.candidates) + self.rows["candidate"].codes)
+        prompts = self.rows.columns["prompt_id"].codes.astype(np.int64)
+        return np.asarray(prompts * len(self.candidates) + self.rows.columns["candidate"].codes)
 
     def scale_mismatches(self) -> Iterator[tuple[str, _Floats, _Floats, Hashable]]:
         """Yield each judge whose scores and labels look like different scales.
@@ -441,8 +443,8 @@ class ScoreTable:
     def _mismatches(self) -> Iterator[tuple[str, _Floats, _Floats, int]]:
         """Yield what `scale_mismatches` does, with the position of the giveaway in place of its row number."""
         scores, labels, codes = (
-            *(self.rows[role] for role in ("judge_score", "oracle_label")),
-            self.rows["judge"].codes,
+            *(self.rows.columns[role] for role in ("judge_score", "oracle_label")),
+            self.rows.columns["judge"].codes,
         )
         for code, judge in enumerate(self.judges):
             of_judge = np.flatnonzero(codes == code) if len(self.judges) > 1 else slice(None)
@@ -453,7 +455,7 @@ class ScoreTable:
     def _giveaway(self, at: int) -> tuple[str, Hashable]:
         """Return the file and the row number of a value that no scale of the other column holds."""
         # Scores in [0, 1] leave the label to give it away, and that may be in a file of its own.
-        if self.label_rows is None or self.rows["judge_score"][at] > 1:
+        if self.label_rows is None or self.rows.columns["judge_score"][at] > 1:
             return self.source, self.rows.index[at]
         source, keys, rows = self.label_rows
         return source, rows[int((keys == self.cell_keys()[at]).argmax())]
@@ -494,12 +496,14 @@ class ScoreTable:
 
     def likely_scales(self, judge: str) -> ReadingOptions:
         """Return the likely scales of a judge and of the labels, but for one that is declared; none if one is odd."""
-        own = self.rows.take(self.rows["judge"].are(judge))
+        own = self.rows.take(self.rows.columns["judge"].are(judge))
         ranges = [
-            own[role] for role in ("judge_score", "low", "high", *draw_columns(own.columns)) if role in own.columns
+            own.columns[role]
+            for role in ("judge_score", "low", "high", *draw_columns(own.columns))
+            if role in own.columns
         ]
         # A declared scale holds each draw and the label of each annotator, and not only what is made of them.
-        of_labels = own["oracle_label"] if self.annotators is None else self.annotators.values  # noqa: PD011
+        of_labels = own.columns["oracle_label"] if self.annotators is None else self.annotators.values  # noqa: PD011
         scores, labels = likely_scale(np.concatenate(ranges)), likely_scale(of_labels)
         is_declared = bool({judge, ""} & set(self.judge_scales))
         if not ((scores or is_declared) and (labels or self.label_scale is not None)):
@@ -519,7 +523,7 @@ def _refuse_duplicates(table: ScoreTable) -> None:
     keys, rows = table.cell_keys(), table.rows
     for role in ("judge", "draw"):
         if role in rows.columns:
-            codes = rows[role].codes
+            codes = rows.columns[role].codes
             keys = keys * (int(codes.max()) + 1) + codes
     if (np.diff(keys) > 0).all():
         return
@@ -528,9 +532,9 @@ def _refuse_duplicates(table: ScoreTable) -> None:
     if again.size:
         at = again[np.argmin(order[again + 1])]
         first, second = order[at], order[at + 1]
-        pair = cell_words(rows["prompt_id"][second], rows["candidate"][second])
+        pair = cell_words(rows.columns["prompt_id"][second], rows.columns["candidate"][second])
         raise RowError(
             f"{table.source}, row {rows.index[second]}: {pair} is scored again by "
-            f"{quoted(rows['judge'][second])} (first in row {rows.index[first]})",
+            f"{quoted(rows.columns['judge'][second])} (first in row {rows.index[first]})",
             hint="remove one of the rows, or number repeated scores in a column named draw",
         )

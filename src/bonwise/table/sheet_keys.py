@@ -59,7 +59,7 @@ def with_ids(rows: Rows, source: str) -> Rows:
         return rows
     keys = [
         _ids(cell, f"{source}, row {row}")
-        for row, cell in zip(rows.index.tolist(), rows[SHEET_KEY].to_numpy().tolist(), strict=True)
+        for row, cell in zip(rows.index.tolist(), rows.columns[SHEET_KEY].to_numpy().tolist(), strict=True)
     ]
     ids = {
         role: CodedColumn.of_cells([pair[at] for pair in keys], rows.index)

@@ -227,7 +227,7 @@ def with_columns(
 
 def _has_lists(rows: Rows, taken: Mapping[str, str]) -> bool:
     """Tell whether a column that names or scores candidates holds lists or objects, by its first cell."""
-    held = (rows[taken[role]] for role in _SINGLE if taken.get(role) in rows.columns)
+    held = (rows.columns[taken[role]] for role in _SINGLE if taken.get(role) in rows.columns)
     return any(isinstance(column.cell(0), StructuredText | list | dict | np.ndarray) for column in held)
 
 

@@ -466,10 +466,6 @@ class Rows:
     def __len__(self) -> int:
         return len(self.index)
 
-    def __getitem__(self, name: Hashable) -> Any:
-        """Return a column."""
-        return self.columns[name]
-
     def column(self, name: Hashable) -> CodedColumn:
         """Return a column, of a validated table too, as one of a source."""
         held = self.columns[name]

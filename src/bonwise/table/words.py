@@ -77,7 +77,7 @@ def _of_columns(table: ScoreTable, wanted: frozenset[str]) -> dict[str, PromptWo
     prompts: dict[str, str] = {}
     texts: dict[str, dict[str, str]] = {}
     raw: dict[str, dict[tuple[str, str], list[str]]] = {}
-    names = [table.rows[role] for role in ("prompt_id", "candidate", "judge")]
+    names = [table.rows.columns[role] for role in ("prompt_id", "candidate", "judge")]
     for at in np.flatnonzero(table.prompts.isin(wanted)[names[0].codes]).tolist():
         name, candidate, judge = (named[at] for named in names)
         cells = {str(role): text_of(column.cell(at)) for role, column in words.columns.items()}
@@ -139,7 +139,7 @@ def _by_row(table: ScoreTable) -> _Floats:
     out = np.full(len(table.rows), np.nan)
     for name in reversed(_TEXTS):
         if table.words is not None and name in table.words.columns:
-            column = table.words[name]
+            column = table.words.columns[name]
             lengths = column.where([_length(cell) for cell in column.cells], np.nan, np.float64)
             out = np.where(np.isnan(lengths), out, lengths)
     return out

@@ -202,7 +202,7 @@ def test_subsets_of_preferences_are_strata(tmp_path):
     (tmp_path / "rb.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     table = ScoreTable.read(tmp_path / "rb.jsonl")
     assert table.strata == ("subset",)
-    assert table.rows["subset"].cell(2) == "s1"
+    assert table.rows.columns["subset"].cell(2) == "s1"
 
 
 def test_columns_of_scores_beside_candidates_are_judges():
