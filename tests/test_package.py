@@ -182,6 +182,8 @@ def made(name):
         return kind("what went wrong")
     if name in {"Quantized", "Resampled", "TieBreak"}:
         return kind(judged)
+    if name == "Jury":
+        return kind([judged, "local:length"])
     return kind("openai/m") if hasattr(kind, "asks") else kind()
 
 

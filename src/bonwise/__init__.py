@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from bonwise.judges.comparing import Logprob as Logprob
     from bonwise.judges.comparing import Pairwise as Pairwise
     from bonwise.judges.comparing import Probability as Probability
+    from bonwise.judges.jury import Jury as Jury
+    from bonwise.judges.listwise import Listwise as Listwise
     from bonwise.judges.pointwise import Interval as Interval
     from bonwise.judges.pointwise import Pointwise as Pointwise
     from bonwise.judges.protocol import Judge as Judge

@@ -41,6 +41,8 @@ def assert_fence_holds(file, prompt, candidates, longest=LONGEST):
     rendered = file.render(prompt, candidates, longest)
     texts = (prompt, *candidates)
     labels = ["PROMPT", "CANDIDATE"] if len(candidates) == 1 else ["PROMPT", "CANDIDATE A", "CANDIDATE B"]
+    if file.mode.startswith("listwise"):
+        labels = ["PROMPT", *(f"CANDIDATE {number}" for number in range(1, len(texts)))]
     mark = mark_of(rendered)
     cut = sum(len(text) > longest for text in texts)
     assert sum(mark in line for line in rendered.user.split("\n")) == 2 * len(texts) + cut
@@ -55,6 +57,9 @@ def assert_fence_holds(file, prompt, candidates, longest=LONGEST):
         assert closed
         assert inside == shown(text, label, mark, longest)
         left += before + "{{" + label.lower().replace(" ", "_") + "}}"
+    if file.mode.startswith("listwise"):
+        numbered = [f"Candidate {at}:\n\n{{{{candidate_{at}}}}}" for at in range(1, len(texts))]
+        left = left.replace("\n\n".join(numbered), "{{candidates}}")
     assert left + rest == file.user
     rendered.user.encode()
     return rendered

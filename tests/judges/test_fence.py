@@ -32,7 +32,7 @@ from judges.forged import ATTACKS, CANDIDATES, FORGED, SCRIPTS, quoting, quoting
 from judges.injections import INJECTIONS
 from judges.replies import first_token
 
-POINTWISE, PAIRWISE = load("pointwise"), load("pairwise")
+POINTWISE, PAIRWISE, LISTWISE = load("pointwise"), load("pairwise"), load("listwise")
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)
 HOSTILE = st.one_of(ANY_TEXT, st.sampled_from([text for text in INJECTIONS if len(text) < 1000]))
 
@@ -50,6 +50,7 @@ def test_no_candidate_leaves_its_fence(text):
     assert alone.system == harmless.system
     assert_fence_holds(PAIRWISE, "Name a colour", [text, "red"])
     assert_fence_holds(PAIRWISE, "Name a colour", ["red", text])
+    assert_fence_holds(LISTWISE, "Name a colour", ["red", text, "blue"])
     assert_fence_holds(POINTWISE, text, ["red"])
 
 
@@ -67,7 +68,7 @@ def test_no_two_calls_share_a_boundary():
 @pytest.mark.parametrize("name", builtin_names())
 def test_the_same_call_has_the_same_bytes(name):
     """Rendering twice, from two readings of the file, gives the same system and user part."""
-    candidates = ["one \ud800", "two\0"][: MODES[load(name).mode].candidates]
+    candidates = ["one \ud800", "two\0"][: MODES[load(name).mode].candidates or None]
     assert load(name).render("p", candidates) == load(name).render("p", candidates)
 
 

@@ -189,11 +189,11 @@ def test_a_symmetric_judge_depends_on_no_order():
     assert (effect.pairs, effect.differing) == (3, 2)
 
 
-def test_a_judge_without_pairs_in_both_orders_has_no_effect():
-    """Nothing is said about a judge that compares no pairs, or each in one order only."""
+def test_a_judge_without_pairs_has_no_effect():
+    """Nothing is said about a judge that compares no pairs, or of pairs of which one order is lost."""
     alone = judged(Score(0.5), Score(0.5))
-    once = judged(Score(0.5), Score(0.5), preferences=(Preference(0, 1, 1.0, None),))
-    assert order_effects([alone, once], [judge("j")]) == []
+    lost = judged(Score(0.5), Score(0.5), preferences=(Preference(0, 1, 1.0, Unscored("refused")),))
+    assert order_effects([alone, lost], [judge("j")]) == []
     assert order_effects([], [judge("j")]) == []
 
 

@@ -43,10 +43,14 @@ ANSWERS = {
     "interval": ["score", "low", "high", "why"],
     "logprob": None,
     "logprob-pairwise": None,
+    "listwise": ["scores", "why"],
+    "listwise-ranking": ["ranking", "why"],
 }
 
 TEXTS_OF_VERSIONS = {
     "interval@2": "87f0c4288340",
+    "listwise@1": "1b2bbb8d26e1",
+    "listwise-ranking@1": "9b89b21c1436",
     "logprob@1": "e9bdb32cd943",
     "logprob-pairwise@1": "563016c42139",
     "pairwise@2": "08fe522b44c5",

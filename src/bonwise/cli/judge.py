@@ -94,9 +94,13 @@ def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens
 
 
 def _told(found: JudgedPools, where: str) -> Iterator[str]:
+    from bonwise.judges import scoring
+
     unscored, pending = Counter(found.unscored), sum(found.pending.values())
     waiting = f" and {pending:,} pending" if pending else ""
-    yield f"{counted(found.verdicts, 'row')}{where}, {unscored.total():,} of them unscored{waiting}"
+    rows, of_members = found.verdicts, scoring.row_count(found.judged, found.judges) - found.verdicts
+    beside = f", and {counted(of_members, 'row')} of the members of a jury" if of_members else ""
+    yield f"{counted(rows, 'row')}{where}, {unscored.total():,} of them unscored{waiting}{beside}"
     for at, judge in enumerate(found.judges):
         verdicts = [verdict for one in found for verdict in one.judgments[at].verdicts]
         missing = sum(isinstance(one, Unscored) and not one.owed for one in verdicts)

@@ -144,7 +144,7 @@ def _show_call(file: PromptFile, pool: Pool, wanted: Sequence[str]) -> None:
     from bonwise.judges.prompt_sections import MODES
 
     named = {candidate.id: candidate.text for candidate in pool.candidates}
-    ids = list(wanted) or list(named)[: MODES[file.mode].candidates]
+    ids = list(wanted) or list(named)[: MODES[file.mode].candidates or None]
     for name in ids:
         if name not in named:
             hint = f"choose among {', '.join(list(named)[:12])}"

@@ -3,6 +3,8 @@
 PUBLIC = {
     "calling": ("FunctionJudge",),
     "comparing": ("Logprob", "Pairwise", "Probability"),
+    "jury": ("Jury",),
+    "listwise": ("Listwise",),
     "pointwise": ("Interval", "Pointwise"),
     "protocol": ("Judge",),
     "registry": ("judge_from_spec",),

@@ -59,8 +59,9 @@ class AskForm:
         if not isinstance(writer, AskingSettings) or not type(writer).__module__.startswith("bonwise.judges."):
             return None
         # Which order of a pair is drawn depends on its texts, and a placeholder must not be cut.
-        drawn = getattr(writer, "orders", 2) == 1 and MODES[writer.file.mode].candidates == 2
-        return None if drawn or writer.longest < len(_PLACES[0]) else cls(judge, writer)
+        shown = MODES[writer.file.mode].candidates
+        drawn = shown == 2 and getattr(writer, "orders", 2) == 1
+        return None if drawn or not shown or writer.longest < len(_PLACES[0]) else cls(judge, writer)
 
     @property
     def asked_by(self) -> tuple[Model, str]:

@@ -145,10 +145,10 @@ class PromptFile:
         """JSON schema of the answer, a new object each time; None for plain text."""
         if self.answer is None:
             return None
-        return answer_schema(self.answer, fields_of(self.mode, self.asked.field))
+        return answer_schema(self.answer, fields_of(self.mode, self.asked.field), MODES[self.mode].items)
 
     def render(self, prompt: str, candidates: Sequence[str], longest: int = LONGEST) -> Rendered:
-        r"""Return what is sent to judge these candidates, one or two in the order to be shown, as the mode wants.
+        r"""Return what is sent to judge these candidates, in the order to be shown, as many as the mode wants.
 
         `longest` is the most characters of each text. A `UsageError` refuses another number, and what is not text.
         """
@@ -156,22 +156,31 @@ class PromptFile:
         if longest < 1:
             raise UsageError(f"longest is {longest}", hint="keep at least one character of each text")
         sent = all_enclosed(self.identity, texts, longest=longest)
-        user = _filled(self.user, {variable: shown_text.text for variable, shown_text in sent.items()})
+        shown = {variable: shown_text.text for variable, shown_text in sent.items()}
+        if not MODES[self.mode].candidates:
+            listed = (f"Candidate {at}:\n\n{shown[_numbered(at)]}" for at in range(1, len(candidates) + 1))
+            shown["candidates"] = "\n\n".join(listed)
+        user = _filled(self.user, shown)
         shortened = sum(shown_text.shortened for shown_text in sent.values())
         return Rendered(self.system, user, shortened, sum(shown_text.replaced for shown_text in sent.values()))
 
     def _texts(self, prompt: str, candidates: Sequence[str]) -> dict[str, str]:
         wanted = MODES[self.mode].candidates
         # A text is a sequence of texts to Python: two letters would pass for two candidates.
-        if isinstance(candidates, str) or len(candidates) != wanted:
+        if isinstance(candidates, str) or not candidates or (wanted and len(candidates) != wanted):
             given = "one text" if isinstance(candidates, str) else f"{len(candidates)} candidates"
-            hint = f"give a list of {wanted}"
-            raise UsageError(f"mode {self.mode} judges {wanted} at a time, not {given}", hint=hint)
+            hint = f"give a list of {wanted or 'them'}"
+            raise UsageError(f"mode {self.mode} judges {wanted or 'all'} at a time, not {given}", hint=hint)
         texts: tuple[object, ...] = (prompt, *candidates)
         for text in texts:
             if not isinstance(text, str):
                 raise UsageError(f"{quoted(text)} is not text", hint="give prompt and candidates as texts")
-        return dict(zip(MODES[self.mode].variables, (prompt, *candidates), strict=True))
+        variables = MODES[self.mode].variables if wanted else ("prompt", *map(_numbered, range(1, len(texts))))
+        return dict(zip(variables, (prompt, *candidates), strict=True))
+
+
+def _numbered(at: int) -> str:
+    return f"candidate_{at}"
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

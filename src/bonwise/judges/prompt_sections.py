@@ -28,7 +28,7 @@ __all__ = [
     "taken_apart",
 ]
 
-FieldType = Literal["string", "integer", "number", "boolean"]
+FieldType = Literal["string", "integer", "number", "boolean", "array"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,16 @@ class Mode:
         The variables of a template, each of which it must use.
     """
 
-    candidates: Literal[1, 2]
-    """How many candidates one call shows."""
+    candidates: Literal[0, 1, 2]
+    """How many candidates one call shows; 0 for all of them."""
     fields: Mapping[str, Field] = field(default_factory=dict)
     """Properties that the answer must have; a prompt file may add others. Empty: the answer is plain text."""
+    items: Mapping[str, Any] = field(default_factory=dict)
+    """JSON schema of the entries of a property that is a list."""
     variables: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        shown = ("candidate",) if self.candidates == 1 else ("candidate_a", "candidate_b")
+        shown = (("candidates",), ("candidate",), ("candidate_a", "candidate_b"))[self.candidates]
         object.__setattr__(self, "variables", ("prompt", *shown))
 
 
@@ -73,6 +75,17 @@ MODES: Mapping[str, Mode] = {
     "interval": Mode(1, {"score": _SCORE, "low": _SCORE, "high": _SCORE}),
     "logprob": Mode(1),
     "logprob-pairwise": Mode(2),
+    "listwise": Mode(
+        0,
+        {"scores": Field(("array",))},
+        {
+            "type": "object",
+            "properties": {"candidate": {"type": "integer"}, "score": {"type": "integer"}},
+            "required": ["candidate", "score"],
+            "additionalProperties": False,
+        },
+    ),
+    "listwise-ranking": Mode(0, {"ranking": Field(("array",))}, {"type": "integer"}),
 }
 
 
@@ -194,6 +207,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "integer": int,
     "number": (int, float),
     "boolean": bool,
+    "array": list,
 }
 _KEYWORDS = ("type", "enum", "description")
 
@@ -201,13 +215,18 @@ _KEYWORDS = ("type", "enum", "description")
 _WHY = {"type": ["null", "string"], "description": "Null beside an answer; else why none can be given."}
 
 
-def answer_schema(answer: Mapping[str, Mapping[str, Any]], wanted: Iterable[str] = ()) -> dict[str, Any]:
+def answer_schema(
+    answer: Mapping[str, Mapping[str, Any]], wanted: Iterable[str] = (), items: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the JSON schema of an object with exactly these properties, all required, in this order.
 
     Those `wanted` may be null, and ``why`` follows, where nothing can be judged: a model that must give a number
-    would make one up.
+    would make one up. A list has such `items`.
     """
     properties = {name: dict(fragment) for name, fragment in answer.items()}
+    for fragment in properties.values():
+        if fragment["type"] == "array":
+            fragment["items"] = deepcopy(items)
     for name in wanted:
         properties[name]["type"] = [properties[name]["type"], "null"]
         if "enum" in properties[name]:
@@ -219,9 +238,10 @@ def answer_schema(answer: Mapping[str, Mapping[str, Any]], wanted: Iterable[str]
 def form_problems(front: Mapping[str, Any], mode: str, sections: Sections, source: str) -> Iterator[RowError]:
     """Yield where what a file says of the form of the answer does not fit its mode."""
     unfit = {
-        "form": front.get("form", "json") != "json" and (not MODES[mode].fields or mode == "interval"),
+        "form": front.get("form", "json") != "json"
+        and (not MODES[mode].fields or mode == "interval" or not MODES[mode].candidates),
         "field": "field" in front and (front["field"] in [*MODES[mode].fields][1:] or not MODES[mode].fields),
-        "scale": "scale" in front and mode not in ("pointwise", "interval"),
+        "scale": "scale" in front and mode not in ("pointwise", "interval", "listwise"),
         "tie": "tie" in front and mode != "pairwise",
     }
     for key, wrong in unfit.items():

@@ -128,6 +128,8 @@ class Judgment:
     """The sampling parameters as they were really sent, each set of them once, in order of first appearance: there
     are several where a server refused a parameter, which is then absent, or where questions differ.
     """
+    members: tuple[tuple[str, Judgment], ...] = ()
+    """Of a judge made of others that are told apart: the name of each with its own judgment."""
 
 
 EMPTY = Unscored("empty answer")

@@ -7,7 +7,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bonwise.calls.bill import Bill
@@ -29,6 +29,7 @@ __all__ = [
     "judge_pools_now",
     "order_effects",
     "pair_rows",
+    "row_count",
     "score_table",
     "words_of_lost",
 ]
@@ -101,12 +102,14 @@ def score_table(
 ) -> Table:
     """Return header and rows: one row per prompt, candidate and judge, in input order.
 
-    An unscored candidate has a blank score, and the reason in the column ``unscored``. The columns ``low`` and
+    Below a judge stand those that it is made of and that it tells apart, unless they are judges of the table too. An
+    unscored candidate has a blank score, and the reason in the column ``unscored``. The columns ``low`` and
     ``high``, ``sd`` and ``draw_0``, ``draw_1`` ... stand there when a judge filled them; `raw` adds what it said,
     written out where it would make a file binary, and `tokens` what its answers on the pool took, spread evenly over
     the rows: a sum over a prompt is exact. An answer that several equal questions share counts for each of them.
     """
-    verdicts = [verdict for pool in judged for judgment in pool.judgments for verdict in judgment.verdicts]
+    by_pool = [_with_members(pool, judges) for pool in judged]
+    verdicts = [verdict for judgments in by_pool for _, judgment in judgments for verdict in judgment.verdicts]
     scores = [verdict for verdict in verdicts if isinstance(verdict, Score)]
     interval = any(score.low is not None for score in scores)
     draws = max((len(score.draws) for score in scores), default=0)
@@ -116,16 +119,36 @@ def score_table(
     header += ("raw",) * raw + ("tokens",) * tokens
     rows = [
         (
-            *(pool.pool.prompt_id, candidate.id, judge.name),
+            *(pool.pool.prompt_id, candidate.id, name),
             *_cells(judgment.verdicts[at], interval=interval, draws=draws),
             *((writable(judgment.verdicts[at].raw),) * raw),
             *((_tokens(judgment.bill, len(judgment.verdicts)),) * tokens),
         )
-        for pool in judged
+        for pool, judgments in zip(judged, by_pool, strict=True)
         for at, candidate in enumerate(pool.pool.candidates)
-        for judge, judgment in zip(judges, pool.judgments, strict=True)
+        for name, judgment in judgments
     ]
     return header, rows
+
+
+def row_count(judged: Sequence[JudgedPool], judges: Sequence[protocol.Judge]) -> int:
+    """Return how many rows `score_table` has."""
+    return sum(len(pool.pool.candidates) * len(_with_members(pool, judges)) for pool in judged)
+
+
+def _with_members(pool: JudgedPool, judges: Sequence[protocol.Judge]) -> list[tuple[str, protocol.Judgment]]:
+    """Return each judge's judgment by its name, and after it those of its members that no judge is called alike."""
+    by_name = {judge.name: judgment for judge, judgment in zip(judges, pool.judgments, strict=True)}
+    named = []
+    for judge, judgment in zip(judges, pool.judgments, strict=True):
+        members = [member for member in judgment.members if by_name.setdefault(*member) is member[1]]
+        # What the members took counts for them.
+        named += [(judge.name, replace(judgment, bill=UNTOLD) if members else judgment), *members]
+    return named
+
+
+UNTOLD = Bill(calls=1)
+"""Of rows whose tokens stand in other rows: a call whose tokens are not counted."""
 
 
 def pair_rows(
@@ -178,26 +201,29 @@ def _blank(value: float | None) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class OrderEffect:
-    """What being shown first was worth to a candidate, over pairs judged in both orders."""
+    """What being shown first was worth to a candidate, over pairs judged in both orders, or in one that was drawn."""
 
     judge: str
     pairs: int
-    """Pairs scored in both orders."""
+    """Pairs scored in both orders, or in one."""
     advantage: float
     """Mean of what a candidate earned when shown first minus what it earned when shown second, in [-1, 1]."""
-    differing: int
-    """Pairs whose verdict (one candidate, the other or a tie) was not the same in both orders."""
+    differing: int | None
+    """Pairs whose verdict (one candidate, the other or a tie) was not the same in both orders; None of one order."""
 
     def __str__(self) -> str:
         advantage = rounded(self.advantage) + 0.0  # "+0.000" where rounding alone left something below 0
+        effect = f"{self.judge}: position effect {advantage:+.3f}"
+        if self.differing is None:
+            return f"{effect}, over {self.pairs:,} pairs each shown in one order that was drawn"
         return (
-            f"{self.judge}: position effect {advantage:+.3f}; the verdict on {self.differing:,} of {self.pairs:,} "
+            f"{effect}; the verdict on {self.differing:,} of {self.pairs:,} "
             "pairs judged in both orders changes with the order"
         )
 
 
 def order_effects(judged: Sequence[JudgedPool], judges: Sequence[protocol.Judge]) -> list[OrderEffect]:
-    """Return the effect of each judge that compared pairs in both orders."""
+    """Return the effect of each judge that compared pairs, by those in both orders, else by the order drawn."""
     effects_by_judge = []
     for at, judge in enumerate(judges):
         pairs = [pair for pool in judged for pair in pool.judgments[at].preferences]
@@ -206,7 +232,19 @@ def order_effects(judged: Sequence[JudgedPool], judges: Sequence[protocol.Judge]
             differing = sum(pair.verdict_changes is True for pair in pairs)
             mean = math.fsum(effects) / len(effects)
             effects_by_judge.append(OrderEffect(judge.name, len(effects), mean, differing))
+        elif drawn := [lead for pair in pairs if (lead := _lead_of_first(pair)) is not None]:
+            effects_by_judge.append(OrderEffect(judge.name, len(drawn), math.fsum(drawn) / len(drawn), None))
     return effects_by_judge
+
+
+def _lead_of_first(pair: Preference) -> float | None:
+    """Return what the one shown first earned less what the other did, of a pair in one order; else None."""
+    match pair.shown_first, pair.shown_second:
+        case float(earned), None:
+            return 2 * earned - 1
+        case None, float(earned):
+            return 1 - 2 * earned
+    return None
 
 
 def words_of_lost(judged: Iterable[JudgedPool], at: int) -> str:

@@ -1,47 +1,27 @@
-"""A judge made of several: heard while others may fail, and weighed as their scores were fitted to labels."""
+"""A judge made of several, weighed as their scores were fitted to labels."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import inspect
 import math
 import statistics
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import reduce
-from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from bonwise.calls.ask import Answers, Ask
-from bonwise.calls.bill import NOTHING_PAID
-from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
+from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
-from bonwise.judges import asking, calling, judging, protocol, registry
-from bonwise.judges.protocol import EMPTY, AskingJudge, Conclusion, Judge, Judgment, has_words, is_asking
+from bonwise.judges import asking, calling, protocol, registry
+from bonwise.judges.protocol import EMPTY, Judge, has_words
+from bonwise.judges.several import SeveralJudges, Verdicts, words_of
 from bonwise.printable import listed, quoted
 from bonwise.stacks.fitted_stack import FeatureRecord, JudgeStack
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
-if TYPE_CHECKING:
-    from bonwise.calls.engine import Engine
-
-__all__ = [
-    "Stack",
-    "Verdicts",
-    "asks_of_part",
-    "called_together",
-    "concluded_by",
-    "heard",
-    "judge_of",
-    "names_no_model",
-    "opened",
-]
-
-Verdicts = tuple[Verdict, ...]
+__all__ = ["Stack", "judge_of", "names_no_model", "opened"]
 
 _DEEPEST = 8
 
@@ -104,115 +84,6 @@ def _nested(spec: str) -> Iterator[registry.Spec]:
         yield read
 
 
-async def heard(
-    engine: Engine, judges: Sequence[Judge], prompt: str, texts: Sequence[str], draw: int, temperature: float | None
-) -> list[Judgment]:
-    """Let judges judge at once; one that fails has no score but a reason; what also fails for others is raised."""
-    from bonwise.judges.judging import failed, judge_with  # noqa: PLC0415 - a stack that is only described asks nothing
-
-    works = [judge_with(engine, judge, prompt, texts, draw=draw, temperature=temperature) for judge in judges]
-    outcomes = await asyncio.gather(*works, return_exceptions=True)
-    judgments = []
-    for judge, outcome in zip(judges, outcomes, strict=True):
-        if isinstance(outcome, Judgment):
-            judgments.append(outcome)
-            continue
-        error = failed(judge, outcome) if isinstance(outcome, asyncio.CancelledError) else outcome
-        if not isinstance(error, JudgeError):
-            raise error
-        judgments.append(Judgment(_without(error.message, texts)))
-    return judgments
-
-
-def called_together(
-    judges: Sequence[Judge], prompt: str, texts: Sequence[str]
-) -> list[Verdicts] | Awaitable[list[Verdicts]]:
-    """Call judges that ask no model in turn, asynchronous ones at once; errors are raised as by `heard`."""
-    answers = [_called(judge, prompt, texts) for judge in judges]
-    if any(map(inspect.isawaitable, answers)):
-        return _awaited(judges, answers, texts)
-    return [_verdicts(judge, answer, texts) for judge, answer in zip(judges, answers, strict=True)]
-
-
-def asks_of_part(judge: Judge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
-    """Return the questions of a judge; none where it asks no model, or fails to say them."""
-    try:
-        return judging.asked(judge, prompt, texts) if is_asking(judge) else ()
-    except JudgeError:
-        # What it fails by is said when it concludes.
-        return ()
-
-
-def concluded_by(judge: Judge, prompt: str, texts: Sequence[str], answers: Sequence[Answers]) -> Verdicts:
-    """Return what a judge makes of the answers to its questions; one that asks no model is called."""
-    from bonwise.judges.judging import blocks  # noqa: PLC0415 - as above
-
-    if blocks(judge):
-        return _verdicts(judge, _called(judge, prompt, texts), texts)
-    if not is_asking(judge):
-        return _without(_not_awaited(judge).message, texts)
-    try:
-        return _concluded(judge, prompt, texts, answers)
-    except JudgeError as error:
-        return _without(error.message, texts)
-
-
-def _concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Sequence[Answers]) -> Verdicts:
-    if not answers:
-        judging.asked(judge, prompt, texts)  # one that fails to say its questions has no answers either
-    return judging.concluded(judge, prompt, texts, answers).verdicts
-
-
-def _called(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
-    try:
-        return judge.judge(prompt, texts)
-    except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it may fail in any way
-        return error
-
-
-async def _awaited(judges: Sequence[Judge], answers: Sequence[Any], texts: Sequence[str]) -> list[Verdicts]:
-    async def one(answer: Any) -> Any:
-        return await answer if inspect.isawaitable(answer) else answer
-
-    answered = await asyncio.gather(*map(one, answers), return_exceptions=True)
-    return [_verdicts(judge, answer, texts) for judge, answer in zip(judges, answered, strict=True)]
-
-
-def _verdicts(judge: Judge, answer: Any, texts: Sequence[str]) -> Verdicts:
-    """Hold an answer to the contract; a judge that failed, or does not keep it, has no score."""
-    from bonwise.judges.judging import failed  # noqa: PLC0415 - as above
-
-    error = answer if isinstance(answer, BaseException) else None
-    if inspect.isawaitable(answer):
-        _close(answer)
-        error = _not_awaited(judge)
-    if error is None:
-        try:
-            return calling.checked(judge, answer, texts)
-        except Exception as raised:  # noqa: BLE001 - what it returned may be lazy, and fail
-            error = raised
-    if isinstance(error, CallError):
-        # As a judge outside a stack: what it asked a model may be answered in a later run.
-        return (Unscored(f"owed: {error.message}", owed=True),) * len(texts)
-    if isinstance(error, BonwiseError) and not isinstance(error, JudgeError):
-        raise error
-    return _without(error.message if isinstance(error, JudgeError) else failed(judge, error).message, texts)
-
-
-def _not_awaited(judge: Judge) -> JudgeError:
-    return JudgeError(f"judge {judge.name!r} is asynchronous, and cannot be awaited here")
-
-
-def _close(answer: Any) -> None:
-    # Python warns of a coroutine that is never awaited.
-    if inspect.iscoroutine(answer):
-        answer.close()
-
-
-def _without(reason: str, texts: Sequence[str]) -> Verdicts:
-    return (Unscored(kept(reason)),) * len(texts)
-
-
 VERSION = 1
 
 _DECIMALS = 12
@@ -220,7 +91,7 @@ _DECIMALS = 12
 
 @takes_numbers
 @dataclass(frozen=True)
-class Stack:
+class Stack(SeveralJudges):
     """Several judges as one, weighed by a stack that was fitted to labels.
 
     All its judges judge the whole pool, each by its own questions, so that a run that holds their answers pays
@@ -273,7 +144,6 @@ class Stack:
     named_parts: tuple[tuple[str, Judge], ...] = field(init=False, repr=False, compare=False)
 
     kind: ClassVar[str] = "stack"
-    listwise: ClassVar[bool] = True
     not_in_texts: ClassVar[frozenset[str]] = frozenset({"judges"})
     """Settings that no text can state."""
 
@@ -321,56 +191,7 @@ class Stack:
         """The judges that are heard, in the order of the stack."""
         return tuple(part for _, part in self.named_parts)
 
-    @protocol.cached_property
-    def asking(self) -> bool:
-        """Whether one of its judges asks a model."""
-        return any(map(is_asking, self.parts))
-
-    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
-        """Return the questions of all judges, one judge after the other; none of a judge that fails to say them."""
-        return [ask for part in self.parts for ask in asks_of_part(part, prompt, candidates)]
-
-    def calls(self, candidates: int) -> int:
-        """Return the calls of all judges together."""
-        return sum(calling.calls_of(part, candidates) for part in self.parts)
-
-    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
-        """Deal the answers back to the judges, let each conclude, and weigh what they say.
-
-        A judge that asks no model is called here; one that is asynchronous has no score.
-        """
-        concluded, at = [], 0
-        for part in self.parts:
-            count = len(asks_of_part(part, prompt, candidates))
-            concluded.append(concluded_by(part, prompt, candidates, answers[at : at + count]))
-            at += count
-        return Conclusion(self.weighed(candidates, concluded))
-
-    async def judged_by(
-        self, engine: Engine, prompt: str, candidates: Sequence[str], draw: int, temperature: float | None
-    ) -> Judgment:
-        """Let every judge judge as it would alone, and weigh what they say; costs are summed."""
-        heard_now = await heard(engine, self.parts, prompt, candidates, draw, temperature)
-        sent = [parameters for its in heard_now for parameters in its.effective]
-        return Judgment(
-            self.weighed(candidates, [judgment.verdicts for judgment in heard_now]),
-            bill=reduce(add, (judgment.bill for judgment in heard_now), NOTHING_PAID),
-            effective=tuple(parameters for at, parameters in enumerate(sent) if parameters not in sent[:at]),
-        )
-
-    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
-        """Ask all judges and wait, or call judges that ask no model."""
-        if self.asking:
-            return asking.ask_now(self, prompt, candidates)
-        answers = called_together(self.parts, prompt, candidates)
-        return (
-            self._awaited(answers, candidates) if inspect.isawaitable(answers) else self.weighed(candidates, answers)
-        )
-
-    async def _awaited(self, coming: Awaitable[list[Verdicts]], candidates: Sequence[str]) -> Verdicts:
-        return self.weighed(candidates, await coming)
-
-    def weighed(self, candidates: Sequence[str], found: Sequence[Verdicts]) -> Verdicts:
+    def joined(self, candidates: Sequence[str], heard: Sequence[Verdicts]) -> Verdicts:
         """Return the verdict of the stack on each candidate.
 
         Candidates of one and the same text are one: the judges' verdicts on the first of them count, and its chance
@@ -379,11 +200,11 @@ class Stack:
         Parameters
         ----------
         candidates : sequence of str
-        found : sequence of sequences of Score or Unscored
+        heard : sequence of sequences of Score or Unscored
             Of each of `parts`, one verdict per candidate.
         """
         first = {text: at for at, text in reversed(list(enumerate(candidates)))}
-        own = {at: [verdicts[at] for verdicts in found] for at in sorted(first.values())}
+        own = {at: [verdicts[at] for verdicts in heard] for at in sorted(first.values())}
         known: dict[int, Verdict | None] = {
             at: self._not_yet(candidates[at], verdicts) for at, verdicts in own.items()
         }
@@ -442,7 +263,7 @@ def _verdict(
     unscored = [verdict for verdict in verdicts if isinstance(verdict, Unscored)]
     if len(unscored) == len(verdicts):
         return unscored[0] if len({verdict.reason for verdict in unscored}) == 1 else _of_no_judge(unscored)
-    raw = kept("\n".join([*map(_told, names, verdicts), *(f"{name}: left out" for name in left_out)]))
+    raw = kept("\n".join([*map(words_of, names, verdicts), *(f"{name}: left out" for name in left_out)]))
     if not (math.isfinite(utility) and math.isfinite(chance) and math.isfinite(regret)):
         return Unscored("the scores of the judges are too large to be weighed", raw)
     filled = (
@@ -456,7 +277,3 @@ def _verdict(
 
 def _of_no_judge(unscored: Sequence[Unscored]) -> Unscored:
     return Unscored(f"no judge scored it: {asking.counted_reasons(unscored)}")
-
-
-def _told(name: str, verdict: Verdict) -> str:
-    return f"{name}: {verdict.value:.6g}" if isinstance(verdict, Score) else f"{name}: no score: {verdict.reason}"

@@ -24,6 +24,7 @@ _CHOICES = {"choice", "winner", "verdict", "label", "preference", "answer", "bet
 _REASON = "It does what was asked, with a gap or two."
 _OTHERS = ("The", " I", "**", "\n", "Both", " it", "So", "1", "No", "In", "-", "Well", "We", "My", "OK", "Hm")
 
+_NUMBERED = re.compile(r"^--- BEGIN CANDIDATE (\d+) ", re.MULTILINE)
 _RANGE = re.compile(r"(\d{1,9})\s*(?:-|\u2013|to|and|through)\s*(\d{1,9})")
 _A_B_TIE = re.compile(r"\bA\b.*\bB\b.*\bTIE\b", re.DOTALL)
 _A_B = re.compile(r"\bA\b.{1,9}\bB\b")
@@ -41,7 +42,7 @@ def stand_in(request: WireRequest) -> Choice:
     source = Random(int.from_bytes(hashlib.sha256(words).digest()[:8]))  # noqa: S311 - no secret
     schema = request.schema
     if schema is not None:
-        text = json.dumps(_filled("", schema, schema, source))
+        text = json.dumps(_of_shown(_filled("", schema, schema, source), schema, request.user, source))
         return Choice(text, logprobs=_spelt(text, request, (), source))
     options = _options(system) or _options(request.user)
     text = source.choice(options) if options else _REASON
@@ -80,6 +81,20 @@ def _filled(name: str, schema: Schema, root: Schema, source: Random) -> Any:
         items = range(max(1, int(schema.get("minItems", 1))))
         return [_filled(name, schema.get("items", {}), root, source) for _ in items]
     return _plain(name, kind, schema, source)
+
+
+def _of_shown(filled: Any, schema: Schema, user: str, source: Random) -> Any:
+    """Return a filled object, its lists with an entry for each candidate that is shown under a number."""
+    shown = len(set(_NUMBERED.findall(user)))
+    for name, listed in schema.get("properties", {}).items() if shown else ():
+        items = listed.get("items", {})
+        if "array" not in listed.get("type", ()) or not isinstance(filled.get(name), list):
+            continue
+        if "candidate" in items.get("properties", ()):
+            filled[name] = [{**_filled(name, items, schema, source), "candidate": 1 + at} for at in range(shown)]
+        else:
+            filled[name] = source.sample(range(1, shown + 1), shown)
+    return filled
 
 
 def _plain(name: str, kind: str, schema: Schema, source: Random) -> Any:

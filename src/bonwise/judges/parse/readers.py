@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.judges.parse.answer import Form, after_thinking, answer, stopped_early, unread
-from bonwise.judges.parse.slots import NumberSlot, Slot, WordSlot
+from bonwise.judges.parse.slots import Fault, ListSlot, NumberSlot, Slot, WordSlot
 from bonwise.judges.prompt_sections import JSON, AnswerForm
 from bonwise.printable import printable
 from bonwise.table.verdicts import Unscored
@@ -24,6 +25,7 @@ __all__ = [
     "first_is_better",
     "in_answer_to",
     "interval",
+    "listed",
     "pick",
     "probability",
     "score",
@@ -35,6 +37,8 @@ _HIGH = "high|high end|upper|upper end|upper bound"
 _CHOICE = "(?:final )?(?:choice|verdict|winner|preference|answer)"
 _PROBABILITY = r"(?:final )?(?:probability|p|p\(a\))|final answer"
 _LABELS_OF: Mapping[str, Mapping[str, str]] = {
+    "listwise": {"scores": "(?:final )?scores"},
+    "listwise-ranking": {"ranking": "(?:final )?(?:ranking|order)"},
     "pointwise": {"score": _SCORE},
     "interval": {"score": _SCORE, "low": _LOW, "high": _HIGH},
     "pairwise": {"choice": _CHOICE, "confidence": "(?:final )?confidence"},
@@ -45,13 +49,17 @@ _LABELS_OF: Mapping[str, Mapping[str, str]] = {
 @lru_cache(maxsize=256)
 def _form(mode: str, asked: AnswerForm) -> Form:
     """Return the form of the answers of a mode, as a prompt file asks for them."""
-    labels, bare = _LABELS_OF[mode], mode != "interval"
+    labels, bare = _LABELS_OF[mode], mode not in ("interval", "listwise")
     slot: Slot = NumberSlot(*asked.scale)
     slots: dict[str, Slot] = dict.fromkeys(labels, slot)
     if mode == "pairwise":
         slots = {"choice": WordSlot(("A", "B", "TIE"), asked.tie), "confidence": NumberSlot(1, 5, whole=True)}
     elif mode == "probability":
         slots = {"probability": NumberSlot(0, 1)}
+    elif mode == "listwise":
+        slots = {"scores": ListSlot(NumberSlot(*asked.scale))}
+    elif mode == "listwise-ranking":
+        slots = {"ranking": ListSlot()}
     first, *others = slots
     name = asked.field.lower()
     return Form(
@@ -118,6 +126,42 @@ def interval(choice: Choice, asked: AnswerForm = JSON) -> ReadInterval | Unscore
         return unread(reason, choice)
     return stated
 
+
+def listed(
+    choice: Choice, shown: int, mode: str, asked: AnswerForm = JSON
+) -> tuple[float | Unscored, ...] | Unscored:
+    """Read what is said of each of so many candidates: its score, or its share of the others that it is ranked above.
+
+    A candidate that the reply leaves out, or names twice, is unscored; a reply that names one that was not shown may
+    mean any of them, and is unscored whole.
+    """
+    fields = answer(choice, _form(mode, asked))
+    if isinstance(fields, Unscored):
+        return fields
+    (entries,) = fields.values()
+    times = Counter(number for number, _ in entries)
+    invented = [number for number in times if not 0 < number <= shown]
+    if invented:
+        return unread(f"it names candidate {invented[0]}, and {shown} were shown", choice)
+    outcomes = (
+        dict(entries) if mode == "listwise" else _shares([number for number, _ in entries if times[number] == 1])
+    )
+    return tuple(_of_listed(times[number], outcomes.get(number)) for number in range(1, shown + 1))
+
+
+def _shares(ranked: Sequence[int]) -> dict[int, Any]:
+    """Return the share of the others that each ranked candidate stands above."""
+    others = len(ranked) - 1
+    return {number: (others - place) / others if others else Fault(ONE_RANKED) for place, number in enumerate(ranked)}
+
+
+def _of_listed(times: int, outcome: Any) -> float | Unscored:
+    if times != 1:
+        return Unscored("the reply names this candidate twice" if times else "the reply leaves this candidate out")
+    return Unscored(outcome.reason) if isinstance(outcome, Fault) else float(outcome)
+
+
+ONE_RANKED = "the reply ranks no other candidate"
 
 LEAST_MASS = 0.5
 """The least probability that must lie on the tokens of the scale: with less the model was saying something else."""

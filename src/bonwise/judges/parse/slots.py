@@ -12,7 +12,18 @@ from typing import Any, Literal, Protocol
 
 from bonwise.printable import printable
 
-__all__ = ["Fault", "JsonSpan", "Lexeme", "NumberSlot", "Slot", "WordSlot", "pieces", "plain", "whole_object"]
+__all__ = [
+    "Fault",
+    "JsonSpan",
+    "Lexeme",
+    "ListSlot",
+    "NumberSlot",
+    "Slot",
+    "WordSlot",
+    "pieces",
+    "plain",
+    "whole_object",
+]
 
 Pairs = tuple[tuple[str, Any], ...]
 
@@ -244,6 +255,72 @@ class WordSlot:
             text = text.upper()
         text = "TIE" if self.tie and text == self.tie.upper() else _ORDERS.get(text, text)
         return text if text in self.words else None
+
+
+_CANDIDATE_KEYS = frozenset({"candidate", "id", "number", "index"})
+_RANKED = re.compile(r"(?:\[?[0-9]{1,4}\]?(?:\s*[>,]\s*|$))+")
+
+
+@dataclass(frozen=True, slots=True)
+class ListSlot:
+    """Numbers of candidates: each with its score, or in the order from the best to the worst."""
+
+    score: NumberSlot | None = None
+    """What a score may be; None where candidates are ranked."""
+
+    @property
+    def scale(self) -> str:
+        """The words that may stand in brackets behind the label."""
+        return "(?:from )?best (?:first|to worst)"
+
+    def of_json(self, value: Any) -> tuple[tuple[int, Any], ...] | Fault:
+        """Read numbers of candidates, each with a score, a `Fault`, or its place from 0."""
+        if isinstance(value, str) and not isinstance(value, Lexeme):
+            return self.of_text(plain(value).strip())
+        if isinstance(value, tuple) and self.score is not None:
+            entries: list[tuple[Any, Any]] = list(value)
+        elif isinstance(value, list):
+            entries = [self._entry(entry, place) for place, entry in enumerate(value)]
+        else:
+            return Fault(f"no list: {_json_words(value)}", "absent")
+        numbers = [_whole(number) for number, _ in entries]
+        if None in numbers or not entries:
+            return Fault("a list without the numbers of candidates", "absent")
+        return tuple(
+            (int(number or 0), self._scored(stated)) for number, (_, stated) in zip(numbers, entries, strict=True)
+        )
+
+    def of_text(self, text: str) -> tuple[tuple[int, Any], ...] | Fault:
+        """Read an order, as ``2 > 1 > 3`` or ``2, 1, 3``."""
+        if self.score is not None or not _RANKED.fullmatch(text.removesuffix(".")):
+            return Fault(f"no list: {printable(text, longest=60)}", "absent")
+        return tuple((int(number), place) for place, number in enumerate(re.findall("[0-9]+", text)))
+
+    def alone(self, line: str) -> bool:
+        """Tell whether the line is an order of two candidates or more."""
+        return self.score is None and ">" in line and _RANKED.fullmatch(line.removesuffix(".")) is not None
+
+    def _entry(self, entry: Any, place: int) -> tuple[Any, Any]:
+        if self.score is None or not isinstance(entry, tuple):
+            return (entry, place) if self.score is None else (None, None)
+        values = {key.lower(): value for key, value in entry}
+        number = next((values[key] for key in values if key in _CANDIDATE_KEYS), None)
+        return number, values.get("score", values.get("rating"))
+
+    def _scored(self, stated: Any) -> Any:
+        if self.score is None:
+            return stated
+        return Fault("cannot judge") if stated is None else self.score.of_json(stated)
+
+
+def _whole(number: Any) -> int | None:
+    """Return the number of a candidate, also as ``"3"`` or ``"Candidate 3"``."""
+    stated = (
+        re.fullmatch(r"\s*\[?(?:candidate )?([0-9]{1,4})\]?\s*", number, re.IGNORECASE)
+        if isinstance(number, str)
+        else None
+    )
+    return None if stated is None else int(stated[1])
 
 
 def _unbracketed(text: str) -> str:
