@@ -36,7 +36,7 @@ UNUSED = {
 UNUSED_FOLDERS = tuple(f"bonwise.{name}." for name in ("selection", "judges", "calls", "planning", "routing"))
 """Folders of which a plain audit has no use for any module."""
 
-COMMANDS = {"demo", "doctor", "judge", "select", "audit", "compare", "route", "learn", "plan", "labels", "ledger"}
+COMMANDS = {"demo", "doctor", "judge", "select", "audit", "compare", "route", "plan", "labels", "ledger"}
 
 
 @pytest.fixture(scope="module")

@@ -350,13 +350,13 @@ def test_a_folder_is_a_feature_by_what_it_declares(tmp_path):
     folder.mkdir()
     (folder / "__init__.py").write_text(
         'DOCUMENTS = {"survey": ("result:Survey", "")}\nPUBLIC = {"front": ("survey",)}\n'
-        'COMMANDS = {"survey": (135, "front:COMMAND")}\n'
+        'COMMANDS = {"survey": (515, "front:COMMAND")}\n'
     )
     (folder / "front.py").write_text(
         "from __future__ import annotations\nfrom typing import Annotated\n"
         "from bonwise.flags import Command, Flag\n\n"
         'def survey(*, depth: Annotated[int, Flag("How deep.")] = 2) -> int:\n    return depth\n\n'
-        'COMMAND = Command(survey, "Survey the ground.", page=False)\n'
+        'COMMAND = Command(survey, "Survey the ground.")\n'
     )
     code = (
         f"import bonwise as bw\nbw.__path__.append({str(tmp_path)!r})\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer.main
 
-from bonwise.cli.app import app_for
+from bonwise.cli.app import app_for, examples
 from website.made_page import MadePage
 
 __all__ = ["command_pages", "commands"]
@@ -65,6 +65,8 @@ def _described(name: str) -> Iterator[str]:
     usage = " ".join(command.collect_usage_pieces(context))
     yield f"```text\nbonwise {name} {usage}\n```"
     yield from (_text(" ".join(part.split())) for part in (command.help or "").split("\n\n"))
+    if typed := examples(f"bonwise {name}"):
+        yield "```sh\n" + "\n".join(typed) + "\n```"
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     options = [one for one in command.get_params(context) if one.param_type_name == "option"]
     for title, params in (("argument", arguments), ("option", options)):

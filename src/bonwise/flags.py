@@ -39,6 +39,7 @@ __all__ = [
     "Flag",
     "NoFlag",
     "Option",
+    "as_share",
     "comma_separated",
     "compared_decimals",
     "completed",
@@ -49,6 +50,7 @@ __all__ = [
     "options_of",
     "part_of",
     "plain_numbers",
+    "shares",
     "show_keywords",
     "shows",
     "takes_numbers",
@@ -78,8 +80,12 @@ class Flag:
     """Makes the value of the parameter from what was typed and the name of the flag; else it is taken as it is."""
     least: int | None = None
     """The least value that can be typed."""
+    parse: Callable[[str], Any] | None = None
+    """Makes each value from its text, such as `as_share`, where the type alone does not say how."""
     required: bool = False
     """Whether it has to be typed although the function has a default."""
+    rare: bool = False
+    """Whether ``--help`` of a command with many flags leaves it to ``--help-all``."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,24 @@ def numbers(pairs: Iterable[str] | None, flag: str) -> dict[str, float]:
     """Read ``NAME=NUMBER`` pairs."""
     # The name of a judge may hold the sign too, as that of pairwise,orders=1:openai/m does.
     return _by_name(pairs, flag, str.rpartition, _finite, "NUMBER", "recovery=0.2")
+
+
+def shares(pairs: Iterable[str] | None, flag: str) -> dict[str, float]:
+    """Read ``NAME=NUMBER`` pairs whose number may be a percentage: ``recovery=50%``."""
+    return _by_name(pairs, flag, str.rpartition, _share, "NUMBER", "recovery=0.2")
+
+
+def as_share(text: str | float) -> float:
+    """Read ``0.25`` or ``25%``, or a default; anything else is a UsageError."""
+    value = _share(str(text))
+    if value is None:
+        raise UsageError(f"{quoted(text)} is not a share", hint="write 0.25 or 25%")
+    return value
+
+
+def _share(text: str) -> float | None:
+    part = _finite(text.removesuffix("%"))
+    return part / 100 if part is not None and text.endswith("%") else part
 
 
 def texts(
@@ -158,7 +182,7 @@ def _done(_: Any) -> int:
 
 @dataclass(frozen=True)
 class Command:
-    """A command that calls a public function, and writes its result where ``--json`` and ``--html`` say."""
+    """A command that calls a public function, and writes its result where ``--json``, ``--html`` and the like say."""
 
     function: Callable[..., Any]
     """Its parameters are the arguments and flags."""
@@ -166,14 +190,6 @@ class Command:
     """One sentence, and below an empty line more for the help of the command itself."""
     without: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Flags of columns that it has no use for, such as ``--propensity-col``, and why."""
-    before: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """What stands elsewhere in the help: a parameter, and the one before which it stands.
-
-    ``reading`` stands for the flags that open a table, ``output`` for those of where results go. By default the
-    arguments come first, then ``reading``, the parameters as they are declared, and ``output``.
-    """
-    page: bool = True
-    """Whether the result has a page, which ``--html`` writes."""
     inputs: Callable[[Mapping[str, Any]], Iterable[Any]] | None = None
     """Returns the files that are read, which no result may replace, from what was typed by parameter; else those
     that are paths."""

@@ -553,8 +553,8 @@ def test_stated_confidence_is_audited(tmp_path, capsys):
     """A table of probabilities and outcomes is compared with itself, ties as asked."""
     rows = [{"prompt_id": f"p{k % 9}", "probability": k % 10 / 10, "outcome": k % 3 / 2} for k in range(60)]
     path = written(tmp_path / "stated.csv", rows)
-    done = typed(capsys, "confidence", path, "--json", "-", "--ties", "half")
+    done = typed(capsys, "study", "confidence", path, "--json", "-", "--ties", "half")
     document = strict(done.out)
     assert (done.code, document["schema"], document["settings"]["oracle_ties"]) == (0, "bonwise.confidence/1", "half")
     assert document["judges"]["judge"]["data"]["oracle_ties_counted_half"] == 20
-    assert typed(capsys, "confidence", path, "--ties", "win").code == 2
+    assert typed(capsys, "study", "confidence", path, "--ties", "win").code == 2

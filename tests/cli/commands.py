@@ -84,12 +84,12 @@ def pool_file(path, pools):
 
 def every_command():
     """Return every command of the command line by its words."""
-    names = [one.name for one in app_for(["--help"]).registered_commands]
+    names = [one.name for one in app_for([]).registered_commands]
     found = {name: app_for([name]).registered_commands[0].callback for name in names}
     for group in ("labels", "prompts", "ledger", "stack", "factor"):
         inner = app_for([group]).registered_groups[0].typer_instance
         found |= {f"{group} {one.name}": one.callback for one in inner.registered_commands}
-    for study in ("calibration", "label-strategy", "mix", "requirements"):
+    for study in ("calibration", "confidence", "draws", "label-strategy", "mix", "requirements"):
         inner = app_for(["study", study]).registered_groups[0].typer_instance
         found[f"study {study}"] = inner.registered_commands[0].callback
     return found

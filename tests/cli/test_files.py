@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -45,12 +46,10 @@ READS = {("study label-strategy", "pairs"), ("prompts show", "pools"), ("monitor
 COMMANDS = {
     "audit": "audit scores.csv",
     "compare": "compare first.jsonl second.jsonl --labels labels.csv",
-    "confidence": "confidence stated.csv",
     "doctor": "doctor scores.csv",
     "judge": "judge pools.jsonl --judge local:length",
     "labels compare": "labels compare scores.csv --draws 2",
     "labels draw": "labels draw unlabelled.csv --labels 60 --out design.csv",
-    "learn": "learn drawn.csv",
     "ledger export": "ledger export runs",
     "ledger stats": "ledger stats runs",
     "monitor": "monitor scores.csv --half-width 0.1",
@@ -66,9 +65,10 @@ COMMANDS = {
     "factor explain": "factor explain fit.json a b",
     "factor strengths": "factor strengths fit.json a",
     "stack fit": "stack fit judges.csv",
-    "stack apply": "stack apply judges.csv --stack stack.json --out applied.csv",
     "stack audit": "stack audit judges.csv --stack stack.json",
     "study calibration": "study calibration scores.csv",
+    "study confidence": "study confidence stated.csv",
+    "study draws": "study draws drawn.csv",
     "study label-strategy": "study label-strategy scores.csv",
     "study mix": "study mix scores.csv",
     "study requirements": "study requirements scores.csv",
@@ -130,7 +130,7 @@ def test_a_file_of_another_kind_is_kept(capsys, folder, monkeypatch, name, param
     """Before anything is read, sent or written the command ends with 2 and names the file and --force."""
     if name.startswith("ledger"):
         Engine(folder / "runs").ledger.close()
-    target = Path("mine.jsonl" if (name, parameter) == ("study label-strategy", "out") else "mine")
+    target = Path("mine.jsonl" if parameter == "out" else "mine")
     target.write_text(FOREIGN["a table"], encoding="utf-8")
     more = ["--fail-under", "recovery=0.2"] if parameter == "junit" else []
     flag = FLAGS.get(parameter, "--" + parameter.replace("_", "-"))
@@ -364,6 +364,31 @@ def test_the_document_says_what_was_written(capsys, tmp_path, monkeypatch):
     gone = typed(capsys, "convert", "my wide.csv", "--out", "rows.csv")
     assert gone.code == 2
     assert "type bonwise doctor 'my wide.csv' --fix rows.csv" in gone.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("learn", "my draws.csv", "--save=voi.json"), "study draws 'my draws.csv' --save=voi.json"),
+        (("confidence", "p.csv", "--label-col", "a b"), "study confidence p.csv --label-col 'a b'"),
+        (
+            ("stack", "apply", "s.csv", "--stack", "my stack.json", "--out", "o.csv", "--ragged"),
+            "judge s.csv --judge 'stack:my stack.json' --out o.csv --ragged",
+        ),
+        (
+            ("stack", "apply", "s.csv", "--stack=x.json", "--name", "all"),
+            "judge s.csv --judge stack:x.json --name all",
+        ),
+    ],
+)
+def test_a_command_that_is_gone_says_what_to_type(capsys, tmp_path, monkeypatch, old, new):
+    """Exit 2, with the new command complete: its files and flags, quoted; it is one that can be typed."""
+    monkeypatch.chdir(tmp_path)
+    gone = typed(capsys, *old)
+    assert gone.code == 2
+    assert gone.err.endswith(f" is gone (type bonwise {new})\n")
+    done = typed(capsys, *shlex.split(new))
+    assert (done.code, "no such file" in done.err) == (2, True), done.err
 
 
 def test_labels_of_another_file_are_joined_as_the_flags_say(capsys, tmp_path, monkeypatch):

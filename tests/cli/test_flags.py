@@ -6,6 +6,7 @@ import json
 import math
 import random
 import re
+import shlex
 import time
 from contextlib import suppress
 from dataclasses import fields
@@ -14,12 +15,14 @@ from pathlib import Path
 
 import pytest
 import typer
+from pyarrow import parquet
 from typer.testing import CliRunner
 
 import bonwise as bw
 from bonwise.calls.settings import CallSettings
+from bonwise.cli import arguments as given
 from bonwise.cli import dry_run as large_pools
-from bonwise.cli.app import app_for
+from bonwise.cli.app import app_for, examples
 from bonwise.cli.judge import judge
 from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
 from bonwise.cli.select import select
@@ -33,13 +36,14 @@ from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingOptions, keywords_of
 from bonwise.table.roles import COLUMN_FLAGS
 from bonwise.testing import Faults, simulate, simulate_ratings
-from cli.commands import every_command, pool_file, strict, typed
+from cli.commands import every_command, pool_file, rows_of, strict, typed, written
 from cli.served import served
+from docs.pages import blocks
 
 # What ``--help`` lists is whole sentences, also in a narrow terminal.
 
 
-@pytest.mark.parametrize("group", [[], ["labels"], ["study"], ["prompts"], ["ledger"]])
+@pytest.mark.parametrize("group", [["labels"], ["study"], ["prompts"], ["ledger"]])
 def test_commands_are_listed_with_whole_sentences(group):
     """At 80 columns no sentence is cut, and each ends with a full stop."""
     shown = CliRunner().invoke(app_for(group), [*group, "--help"], env={"COLUMNS": "80"})
@@ -47,6 +51,223 @@ def test_commands_are_listed_with_whole_sentences(group):
     listed = shown.output.partition("Commands:\n")[2].strip("\n").split("\n")
     assert len(listed) > 1
     assert [line for line in listed if "..." in line or not line.endswith(".")] == []
+
+
+LOOKED_UP = ["judges", "strategies", "prompts", "schema", "ledger"]
+
+
+def test_five_commands_are_in_front(capsys, monkeypatch):
+    """One screen of 40 lines at 80 columns: where to start, the rest by job, what is only looked up."""
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = typed(capsys, "--help").out.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    listed, heading = {}, ""
+    for line in lines:
+        if re.fullmatch(r"[A-Z].*:", line):
+            heading = line.removesuffix(":")
+        elif heading and line.startswith("  "):
+            listed.setdefault(heading, []).append(line.split()[0])
+            assert line.endswith("."), line
+    assert list(listed) == ["Start here", "Judge", "Label", "Study", "Fuse", "Run", "Look up"]
+    assert listed["Start here"] == ["demo", "doctor", "audit", "select", "route"]
+    assert listed["Look up"] == LOOKED_UP
+    named = [name for names in listed.values() for name in names]
+    assert sorted(named) == sorted({name.partition(" ")[0] for name in COMMANDS})
+
+
+def clicked(name):
+    """Return a command as click has it, by what is typed."""
+    words = name.split()
+    command = typer.main.get_command(app_for(words))
+    for word in words:
+        command = command.commands[word]
+    return command
+
+
+def flags_in(text):
+    """Return the flags that a help lists."""
+    return [line.split()[0] for line in text.splitlines() if re.match(r"  --[a-z0-9-]+( |$)", line)]
+
+
+def test_help_in_short_is_short(capsys):
+    """Of many flags at most 14 are shown, under headings, with two examples; --help-all shows every flag."""
+    for name in COMMANDS:
+        command = clicked(name)
+        flags = {flag for option in command.options for flag in option.opts}
+        shown, whole = (typed(capsys, *name.split(), flag).out for flag in ("--help", "--help-all"))
+        assert set(flags_in(whole)) - {"--help"} == flags, name
+        assert len(flags_in(shown)) <= 15, name
+        if len(flags) > 14:
+            assert len(flags_in(shown)) <= 14, name
+            assert len(examples(f"bonwise {name}")) >= 2, name
+            assert all(line in shown for line in examples(f"bonwise {name}"))
+            assert f"{len(command.rare)} more flags: bonwise {name} --help-all" in shown
+        else:
+            assert set(flags_in(shown)) == {*flags, "--help"}, name
+
+
+def test_examples_can_be_typed(tmp_path, monkeypatch):
+    """Each example of the help is of a command, and has flags and values that it takes."""
+    monkeypatch.chdir(tmp_path)
+    for name in COMMANDS:
+        for line in examples(f"bonwise {name}"):
+            words = shlex.split(line.partition(" > ")[0])[1:]
+            clicked(name).make_context(name, words[len(name.split()) :])
+
+
+WITHOUT_RESULT = {
+    *("demo", "judge", "select", "serve", "mcp", "judges", "strategies", "schema"),
+    *("prompts list", "prompts show", "prompts check"),
+    *("ledger show", "ledger export", "ledger check", "ledger repair", "ledger prune", "ledger forget"),
+}
+"""Commands that make no document: they write files, lines of picks, or lists."""
+
+
+def test_every_result_goes_everywhere():
+    """A command with a result writes it as page, Markdown, table and JSON, by flags that are declared once."""
+    forms = {"html": given.HtmlTarget, "markdown": given.MarkdownTarget, "json": given.JsonTarget}
+    for name in COMMANDS.keys() - WITHOUT_RESULT:
+        shown = signature(COMMANDS[name]).parameters
+        assert {*forms, "out", "force"} <= shown.keys(), name
+        for form, declared in forms.items():
+            assert shown[form].annotation.__metadata__[0].help == declared.__metadata__[0].help, (name, form)
+        out = shown["out"].annotation.__metadata__[0].help
+        assert out == given.TableTarget.__metadata__[0].help or name == "labels draw"
+    assert all("json" not in signature(COMMANDS[name]).parameters for name in WITHOUT_RESULT)
+
+
+@pytest.mark.parametrize(
+    "command", ["audit s.csv", "study draws d.csv", "plan --question recovery>0 --candidates 4 --within-r 0.3"]
+)
+def test_one_result_in_every_form(capsys, tmp_path, monkeypatch, command):
+    """Page, Markdown, JSON and three kinds of table are written, and the tables agree."""
+    monkeypatch.chdir(tmp_path)
+    simulate("arena", n=40, seed=1).frame().to_csv("s.csv", index=False)
+    simulate("pilot", n=40, seed=2).frame().to_csv("d.csv", index=False)
+    read = {
+        "csv": lambda: [list(row) for row in rows_of("t.csv")],
+        "jsonl": lambda: [list(json.loads(line)) for line in Path("t.jsonl").read_text("utf-8").splitlines()],
+        "parquet": lambda: [list(row) for row in parquet.read_table("t.parquet").to_pylist()],
+    }
+    for ending in [*read, *read]:  # what it wrote it replaces
+        forms = ("--html", "p.html", "--markdown", "m.md", "--json", "j.json", "--out", f"t.{ending}")
+        assert typed(capsys, *command.split(), *forms).code in (0, 3)
+    frame = bw.load("j.json").to_frame()
+    named = ["schema", *(name for name in frame.columns if name != "schema")]
+    assert [read[ending]() for ending in read] == [[named] * len(frame)] * 3
+    assert Path("p.html").read_text("utf-8").startswith("<!DOCTYPE html>")
+    assert Path("m.md").read_text("utf-8").endswith(bw.load("j.json").to_markdown())
+    refused = typed(capsys, *command.split(), "--out", "t.txt")
+    assert (refused.code, ".csv, .jsonl, .parquet" in refused.err) == (2, True)
+    both = typed(capsys, *command.split(), "--json", "-", "--markdown", "-")
+    assert (both.code, "both take standard output" in both.err) == (2, True)
+
+
+# Flags that are rarely typed may stand in a file, under the keywords of Python.
+
+
+@pytest.fixture
+def scores(tmp_path, monkeypatch):
+    """Work beside a table of scores."""
+    monkeypatch.chdir(tmp_path)
+    simulate("arena", n=60, seed=1).frame().rename(columns={"judge_score": "mark"}).to_csv("s.csv", index=False)
+    return tmp_path
+
+
+SETTINGS_FILE = """
+exclude = ["c0"]
+confidence = 0.9
+thresholds = {recovery_useful = "60%"}
+shape = "ragged"
+columns = {judge_score = "mark"}
+judge_scale = [0, 1]
+fail_under = {recovery = 0.3}
+"""
+
+
+def test_the_file_of_settings_in_the_docs_is_one(capsys, scores):
+    """As the page shows it, for a table with those columns."""
+    Path("audit.toml").write_text(blocks("docs/ci.md", "toml")[0], "utf-8")
+    rows = [
+        {**row, "rating": 1 + 4 * float(row["mark"]), "candidate": f"x{row['candidate']}"} for row in rows_of("s.csv")
+    ]
+    done = typed(
+        capsys, "audit", written("s.csv", rows), "--exclude", "xc0", "--settings", "audit.toml", "--json", "-"
+    )
+    assert done.code in (0, 1, 3), done.err
+    assert [gate["metric"] for gate in strict(done.out)["gates"]] == ["recovery", "within_r"]
+
+
+def test_settings_may_stand_in_a_file(capsys, scores):
+    """What a file says is what the flags say, and what is typed wins."""
+    Path("audit.toml").write_text(SETTINGS_FILE, "utf-8")
+    flags = ("--exclude", "c0", "--threshold", "recovery_useful=0.6", "--ragged", "--score-col", "mark")
+    flags += ("--judge-scale", "0:1", "--fail-under", "recovery=30%")
+    by_file = typed(capsys, "audit", "s.csv", "--settings", "audit.toml", "--json", "-")
+    assert strict(by_file.out) == strict(
+        typed(capsys, "audit", "s.csv", *flags, "--confidence", "0.9", "--json", "-").out
+    )
+    won = typed(capsys, "audit", "s.csv", "--settings", "audit.toml", "--confidence", "0.8", "--json", "-")
+    assert strict(won.out)["settings"]["confidence"] == 0.8
+    assert strict(won.out)["settings"]["exclude"] == ["c0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("treshold = 1", ("no setting 'treshold'", "the nearest is thresholds")),
+        ("ragged = true", ("no setting 'ragged'", "the nearest is")),
+        ("source = 's.csv'", ("no setting 'source'",)),
+        ("shape = 'square'", ("shape has no 'square'", "rectangular, ragged")),
+        ("columns = {score = 'mark'}", ("columns has no 'score'",)),
+        ("columns = 'mark'", ("columns has no 'mark'",)),
+        ("resamples = 0.5", ("--resamples",)),
+        ("confidence = 'high'", ("--confidence",)),
+        ("exclude = [", ("settings.toml is not TOML",)),
+    ],
+)
+def test_a_file_of_settings_that_means_nothing(capsys, scores, text, words):
+    """One line names the file or the flag, and what to write."""
+    Path("settings.toml").write_text(text, "utf-8")
+    done = typed(capsys, "audit", "s.csv", "--settings", "settings.toml")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert all(word in done.err for word in words), done.err
+
+
+@pytest.mark.parametrize(
+    ("gate", "message"),
+    [
+        ("recovery=50", "recovery is at most 1: write 0.5 or 50%"),
+        ("within_r=30", "within_r is at most 1: write 0.3 or 30%"),
+        ("hit_rate=500", "hit_rate is at most 1: 500 is never exceeded"),
+        ("recovery=%", "--fail-under takes NAME=NUMBER, not 'recovery=%' (such as --fail-under recovery=0.2)"),
+        ("recovery=1e999%", "--fail-under takes NAME=NUMBER"),
+    ],
+)
+def test_a_gate_that_nothing_exceeds_is_refused(capsys, scores, gate, message):
+    """A percentage that was written as a number is told how it is written."""
+    done = typed(capsys, "audit", "s.csv", "--score-col", "mark", "--fail-under", gate)
+    assert (done.code, message in done.err) == (2, True), done.err
+
+
+def test_shares_may_be_percentages(capsys, scores):
+    """Typed as 25% or as 0.25 they are the same; what is no share is refused in one line."""
+    table = ("s.csv", "--score-col", "mark", "--json", "-")
+    for command, flag, part, percentage in (
+        (("audit",), "--fail-under", "recovery=0.1", "recovery=10%"),
+        (("route",), "--share", "0.3", "30%"),
+        (("study", "requirements"), "--target", "0.6", "60%"),
+    ):
+        both = [typed(capsys, *command, *table, flag, value) for value in (part, percentage)]
+        assert strict(both[0].out) == strict(both[1].out), command
+    for command, flag in ((("route",), "--share"), (("study", "requirements"), "--target")):
+        done = typed(capsys, *command, *table[:3], flag, "half")
+        assert (done.code, done.err) == (2, "bonwise: 'half' is not a share (write 0.25 or 25%)\n")
+    frame = simulate("arena", n=40, seed=1).frame()
+    with pytest.raises(bw.errors.UsageError, match=r"recovery is at most 1: write 0\.5 or 50%"):
+        bw.audit(frame).check({"recovery": 50})
+    assert bw.audit(frame).check({"gain": 2}).gates
 
 
 # Flags that ask models are declared once, with the defaults of the library.
@@ -116,18 +337,18 @@ def test_the_transport_reaches_the_connection():
 OPENS = {
     "audit": bw.audit,
     "compare": bw.compare,
-    "confidence": bw.audit_confidence,
     "doctor": bw.doctor,
+    "judge": bw.apply_stack,
     "labels compare": bw.compare_designs,
     "labels draw": bw.draw_labels,
-    "learn": learn,
     "monitor": bw.monitor,
     "plan": bw.plan,
     "route": bw.route,
-    "stack apply": bw.apply_stack,
     "stack audit": bw.audit_stack,
     "stack fit": bw.fit_stack,
     "study calibration": bw.study_calibration,
+    "study confidence": bw.audit_confidence,
+    "study draws": learn,
     "study label-strategy": bw.study_label_strategy,
     "study mix": bw.study_mix,
     "study requirements": bw.study_requirements,

@@ -183,11 +183,11 @@ def test_learning_prints_itself_and_then_a_strategy(capsys, folder):
     simulate("pilot", n=60, seed=2).frame().rename(columns={"prompt_id": "quest ion"}).to_csv(
         "my draws.csv", index=False
     )
-    asked = ("learn", "my draws.csv", "--prompt-col", "quest ion", "--max-draws", "5", "--seed", "4")
+    asked = ("study", "draws", "my draws.csv", "--prompt-col", "quest ion", "--max-draws", "5", "--seed", "4")
     (words,) = commands(typed(capsys, *asked).out)
     assert words == [
         "bonwise",
-        *asked[:2],
+        *asked[:3],
         "--max-draws",
         "5",
         "--seed",
@@ -254,9 +254,9 @@ COMMANDS = {
     "audit by a reference": "audit two.csv --oracle judge:{1}",
     "compare": "compare picks.jsonl others.jsonl --labels labels.csv",
     "route": "route scores.csv",
-    "learn": "learn draws.csv --save learnt.json --force",
-    "confidence of scores": "confidence scores.csv",
-    "confidence of pairs": "confidence pairs.csv --labels labels.csv",
+    "study draws": "study draws draws.csv --save learnt.json --force",
+    "confidence of scores": "study confidence scores.csv",
+    "confidence of pairs": "study confidence pairs.csv --labels labels.csv",
     "labels draw": "labels draw scores.csv --labels 20 --out drawn.csv --sheet sheet.csv --force",
     "labels draw pairs": "labels draw scores.csv --labels 20 --design pair --out drawn.csv --force",
     "labels compare": "labels compare scores.csv --draws 5",

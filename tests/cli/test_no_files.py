@@ -148,7 +148,7 @@ def test_no_command_waits_for_a_pipe_of_any_ending(capsys, place, name, paramete
 
 REFUSED_FIRST = {
     ("audit", "verdicts"),
-    ("confidence", "labels"),
+    ("study confidence", "labels"),
     ("doctor", "labels"),
     ("factor explain", "prompts"),
     ("factor strengths", "prompts"),

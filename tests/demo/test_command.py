@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import socket
+import time
 from pathlib import Path
 from statistics import fmean
 
@@ -224,7 +225,7 @@ def test_nothing_better_is_said_where_nothing_is(capsys, tmp_path, monkeypatch):
 def test_the_same_seed_gives_the_same_files(demo, seeded, tmp_path, capsys):
     """Two runs of a seed write the same bytes; another seed breaks ties otherwise."""
     again = tmp_path / "again"
-    typed(capsys, "demo", "--out", again)
+    typed(capsys, "demo", "--full", "--out", again)
     for file in demo[0].iterdir():
         if file.name not in {"audit.json", "audit.html"}:  # they name the folder
             assert (again / file.name).read_bytes() == file.read_bytes(), file.name
@@ -261,7 +262,8 @@ def test_the_printed_commands_run(capsys, request, place):
     """Each command that the demo prints, typed as it stands, does what it says, whatever the folder is called."""
     folder, out = request.getfixturevalue(place)
     commands = next_commands(out)
-    assert [words[1] for words in commands] == ["select", "judge", "doctor", "audit", "compare"]
+    assert [words[1] for words in commands] == ["select", "judge", "doctor", "audit", "compare", "doctor"]
+    assert commands.pop() == ["bonwise", "doctor", "YOUR.csv"]
     for words in commands:
         arguments, target = (words[: words.index(">")], words[-1]) if ">" in words else (words, None)
         done = typed(capsys, *arguments[1:])
@@ -271,18 +273,30 @@ def test_the_printed_commands_run(capsys, request, place):
             assert target == f"{folder.relative_to(Path.cwd())}/winners.jsonl"
 
 
-def test_it_first_shows_one_useful_judge_among_the_weak(capsys, tmp_path, monkeypatch):
-    """At most 16 lines hold every judge by recovery, with the figures of --full, and commands that run."""
+def test_it_first_shows_what_its_page_shows(capsys, tmp_path, monkeypatch):
+    """At most 22 lines hold the judges of the page, then a useful one, and lead to a file of one's own."""
     monkeypatch.chdir(tmp_path)
     name = "my demo"
-    out = typed(capsys, "demo", "--out", name, "--seed", "3").out
-    assert len(out.splitlines()) <= 16
-    assert out.startswith("1 of 6 judges is useful for best-of-n: sharp.\n")
+    began = time.process_time()
+    done = typed(capsys, "demo", "--out", name, "--seed", "3")
+    taken, out = time.process_time() - began, done.out
+    stated = int(re.search(r"about (\d+) seconds", done.err)[1])
+    assert taken < 2 * stated
+    assert f"about {stated} seconds" in Path(__file__).parents[2].joinpath("README.md").read_text("utf-8")
+    assert len(out.splitlines()) <= 22
+    assert out.startswith("0 of 4 simple rules on 48 bundled tasks are useful for best-of-n.\n")
+    assert "1 of 2 simulated judges is useful for best-of-n: sharp.\n" in out
     rows = [re.split(r"\s{2,}", line) for line in out.splitlines() if line.endswith(("useful", "weak", "harmful"))]
-    assert sorted(row[0] for row in rows) == sorted(["flat", "sharp", *JUDGES])
-    recoveries = [float(row[1].split()[0]) for row in rows]
-    assert recoveries == sorted(recoveries, reverse=True)
-    audited, everything = next_commands(out)
+    assert sorted(row[0] for row in rows[:4]) == sorted(JUDGES)
+    page = (tmp_path / name / "audit.html").read_text("utf-8").replace("<wbr>", "")
+    assert all(judge in page for judge in JUDGES)
+    assert "<bdi>sharp</bdi>" not in page
+    assert sorted(row[0] for row in rows[4:]) == ["flat", "sharp"]
+    for part in (rows[:4], rows[4:]):
+        recoveries = [float(row[1].split()[0]) for row in part]
+        assert recoveries == sorted(recoveries, reverse=True)
+    audited, everything, own_file = next_commands(out)
+    assert (own_file, out.splitlines()[-1]) == (["bonwise", "doctor", "YOUR.csv"], "  bonwise doctor YOUR.csv")
     assert everything == ["bonwise", "demo", "--out", name, "--seed", "3", "--full"]
     assert typed(capsys, *audited[1:]).code == 0
     whole = typed(capsys, *everything[1:]).out

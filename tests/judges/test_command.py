@@ -247,7 +247,7 @@ def test_each_judge_is_warned_of_by_itself(capsys, folder, monkeypatch):
 def test_the_help_names_the_exit_codes(capsys):
     """Of both commands."""
     for command in ("judge", "select"):
-        shown = " ".join(typed(capsys, command, "--help").out.replace("│", " ").split())
+        shown = " ".join(typed(capsys, command, "--help-all").out.replace("│", " ").split())
         assert "1 nothing was scored" in shown
         assert "--allow-unscored" in shown
 

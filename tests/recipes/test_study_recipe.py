@@ -118,7 +118,7 @@ def test_the_help(copy):
     """The command is in the help of the studies, behind those with a place, with its options in its own."""
     listed = ran(copy, "study", "--help")
     assert listed.index("mix ") < listed.index("shortlist ")
-    shown = ran(copy, "study", "shortlist", "--help")
+    shown = ran(copy, "study", "shortlist", "--help-all")
     assert "Study how often the highest scores of a judge hold a best candidate." in shown
     for flag in ("--keep", "--labels", "--score-col", "--confidence", "--json", "--html"):
         assert flag in shown

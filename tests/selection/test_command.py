@@ -472,7 +472,7 @@ def test_a_deadline_is_that_of_a_pool(capsys, folder_of_failures, monkeypatch):
 def test_the_help_says_whose_deadline_it_is(capsys):
     """Of `select` it is that of a pool, of `judge` that of a question."""
     for command, words in (("select", "Seconds for one pool"), ("judge", "Seconds for one question")):
-        shown = " ".join(typed(capsys, command, "--help").out.replace("│", " ").split())
+        shown = " ".join(typed(capsys, command, "--help-all").out.replace("│", " ").split())
         assert words in shown
 
 

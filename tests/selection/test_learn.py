@@ -32,7 +32,7 @@ def pilot(tmp_path, monkeypatch):
 
 def test_what_is_learnt_is_saved_and_said(capsys, pilot):
     """The file holds the model of the draws, and the document and the words tell its figures."""
-    done = typed(capsys, "learn", "scores.csv", "--save", "voi.json", "--json", "learnt.json")
+    done = typed(capsys, "study", "draws", "scores.csv", "--save", "voi.json", "--json", "learnt.json")
     assert (done.code, done.err) == (0, "")
     model = DrawModel.fit(pilot)
     assert load_model("voi.json") == model
@@ -48,18 +48,18 @@ def test_what_is_learnt_is_saved_and_said(capsys, pilot):
 def test_the_document_is_what_the_function_returns(capsys, pilot):
     """The command writes the function's result, which also holds the model of the draws."""
     learnt = learn("scores.csv", max_draws=6, seed=2)
-    done = typed(capsys, "learn", "scores.csv", "--max-draws", "6", "--seed", "2", "--json", "-")
+    done = typed(capsys, "study", "draws", "scores.csv", "--max-draws", "6", "--seed", "2", "--json", "-")
     assert learnt.to_dict() == strict(done.out)
     assert learnt.model == DrawModel.fit(pilot, max_draws=6, seed=2)
 
 
 def test_the_price_of_a_number_of_calls(capsys, pilot):
     """A mean number of calls is answered by its price; one that cannot be is refused."""
-    done = typed(capsys, "learn", "scores.csv", "--mean-calls", "9", "--json", "-")
+    done = typed(capsys, "study", "draws", "scores.csv", "--mean-calls", "9", "--json", "-")
     prices = DrawModel.fit(pilot).prices_for(9)
     named = {"lower_price": prices.lower, "higher_price": prices.higher, "share_at_lower": prices.share}
     assert strict(done.out)["prices"] == [{"mean_calls": 9.0, **named}]
-    done = typed(capsys, "learn", "scores.csv", "--mean-calls", "3")
+    done = typed(capsys, "study", "draws", "scores.csv", "--mean-calls", "3")
     assert done.code == 2
     assert "--mean-calls is 3" in done.err
 
@@ -71,7 +71,9 @@ def test_long_draws_are_the_same(capsys, pilot):
         for x, i, k in np.ndindex(200, 4, 5)
     ]
     written("long.csv", rows)
-    wide, long = (strict(typed(capsys, "learn", name, "--json", "-").out) for name in ("scores.csv", "long.csv"))
+    wide, long = (
+        strict(typed(capsys, "study", "draws", name, "--json", "-").out) for name in ("scores.csv", "long.csv")
+    )
     assert wide["prices"] == long["prices"]
     assert wide["call_sd"] == long["call_sd"]
 
@@ -91,7 +93,9 @@ def test_first_calls_of_the_judge_that_was_resampled(capsys, pilot):
     found = read_pilot(ScoreTable.read("two.csv"))
     assert found.first == "pointwise:openai/m"
     assert np.array_equal(found.draws, pilot)
-    assert strict(typed(capsys, "learn", "two.csv", "--json", "-").out)["first_calls"] == "pointwise:openai/m"
+    assert (
+        strict(typed(capsys, "study", "draws", "two.csv", "--json", "-").out)["first_calls"] == "pointwise:openai/m"
+    )
 
 
 def test_pools_of_several_sizes_and_unscored_draws(tmp_path):
@@ -120,7 +124,7 @@ def test_tables_that_teach_nothing(capsys, tmp_path, columns, said):
     rows = [
         {"prompt_id": prompt, "candidate": name, "judge_score": 0.5, **columns} for prompt in "pq" for name in "ab"
     ]
-    done = typed(capsys, "learn", written(tmp_path / "s.csv", rows))
+    done = typed(capsys, "study", "draws", written(tmp_path / "s.csv", rows))
     assert done.code == 2
     assert said in done.err
 
@@ -132,7 +136,7 @@ def test_scores_in_a_unit_of_no_prices_are_refused(capsys, pilot, size):
     frame = pd.read_csv("scores.csv")
     drawn = [column for column in frame if column.startswith("draw_")]
     frame.assign(**{column: frame[column] * size for column in drawn}).to_csv("sized.csv", index=False)
-    done = typed(capsys, "learn", "sized.csv")
+    done = typed(capsys, "study", "draws", "sized.csv")
     assert (done.code, done.out) == (2, "")
     assert f"too {'little' if size < 1 else 'much'} for prices of calls in their unit" in done.err
     frame.assign(**{column: frame[column] * 1e-3 for column in drawn}).to_csv("sized.csv", index=False)
@@ -152,7 +156,7 @@ def test_a_model_of_another_judge_is_said(capsys, pilot):
         ("named.csv", "local:lexical", False),
         ("scores.csv", "local:length", False),
     ):
-        assert typed(capsys, "learn", table, "--save", "voi.json", "--force").code == 0
+        assert typed(capsys, "study", "draws", table, "--save", "voi.json", "--force").code == 0
         strategy = ("--strategy", "value_of_information:price=0.9,model=voi.json")
         assert (words in typed(capsys, "select", "pools.jsonl", "--judge", judge, *strategy).err) == said
     assert load_model("voi.json").judge == "judge"
@@ -172,14 +176,14 @@ def test_several_judges_with_draws(capsys, tmp_path):
         for judge in ("j", "kk")
     ]
     file = written(tmp_path / "s.csv", rows)
-    assert "draws of 2 judges" in typed(capsys, "learn", file).err
-    assert "no draws of the judge 'm'" in typed(capsys, "learn", file, "--judge", "m").err
-    assert typed(capsys, "learn", file, "--judge", "kk").code == 0
+    assert "draws of 2 judges" in typed(capsys, "study", "draws", file).err
+    assert "no draws of the judge 'm'" in typed(capsys, "study", "draws", file, "--judge", "m").err
+    assert typed(capsys, "study", "draws", file, "--judge", "kk").code == 0
 
 
 def test_the_table_is_not_overwritten(capsys, pilot):
     """An output that would replace the table is refused."""
-    assert typed(capsys, "learn", "scores.csv", "--save", "scores.csv").code == 2
+    assert typed(capsys, "study", "draws", "scores.csv", "--save", "scores.csv").code == 2
 
 
 def learnt(**more):

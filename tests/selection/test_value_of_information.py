@@ -89,7 +89,7 @@ def test_without_a_pilot_no_chance_is_stated(draws, model):
         standing = contest.standing()
         assert len(standing.standard_errors) == 4
         assert bool(standing.p_best) == (standing.expected_regret is not None) == (pilot is not None)
-        assert ("bonwise learn" in standing.p_best_reason) == (pilot is None)
+        assert ("bonwise study draws" in standing.p_best_reason) == (pilot is None)
 
 
 def test_a_pick_without_a_pilot_says_so():
@@ -185,7 +185,7 @@ def test_settings_that_mean_nothing(settings, said):
 def test_scores_off_the_assumed_scale_are_refused(score):
     """Without a model scores from 0 to 1 are assumed; others are refused with the way out."""
     contest = ValueOfInformation().contest(Entrants(2, (0, 1)))
-    with pytest.raises(UsageError, match=r"scores from 0 to 1 are assumed.*bonwise learn"):
+    with pytest.raises(UsageError, match=r"scores from 0 to 1 are assumed.*bonwise study draws"):
         contest.hear(Draw(0), Score(score))
 
 

@@ -286,7 +286,7 @@ def table(tmp_path, monkeypatch):
 
 def test_fit_writes_what_it_prints(table, capsys):
     """One document: on standard output, in the file of --json and in that of --out."""
-    done = typed(capsys, "stack", "fit", "judges.csv", "--out", "stack.json", "--json", "-")
+    done = typed(capsys, "stack", "fit", "judges.csv", "--save", "stack.json", "--json", "-")
     assert done.code == 0
     document = strict(done.out)
     assert document["schema"] == "bonwise.stack/1"
@@ -307,7 +307,7 @@ def test_labels_may_be_in_a_file_of_their_own(table, capsys):
 
 def test_the_report_says_what_to_type_next(table, capsys):
     """A better stack is saved by the same flags, then picked by; without a gain neither is suggested."""
-    done = typed(capsys, "stack", "fit", "judges.csv", "--out", "stack.json", "--html", "stack.html")
+    done = typed(capsys, "stack", "fit", "judges.csv", "--save", "stack.json", "--html", "stack.html")
     assert done.code == 0, done.err
     assert "Recovery out of fold: stack" in done.out
     assert "Next:\nPick by the best judge alone" in done.out
@@ -324,15 +324,15 @@ def test_a_better_stack_is_saved_and_picked_by(table, capsys):
     done = typed(capsys, "stack", "fit", "the scores.csv", "--labels", "labels.csv", "--seed", "3")
     assert done.out.startswith("Verdict: the stack is better\n")
     *_, save = done.out.splitlines()
-    assert save == "bonwise stack fit 'the scores.csv' --labels labels.csv --seed 3 --out stack.json"
+    assert save == "bonwise stack fit 'the scores.csv' --labels labels.csv --seed 3 --save stack.json"
     saved = typed(capsys, *shlex.split(save)[1:])
     assert saved.out.endswith("Next:\nbonwise select POOLS.jsonl --judge stack:stack.json\n")
 
 
 def test_apply_adds_the_stack_as_a_judge(table, capsys):
     """To prompts that it was fitted to, with a warning; the file is a table like any other."""
-    typed(capsys, "stack", "fit", "judges.csv", "--out", "stack.json", "--scores", "oof.csv")
-    done = typed(capsys, "stack", "apply", "judges.csv", "--stack", "stack.json", "--out", "applied.csv")
+    typed(capsys, "stack", "fit", "judges.csv", "--save", "stack.json", "--scores", "oof.csv")
+    done = typed(capsys, "judge", "judges.csv", "--judge", "stack:stack.json", "--out", "applied.csv")
     assert done.code == 0
     assert "60 prompts of 60 are those that the stack was fitted to" in done.err
     for name in ("oof.csv", "applied.csv"):
@@ -342,7 +342,7 @@ def test_apply_adds_the_stack_as_a_judge(table, capsys):
 
 def test_audit_refuses_prompts_that_the_stack_has_seen(table, capsys):
     """And audits others, as any judge."""
-    typed(capsys, "stack", "fit", "judges.csv", "--out", "stack.json")
+    typed(capsys, "stack", "fit", "judges.csv", "--save", "stack.json")
     seen = typed(capsys, "stack", "audit", "judges.csv", "--stack", "stack.json")
     assert seen.code == 2
     assert "60 prompts of 60" in seen.err
@@ -360,7 +360,7 @@ def test_audit_refuses_prompts_that_the_stack_has_seen(table, capsys):
         (("stack", "fit", "judges.csv", "--feature", "colour"), "no feature is called 'colour'"),
         (("stack", "fit", "judges.csv", "--price", "good=cheap"), "--price takes NAME=NUMBER"),
         (("stack", "fit", "judges.csv", "--spec", "good"), "--spec takes NAME=TEXT"),
-        (("stack", "apply", "judges.csv", "--stack", "judges.csv", "--out", "a.csv"), "judges.csv"),
+        (("judge", "judges.csv", "--judge", "stack:judges.csv", "--out", "a.csv"), "judges.csv"),
         (("stack", "audit", "judges.csv", "--stack", "absent.json"), "absent.json"),
         (("stack", "fit", "absent.csv"), "absent.csv"),
     ],
@@ -377,18 +377,18 @@ def test_bad_input_is_one_sentence_and_exit_2(table, capsys, words, said):
 
 def test_nothing_that_a_user_made_is_overwritten(table, capsys):
     """Each output of each command, unless --force says so."""
-    typed(capsys, "stack", "fit", "judges.csv", "--out", "stack.json")
+    typed(capsys, "stack", "fit", "judges.csv", "--save", "stack.json")
     (table / "mine.txt").write_text("mine", encoding="utf-8")
     for words in (
-        ("stack", "fit", "judges.csv", "--out", "mine.txt"),
+        ("stack", "fit", "judges.csv", "--save", "mine.txt"),
         ("stack", "fit", "judges.csv", "--scores", "mine.txt"),
-        ("stack", "apply", "judges.csv", "--stack", "stack.json", "--out", "mine.txt"),
-        ("stack", "apply", "judges.csv", "--stack", "stack.json", "--out", "judges.csv"),
+        ("judge", "judges.csv", "--judge", "stack:stack.json", "--out", "mine.txt"),
+        ("judge", "judges.csv", "--judge", "stack:stack.json", "--out", "judges.csv"),
     ):
         done = typed(capsys, *words)
         assert done.code == 2, words
     assert (table / "mine.txt").read_text("utf-8") == "mine"
-    assert typed(capsys, "stack", "fit", "judges.csv", "--out", "mine.txt", "--force").code == 0
+    assert typed(capsys, "stack", "fit", "judges.csv", "--save", "mine.txt", "--force").code == 0
 
 
 # 44 judges of LLMBar (419 pairs of answers, verdicts in both orders, one gold label), few of them labelled.

@@ -65,7 +65,7 @@ def test_a_stack_is_the_first_stage_of_a_router(judge, signal):
 
 
 def test_a_router_learnt_from_a_table_with_a_stack(tmp_path):
-    """`stack apply` makes the table, the study learns from its first pass, and the router sends by it live."""
+    """`judge --judge stack:FILE` makes the table, the study learns from it, and the router sends by it live."""
     fit = bw.fit_stack(judged(prompts=120))
     applied = bw.apply_stack(judged(prompts=120, seed=3), fit).table
     alone = applied.frame[applied.frame["judge"] == "stack"]

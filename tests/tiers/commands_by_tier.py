@@ -26,7 +26,7 @@ AUDIT_TIER = {
     "audit of picks": ("audit", "picks.jsonl", *ERROR),
     "audit with a page": ("audit", "scores.csv", "--labels", "labels.csv", "--html", "page.html"),
     "compare": ("compare", "picks.jsonl", "others.jsonl", "--labels", "labels.csv", *ERROR),
-    "confidence": ("confidence", "pairs.csv", *ERROR),
+    "study confidence": ("study", "confidence", "pairs.csv", *ERROR),
     "demo": ("demo", "--out", "demo"),
     "doctor": ("doctor", "scores.csv", *ERROR),
     "factor fit": (
@@ -40,7 +40,7 @@ AUDIT_TIER = {
     ),
     "labels compare": ("labels", "compare", "scores.csv", "--label-file", "labels.csv", *ERROR),
     "labels draw": ("labels", "draw", "scores.csv", "--labels", "2", "--out", "design.csv", *ERROR),
-    "learn": ("learn", "scores.csv", "--save", "draws.json", *ERROR),
+    "study draws": ("study", "draws", "scores.csv", "--save", "draws.json", *ERROR),
     "mcp": ("mcp",),
     "monitor": ("monitor", "labels.csv", "--scores", "scores.csv", "--significance", *ERROR),
     "monitor of votes": ("monitor", "votes.csv", "--question", "preference", "--verdict-col", "winner"),
@@ -68,8 +68,8 @@ AUDIT_TIER = {
     ),
     "route": ("route", "scores.csv", "--labels", "labels.csv", "--save", "router.json", *ERROR),
     "select with a page": ("select", "pools.jsonl", *ASKED, "--html", "page.html"),
-    "stack fit": ("stack", "fit", "scores.csv", "--labels", "labels.csv", "--out", "stack.json", *ERROR),
-    "stack apply": ("stack", "apply", "scores.csv", "--stack", "loaded.json", "--out", "applied.csv"),
+    "stack fit": ("stack", "fit", "scores.csv", "--labels", "labels.csv", "--save", "stack.json", *ERROR),
+    "judge by a stack": ("judge", "scores.csv", "--judge", "stack:loaded.json", "--out", "applied.csv"),
     "stack audit": ("stack", "audit", "scores.csv", "--stack", "loaded.json", "--labels", "labels.csv", *ERROR),
     "study calibration": ("study", "calibration", "scores.csv", "--labels", "labels.csv", *ERROR),
     "study label-strategy": (

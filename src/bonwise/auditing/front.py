@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from bonwise.flags import NO_FLAG, Flag, judge_families, numbers
+from bonwise.flags import NO_FLAG, Flag, judge_families, shares
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 
@@ -38,14 +38,18 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     ] = (),
     keep_easy: Annotated[
         str | Sequence[str],
-        Flag("An easy or outstanding candidate that counts like any other (repeatable).", kind=list[str]),
+        Flag("An easy or outstanding candidate that counts like any other (repeatable).", kind=list[str], rare=True),
     ] = (),
-    target: Annotated[Target, Flag("The decision: best-of-n or system.", kind=str)] = "best-of-n",
+    target: Annotated[Target, Flag("The decision: best-of-n or system.", kind=str, rare=True)] = "best-of-n",
     stratum: Annotated[
         str | Sequence[str],
-        Flag("Name the worst and best prompts by this column; by default by all (repeatable).", kind=list[str]),
+        Flag(
+            "Name the worst and best prompts by this column; by default by all (repeatable).",
+            kind=list[str],
+            rare=True,
+        ),
     ] = (),
-    weight_col: Annotated[str | None, Flag("Column of what each prompt weighs in every figure.")] = None,
+    weight_col: Annotated[str | None, Flag("Column of what each prompt weighs in every figure.", rare=True)] = None,
     design: Annotated[
         str | Path | LabelDesign | None,
         Flag(
@@ -54,18 +58,21 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
             kind=str,
         ),
     ] = None,
-    interval: Annotated[IntervalKind, Flag("default (jackknife, Fieller) or bootstrap.", kind=str)] = "default",
+    interval: Annotated[
+        IntervalKind, Flag("default (jackknife, Fieller) or bootstrap.", kind=str, rare=True)
+    ] = "default",
     gate: Annotated[
-        GateRule, Flag("How gates are decided: default, or bounded, which needs labels of a known range.", kind=str)
+        GateRule,
+        Flag("How gates are decided: default, or bounded, which needs labels of a known range.", kind=str, rare=True),
     ] = "default",
     confidence: float = CONFIDENCE,
-    resamples: Annotated[int, Flag("Of the bootstrap.")] = 1000,
+    resamples: Annotated[int, Flag("Of the bootstrap.", rare=True)] = 1000,
     seed: int = SEED,
     thresholds: Annotated[
         Mapping[str, float] | None,
-        Flag("Replace a threshold of the verdict, NAME=VALUE.", "--threshold", list[str], numbers),
+        Flag("Replace a threshold of the verdict, NAME=VALUE.", "--threshold", list[str], shares, rare=True),
     ] = None,
-    as_picked: Annotated[bool, Flag("Of logged picks: what the seed drew, not its expectation.")] = False,
+    as_picked: Annotated[bool, Flag("Of logged picks: what the seed drew, not its expectation.", rare=True)] = False,
     pools: Annotated[
         str | Path | None,
         Flag("Pools (JSONL) with the texts of candidates: their lengths, and the words for --html."),
@@ -76,22 +83,28 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
             "Model family of the judge, NAME or JUDGE=NAME (repeatable), for its own against others.",
             kind=list[str],
             read=judge_families,
+            rare=True,
         ),
     ] = None,
     top: Annotated[
-        int | None, Flag("Best k of n: what the k highest scored are worth, with nDCG and recall.", kind=int)
+        int | None,
+        Flag("Best k of n: what the k highest scored are worth, with nDCG and recall.", kind=int, rare=True),
     ] = None,
-    gain: Annotated[GainOfLabel, Flag("Of nDCG: linear, or exp for 2^label - 1.", kind=str)] = "linear",
+    gain: Annotated[GainOfLabel, Flag("Of nDCG: linear, or exp for 2^label - 1.", kind=str, rare=True)] = "linear",
     in_passes: Annotated[
         bool,
-        Flag("Pass over the file instead of holding it in memory; a large file, a folder or a pattern always is."),
+        Flag(
+            "Pass over the file instead of holding it in memory; a large file, a folder or a pattern always is.",
+            rare=True,
+        ),
     ] = False,
     stats_out: Annotated[
         str | Path | None,
-        Flag("Write what the passes added up here, to be merged: bonwise audit *.stats.", kind=Path),
+        Flag("Write what the passes added up here, to be merged: bonwise audit *.stats.", kind=Path, rare=True),
     ] = None,
     like: Annotated[
-        str | Path | None, Flag("Of --stats-out: the stats file of another part, to merge with.", kind=Path)
+        str | Path | None,
+        Flag("Of --stats-out: the stats file of another part, to merge with.", kind=Path, rare=True),
     ] = None,
     outcome_model: Annotated[Any, NO_FLAG] = None,
     **reading: Unpack[ReadingKeywords],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
 
 from bonwise.auditing.result_verdict import Gate, GateState
 from bonwise.auditing.settings import label_range
@@ -31,6 +31,12 @@ __all__ = [
 
 
 _Ends = tuple[float, float]
+_MOST = {
+    metric.name: metric.limits[1]
+    for metric in catalog.ALL_METRICS
+    if isinstance(metric, estimand.Estimand) and metric.limits
+}
+"""The largest value of a metric, where it does not depend on the labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,10 @@ def check_gate(
         raise UsageError(f"no metric named {metric!r}", hint=f"choose of {', '.join(metrics)}")
     if not isfinite(value):
         raise UsageError(f"the gate of {metric} must be finite, not {value}", hint="such as 0.2")
+    most = _MOST.get(metric, inf)
+    if value > most:
+        instead = f"write {value / 100:g} or {value:g}%" if value <= 100 * most else f"{value:g} is never exceeded"
+        raise UsageError(f"{metric} is at most {most:g}: {instead}")
     found = metrics[metric]
     decided = decide(found, value)
     asked = _GateRequest(judge, metric, value, found.interval == "bounded")

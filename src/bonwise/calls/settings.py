@@ -37,7 +37,7 @@ def _check_reask(name: str, value: Any) -> None:
 class CallSettings(TypedDict, total=False):
     """How models are asked, and what may be spent."""
 
-    max_concurrency: Annotated[int, Option(64, _at_least(1), Flag("Calls in flight at once.", least=1))]
+    max_concurrency: Annotated[int, Option(64, _at_least(1), Flag("Calls in flight at once.", least=1, rare=True))]
     """Calls in flight at once at each model, and pools that are judged at once; others wait in line, and the deadline
     of a pool runs.
     """
@@ -45,7 +45,10 @@ class CallSettings(TypedDict, total=False):
         "Connection | None",
         Option(
             flag=Flag(
-                "aiohttp sends for less than half of the CPU; it needs bonwise[fast].", "--transport", str | None
+                "aiohttp sends for less than half of the CPU; it needs bonwise[fast].",
+                "--transport",
+                str | None,
+                rare=True,
             )
         ),
     ]
@@ -60,13 +63,13 @@ class CallSettings(TypedDict, total=False):
     """
     max_calls: Annotated[int | None, Option(flag=Flag("Most calls this command may send."))]
     """A hard limit on calls."""
-    max_tokens: Annotated[int | None, Option(flag=Flag("Most tokens this command may use."))]
+    max_tokens: Annotated[int | None, Option(flag=Flag("Most tokens this command may use.", rare=True))]
     """A hard limit on tokens."""
     deadline: Annotated[
         float | None,
         Option(
             check=check_seconds,
-            flag=Flag("Seconds for one pool: after them the best known is picked, else --on-failure."),
+            flag=Flag("Seconds for one pool: after them the best known is picked, else --on-failure.", rare=True),
         ),
     ]
     """Seconds for one pool; then the best that is known is picked, and `decided_by` says ``deadline``. A judge that
@@ -74,14 +77,16 @@ class CallSettings(TypedDict, total=False):
     have not ended, it is not called again.
     """
     attempts: Annotated[
-        int, Option(12, _at_least(1), Flag("Most attempts at one call, where waiting may help.", least=1))
+        int, Option(12, _at_least(1), Flag("Most attempts at one call, where waiting may help.", least=1, rare=True))
     ]
     """The most attempts at one call; only transport failures are tried again."""
     reask: Annotated[
         int | None,
         Option(
             check=_check_reask,
-            flag=Flag("1 asks again where the stored answer is unscored; 0 asks nothing a second time.", least=0),
+            flag=Flag(
+                "1 asks again where the stored answer is unscored; 0 asks nothing a second time.", least=0, rare=True
+            ),
         ),
     ]
     """1 asks again, once, where the stored answer is unscored; 0 asks nothing a second time. Unless

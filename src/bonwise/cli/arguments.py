@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,10 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from bonwise.errors import FileError, UsageError
-from bonwise.extras import PAGES
+from bonwise.extras import PAGES, TABLES
 from bonwise.printable import printable
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bonwise.report.blocks import Part, Said
     from bonwise.results import Document
     from bonwise.table.scales import Scale
@@ -27,16 +30,22 @@ __all__ = [
     "Force",
     "HtmlTarget",
     "JsonTarget",
+    "MarkdownTarget",
     "Seed",
+    "TableTarget",
     "deliver",
     "emit",
     "forced_shape",
     "page_target",
+    "rare",
+    "refuse_flags",
     "refuse_lost",
     "refuse_overwriting",
+    "refuse_two_for_one",
     "say",
     "scales",
-    "write_json",
+    "write_table",
+    "write_text",
 ]
 
 
@@ -54,18 +63,43 @@ def page_target(path: Path | None) -> Path | None:
     return path
 
 
+def table_target(path: Path | None) -> Path | None:
+    """Refuse at once a table that cannot be written, or of no known kind."""
+    if path is None:
+        return None
+    if path.suffix not in _TABLES:
+        raise UsageError(
+            f"--out takes a file that ends in {', '.join(_TABLES)}, not {str(path)!r}",
+            hint="what another command reads, such as a stack, is written by --save",
+        )
+    refuse_lost((path,))
+    if path.suffix == ".parquet":
+        TABLES.require(f"--out {path}")
+    return path
+
+
+_TABLES = (".csv", ".jsonl", ".parquet")
+
 JsonTarget = Annotated[str | None, typer.Option("--json", help="Write the JSON document here; - for stdout.")]
+MarkdownTarget = Annotated[str | None, typer.Option("--markdown", help="Write it as Markdown here; - for stdout.")]
+TableTarget = Annotated[
+    Path | None,
+    typer.Option("--out", callback=table_target, help="Write its table of figures here: .csv, .jsonl or .parquet."),
+]
+rare = partial(typer.Option, hidden=True)
+"""Makes a flag that ``--help`` of a command with many flags leaves to ``--help-all``."""
+
 AllowUnscored = Annotated[
-    bool, typer.Option("--allow-unscored", help="End with exit code 0, not 1, where no candidate was scored.")
+    bool, rare("--allow-unscored", help="End with exit code 0, not 1, where no candidate was scored.")
 ]
 HtmlTarget = Annotated[
     Path | None, typer.Option("--html", callback=page_target, help="Write the page here, for a browser.")
 ]
-Confidence = Annotated[float, typer.Option("--confidence", help="Of the two-sided intervals.")]
+Confidence = Annotated[float, rare("--confidence", help="Of the two-sided intervals.")]
 Force = Annotated[
-    bool, typer.Option("--force", help="Replace files that bonwise did not write; never labels that were filled in.")
+    bool, rare("--force", help="Replace files that bonwise did not write; never labels that were filled in.")
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
+Seed = Annotated[int, rare("--seed", help="Seed of everything that is drawn.")]
 
 
 def scales(texts: Iterable[str] | None) -> Mapping[str, Scale]:
@@ -141,14 +175,41 @@ def emit(text: str) -> None:
     write(text, sys.stdout)
 
 
-def write_json(document: Document, target: str | None) -> None:
-    """Write a document as strict JSON to a file, or to standard output where the target is ``-``."""
+def refuse_two_for_one(targets: Mapping[str, str | None]) -> None:
+    """Refuse two documents on standard output, which no program could take apart."""
+    there = [flag for flag, target in targets.items() if target == "-"]
+    if len(there) > 1:
+        raise UsageError(f"{there[0]} - and {there[1]} - both take standard output", hint="write one to a file")
+
+
+def refuse_flags(flags: Mapping[str, object], message: str) -> None:
+    """Refuse a flag that would be passed over."""
+    for name, value in flags.items():
+        if value not in (None, (), [], False):
+            raise UsageError(f"--{name.removeprefix('--').replace('_', '-')} {message}", hint="leave it out")
+
+
+def write_text(text: str, target: str) -> None:
+    """Write a text to a file, or to standard output where the target is ``-``."""
     from bonwise.table.writing import write_whole
 
     if target == "-":
-        emit(document.to_json())
-    elif target is not None:
-        write_whole(Path(target), document.to_json())
+        emit(text)
+    else:
+        write_whole(Path(target), text)
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table of figures; what holds several values is JSON in a cell."""
+    import json
+
+    from bonwise.table.writing import csv_frame, write_whole
+
+    if path.suffix == ".jsonl":
+        write_whole(path, frame.to_json(orient="records", lines=True, double_precision=15))
+        return
+    plain = frame.map(lambda cell: json.dumps(cell) if isinstance(cell, dict | list | tuple) else cell)
+    write_whole(path, plain.to_parquet(None, index=False) if path.suffix == ".parquet" else csv_frame(plain))
 
 
 def deliver(
@@ -156,12 +217,14 @@ def deliver(
     target: str | None,
     *,
     html: str | Path | None = None,
+    markdown: str | None = None,
+    out: Path | None = None,
     aside: bool = False,
     described: Part | None = None,
     then: Sequence[Said] = (),
     full: bool = False,
 ) -> None:
-    """Write the document as strict JSON where ``--json`` asks for it, and as a page, then print the result.
+    """Write the document as JSON, page, Markdown and table where flags ask for them, then print the result.
 
     `described` is printed where more is known than the document holds; `then`, by names of files, is what is next.
     Words step aside to standard error where standard output is for this document or another one (`aside`).
@@ -171,6 +234,13 @@ def deliver(
 
     if html is not None:
         document.to_html(html)
-    write_json(document, target)
+    if target is not None:
+        write_text(document.to_json(), target)
+    if markdown is not None:
+        write_text(f"<!-- {document.schema_} -->\n{document.to_markdown()}", markdown)
+    if out is not None:
+        rows = document.to_frame().drop(columns="schema", errors="ignore")
+        rows.insert(0, "schema", document.schema_)
+        write_table(rows, out)
     parts = renderables(described or describe(document, in_short=not full), full=full, then=then)
-    show(parts, sys.stderr if aside or target == "-" else sys.stdout)
+    show(parts, sys.stderr if aside or "-" in (target, markdown) else sys.stdout)

@@ -15,7 +15,7 @@ from bonwise.cli import arguments as given
 from bonwise.cli import build_server, shared_flags
 from bonwise.errors import InputError, UsageError
 from bonwise.extras import PAGES
-from bonwise.flags import numbers
+from bonwise.flags import shares
 from bonwise.printable import shell_path, shell_word
 
 if TYPE_CHECKING:
@@ -80,26 +80,24 @@ _NEXT_FIRST = (
 
 
 @build_server.over_several_files
-@shared_flags.shared_flags(of=run_audit, before={"fail_under": "thresholds", "output": "pools"})
+@shared_flags.shared_flags(of=run_audit)
 def audit(
     *,
     call: shared_flags.TypedCall,
-    fail_under: Annotated[list[str] | None, typer.Option(help="Gate METRIC=VALUE (repeatable).")] = None,
-    output: shared_flags.Output,
+    fail_under: Annotated[
+        list[str] | None, typer.Option(help="Gate METRIC=VALUE, such as recovery=20% (repeatable).")
+    ] = None,
+    output: shared_flags.TableOutput,
     calibration: Annotated[
-        bool, typer.Option("--calibration", help="Study on the page what calibrating the scores would change.")
+        bool, given.rare("--calibration", help="Study on the page what calibrating the scores would change.")
     ] = False,
     verdicts: Annotated[
         Path | None,
-        typer.Option(help="Verdicts on pairs (judge --pairs): study on the page how else to ask the judge."),
+        given.rare(help="Verdicts on pairs (judge --pairs): study on the page how else to ask the judge."),
     ] = None,
-    markdown: Annotated[
-        str | None,
-        typer.Option(help="Write a summary in Markdown here, - for stdout; appended to $GITHUB_STEP_SUMMARY if set."),
-    ] = None,
-    junit: Annotated[str | None, typer.Option(help="Write the gates as JUnit XML here; - for stdout.")] = None,
+    junit: Annotated[str | None, given.rare(help="Write the gates as JUnit XML here; - for stdout.")] = None,
     per_prompt: Annotated[
-        Path | None, typer.Option(help="Write one row per prompt here (CSV or JSONL), the worst first.")
+        Path | None, given.rare(help="Write one row per prompt here (CSV or JSONL), the worst first.")
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Print every metric and what the verdict rests on, not the short form.")
@@ -110,19 +108,19 @@ def audit(
     Prints a verdict, three figures with intervals, the gates, and what to do next.
 
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive; of several files the gravest, in the
-    order 2, 1, 3, 0.
+    order 2, 1, 3, 0. What --markdown writes is added to $GITHUB_STEP_SUMMARY, if set.
     """
     source, pools, design = (call.values[name] for name in ("source", "pools", "design"))
     files = source if isinstance(source, list) else [source]
     file, passes = files[0], [call.values[name] for name in ("stats_out", "like")]
     record = None if design in (None, "uniform", "cells", "cells-by-score") else Path(design)
-    html = output.html
+    html, markdown = output.html, output.markdown
     read = (*files, *call.reading.paths(), record, pools, verdicts, passes[1])
-    written, beside = (output.json, per_prompt, html, passes[0]), _all_prompts_file(html)
+    written, beside = (output.json, per_prompt, html, output.out, passes[0]), _all_prompts_file(html)
     with build_server.errors_told(file, markdown=markdown, junit=junit, others=(*read, *written, beside)):
         _refuse_without("--html", output.html, {"--calibration": calibration, "--verdicts": verdicts})
         _refuse_without("--fail-under", fail_under, {"--junit": junit})
-        _refuse_two_for_one({"--json": output.json, "--markdown": markdown, "--junit": junit})
+        given.refuse_two_for_one({"--json": output.json, "--markdown": markdown, "--junit": junit})
         from bonwise.auditing.per_prompt import ROW_HEADER
 
         given.refuse_overwriting(
@@ -132,7 +130,7 @@ def audit(
         from bonwise.stats.laws import load_compiled
 
         load_compiled()
-        audited = call.run().check(numbers(fail_under, "--fail-under"))
+        audited = call.run().check(shares(fail_under, "--fail-under"))
         typed = call.unusual()
         own = {flag: typed[flag] for flag in (*_NEXT_FIRST, *typed) if flag in typed}
         from bonwise.auditing.next_steps import next_steps
@@ -175,16 +173,9 @@ def _refuse_without(flag: str, given_there: object, others: Mapping[str, object]
             )
 
 
-def _refuse_two_for_one(targets: Mapping[str, str | None]) -> None:
-    """Refuse two documents on standard output, which no program could take apart."""
-    there = [flag for flag, target in targets.items() if target == "-"]
-    if len(there) > 1:
-        raise UsageError(f"{there[0]} - and {there[1]} - both take standard output", hint="write one to a file")
-
-
 def _deliver(
     audit: result.Audit,
-    output: shared_flags.Output,
+    output: shared_flags.TableOutput,
     *,
     per_prompt: Path | None,
     markdown: str | None,
@@ -193,19 +184,12 @@ def _deliver(
     full: bool,
 ) -> None:
     if per_prompt is not None:
-        _write_per_prompt(audit, per_prompt)
+        given.write_table(audit.per_prompt(), per_prompt)
     if junit is not None:
         build_server.write_junit(audit, junit)
     if markdown is not None:
         build_server.write_markdown(audit, markdown)
-    given.deliver(audit, output.json, aside="-" in (markdown, junit), then=then, full=full)
-
-
-def _write_per_prompt(audit: result.Audit, path: Path) -> None:
-    from bonwise.table.writing import csv_frame, write_whole
-
-    rows = audit.per_prompt()
-    write_whole(path, rows.to_json(orient="records", lines=True) if path.suffix == ".jsonl" else csv_frame(rows))
+    given.deliver(audit, output.json, out=output.out, aside="-" in (markdown, junit), then=then, full=full)
 
 
 def _exit_code(gates: Sequence[result_verdict.Gate]) -> int:

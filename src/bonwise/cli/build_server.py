@@ -10,6 +10,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
+from bonwise.cli.arguments import say, write_text
 from bonwise.cli.shared_flags import with_parameters
 from bonwise.errors import BonwiseError, FileError, UsageError
 
@@ -24,7 +25,7 @@ _MERGED = ("markdown", "junit")
 _PARTS = ".stats"
 """Ending of files that are parts of one table."""
 
-_OF_ONE_FILE = ("json", "html", "per_prompt", "stats_out")
+_OF_ONE_FILE = ("json", "html", "out", "per_prompt", "stats_out")
 """Outputs that hold what was found in one."""
 
 _BAD_INPUT = 2
@@ -60,7 +61,6 @@ def _each(command: Callable[..., int], files: Sequence[Path], values: Mapping[st
 
 
 def _once(command: Callable[..., int], file: Path, values: Mapping[str, Any]) -> int:
-    from bonwise.cli.arguments import say
     from bonwise.printable import printable
 
     try:
@@ -120,20 +120,20 @@ _MARKDOWN, _JUNIT = b"## Audit of ", b'<testsuites name="bonwise audit"'
 """What files begin with that were written here."""
 
 
-def write_markdown(document: Audit, target: str | Path) -> None:
+def write_markdown(document: Audit, target: str) -> None:
     """Write a summary to a file, or ``-``, and to the page of the build; where that fails, no gate changes."""
     text = document.to_markdown()
-    _write(target, text)
+    write_text(text, target)
     _add_to_the_build(target, text)
 
 
-def write_junit(document: Audit, target: str | Path) -> None:
+def write_junit(document: Audit, target: str) -> None:
     """Write an audit's gates to a file, or to standard output for ``-``; without gates it is a `UsageError`."""
     from bonwise.auditing.junit import junit
 
     if not document.gates:
         raise UsageError("--junit without gates", hint="state what must hold: --fail-under recovery=0.2")
-    _write(target, junit(document))
+    write_text(junit(document), target)
 
 
 @contextmanager
@@ -164,14 +164,12 @@ def _tell_in_markdown(source: str | Path, error: BonwiseError, target: str) -> N
 
 def _tell(target: str, text: str, beginning: bytes, error: BonwiseError) -> None:
     """Write why there is nothing else, over nothing or over what was written here before, never over data."""
-    from bonwise.cli.arguments import say
-
     path = Path(target)
     try:
         if target != "-" and path.is_file() and not _begins(path, beginning):
             say(f"{target} was not written by an audit, so the error was not written over it")
         else:
-            _write(target, text)
+            write_text(text, target)
     except BonwiseError as failure:
         if str(failure) != str(error):
             say(f"the error could not be written: {failure}")
@@ -190,16 +188,6 @@ def _place(path: str | Path) -> str:
     return "-" if str(path) == "-" else os.path.realpath(path)
 
 
-def _write(target: str | Path, text: str) -> None:
-    from bonwise.cli.arguments import emit
-    from bonwise.table.writing import write_whole
-
-    if str(target) == "-":
-        emit(text)
-    else:
-        write_whole(Path(target), text)
-
-
 def _add_to_the_build(target: str | Path, text: str) -> None:
     summary = os.environ.get(STEP_SUMMARY)
     if summary and os.path.realpath(summary) != os.path.realpath(target):
@@ -208,7 +196,6 @@ def _add_to_the_build(target: str | Path, text: str) -> None:
 
 def _add(path: Path, text: str) -> None:
     """Add to a file that earlier steps have written to, at the beginning of a line of its own."""
-    from bonwise.cli.arguments import say
     from bonwise.table.text_files import file_errors
 
     try:

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import cast
@@ -63,12 +63,14 @@ def _run(arguments: Sequence[str]) -> int:
 
     # Newer versions of typer carry a click of their own: the base of its errors is reached by one it exports.
     click_error = cast("type[Exception]", typer.BadParameter.__mro__[2])
+    typed = _with_values(arguments) or ["--help"]
+    if _gone(arguments):
+        return _refuse(arguments, f"bonwise {' '.join(_gone(arguments))} is gone", _now_typed(arguments))
     try:
-        app = app_for(arguments)
-        code = _code(app(args=_with_values(arguments) or ["--help"], prog_name="bonwise", standalone_mode=False))
+        code = _code(app_for(typed)(args=typed, prog_name="bonwise", standalone_mode=False))
         return _interrupted(arguments) if code == INTERRUPTED else code
     except click_error as error:
-        return _refuse(arguments, _words(error), _now_typed(arguments) or f"see {_command(error)} --help")
+        return _refuse(arguments, _words(error), f"see {_command(error)} --help")
     except BonwiseError as error:
         return _refuse(arguments, error.message, error.hint)
     except typer.Abort:
@@ -79,14 +81,35 @@ def _run(arguments: Sequence[str]) -> int:
         return INTERNAL
 
 
+_NOW: Mapping[tuple[str, ...], tuple[str, Mapping[str, str]]] = {
+    ("convert",): ("doctor", {"--out": "--fix"}),
+    ("learn",): ("study draws", {}),
+    ("confidence",): ("study confidence", {}),
+    ("stack", "apply"): ("judge", {"--stack": "--judge stack:"}),
+}
+"""What is typed in place of a command that is gone, and in place of some of its flags."""
+
+
+def _gone(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a command that is gone; empty for any other."""
+    return next((words for words in _NOW if tuple(arguments[: len(words)]) == words), ())
+
+
 def _now_typed(arguments: Sequence[str]) -> str:
-    """Return what is typed in place of a command that is gone; empty for any other."""
+    """Return what is typed in place of a command that is gone, with its flags."""
     from bonwise.printable import shell_word
 
-    if list(arguments[:1]) != ["convert"]:
-        return ""
-    words = ["--fix" + word[5:] if word.partition("=")[0] == "--out" else word for word in arguments[1:]]
-    return " ".join(["type bonwise doctor", *map(shell_word, words)])
+    gone = _gone(arguments)
+    command, flags = _NOW[gone]
+    written, before = [f"type bonwise {command}"], ""
+    for word in arguments[len(gone) :]:
+        name, sign, value = word.partition("=")
+        flag, _, start = flags.get(name, "").partition(" ")
+        written += [flag] if flag else []
+        if sign or not flag:
+            written.append(shell_word(start + value if flag else before + word))
+        before = start if not sign else ""
+    return " ".join(written)
 
 
 _BARE = {"--lower-is-better": "judge_score"}

@@ -37,7 +37,8 @@ def demo(
     from bonwise.demo import run, text
     from bonwise.report.terminal import show
 
-    made = run.run_demo(folder, seed=seed, force=force, then=lambda audit: _next(audit, folder))
+    arguments.say("the demo takes about 15 seconds; most of them draw its page")
+    made = run.run_demo(folder, seed=seed, force=force, full=full, then=lambda audit: _next(audit, folder))
     given_flags = {"--out": None if folder == _FOLDER else folder, "--seed": None if seed == SEED else seed}
     everything = " ".join(["bonwise demo", *shared_flags.flags_of({**given_flags, "--full": True})])
     show(text.demo_parts(made) if full else text.demo_in_short(made, everything), sys.stdout)
@@ -54,8 +55,8 @@ def _next(audit: Audit, folder: Path) -> Sequence[Said]:
     return next_steps(audit, AuditCommand(folder / "scores.csv", labels, own, shown=True))
 
 
-@shared_flags.shared_flags(of=front.doctor, before={"output": "reading"})
-def doctor(*, call: shared_flags.TypedCall, output: shared_flags.JsonOutput) -> int:
+@shared_flags.shared_flags(of=front.doctor)
+def doctor(*, call: shared_flags.TypedCall, output: shared_flags.TableOutput) -> int:
     """Check a file before an audit, and say what to type next."""
     fix = call.values["fix"]
     output.refuse_overwriting(*(path for path in call.paths() if path != fix), also=(fix,))

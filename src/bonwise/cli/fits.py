@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bonwise.cli import arguments as given
-from bonwise.cli.shared_flags import Output, Reading, TypedCall, command_of, flags_of, shared_flags, steps_next
+from bonwise.cli.shared_flags import Reading, TableOutput, TypedCall, command_of, flags_of, shared_flags, steps_next
 from bonwise.errors import UsageError
 from bonwise.factors.front import COMMANDS, fit_factors
 from bonwise.printable import shell_path
-from bonwise.stacks.front import AUDIT, apply_stack, fit_stack
+from bonwise.stacks.front import AUDIT, fit_stack
 from bonwise.table.reading_options import TableKeywords
 
 if TYPE_CHECKING:
@@ -29,17 +28,7 @@ factor = typer.Typer(
 
 
 @factor.command("fit")
-@shared_flags(
-    of=fit_factors,
-    before={
-        "normalize": "restarts",
-        "holdout": "categories",
-        "interval": "categories",
-        "leave_one_out": "categories",
-        "backend": "confidence",
-        "save": "confidence",
-    },
-)
+@shared_flags(of=fit_factors)
 def fit_ratings(
     *,
     call: TypedCall,
@@ -47,7 +36,7 @@ def fit_ratings(
         Path | None, typer.Option("--save", help="Write what the other commands of bonwise factor read (JSON).")
     ] = None,
     reading: Reading[TableKeywords],
-    output: Output,
+    output: TableOutput,
 ) -> int:
     """Fit capabilities of models to judges' ratings, and align them with human ratings.
 
@@ -80,69 +69,45 @@ stack = typer.Typer(name="stack", help="Weigh several judges by labels.", rich_m
 
 
 @stack.command("fit")
-@shared_flags(of=fit_stack, before={"out": "confidence", "scores": "confidence"})
+@shared_flags(of=fit_stack)
 def fit_scores(
     *,
     call: TypedCall,
-    out: Annotated[Path | None, typer.Option(help="Write the stack here (JSON).")] = None,
+    save: Annotated[Path | None, typer.Option("--save", help="Write the stack here (JSON).")] = None,
     scores: Annotated[
         Path | None, typer.Option(help="Write the scores with the stack as a further judge here (CSV), out of fold.")
     ] = None,
-    output: Output,
+    output: TableOutput,
 ) -> int:
     """Fit a stack of the judges of a file to its labels.
 
     Prints what its picks are worth on prompts it was not fitted to, beside each judge and other rules.
     """
-    output.refuse_overwriting(*call.paths(), also=(out, scores))
+    output.refuse_overwriting(*call.paths(), also=(save, scores))
     fitted = call.run()
     if scores is not None:
         from bonwise.stacks.stack_table import score_file
         from bonwise.table.writing import write_whole
 
         write_whole(scores, score_file(fitted.scores()))
-    if out is not None:
-        fitted.save(out)
-    output.deliver(fitted, then=steps_next(_after_stack(fitted, call, out)))
-    return 0
-
-
-@stack.command("apply")
-@shared_flags(of=apply_stack, before={"out": "name", "reading": "force"})
-def apply(
-    *,
-    call: TypedCall,
-    out: Annotated[Path, typer.Option(help="Write the scores here (CSV), with the stack as a further judge.")],
-    force: given.Force = False,
-) -> int:
-    """Add the scores of a stack to a file, as those of a further judge.
-
-    Every command that reads scores reads the file: audit, route, study, plan.
-    """
-    given.refuse_overwriting(call.paths(), (out,), force=force)
-    from bonwise.stacks.stack_table import score_file
-    from bonwise.table.writing import write_whole
-
-    applied = call.run()
-    write_whole(out, score_file(applied.table))
-    for caveat in applied.caveats:
-        given.say(caveat)
-    given.say(f"{out}: the scores of {len(applied.table.judges)} judges, {call.values['name']} among them.")
+    if save is not None:
+        fitted.save(save)
+    output.deliver(fitted, then=steps_next(_after_stack(fitted, call, save)))
     return 0
 
 
 stack.command("audit", help=AUDIT.help)(command_of(AUDIT))
 
 
-def _after_stack(fitted: StackFit, call: TypedCall, out: Path | None) -> Sequence[Said]:
+def _after_stack(fitted: StackFit, call: TypedCall, save: Path | None) -> Sequence[Said]:
     """Say how to save a stack and to pick by it; nothing where the document itself says something else."""
     from bonwise.report.blocks import Said
     from bonwise.stacks.view import is_better
 
     if not is_better(fitted):
         return ()
-    if out is None:
+    if save is None:
         words = [shell_path(call.values["source"]), *call.reading.as_flags(), *flags_of(call.unusual())]
-        again = f"bonwise stack fit {' '.join(words)} --out stack.json"
+        again = f"bonwise stack fit {' '.join(words)} --save stack.json"
         return [Said("finding", "Save the stack:"), Said("command", again)]
-    return [Said("command", f"bonwise select POOLS.jsonl --judge stack:{shell_path(out)}")]
+    return [Said("command", f"bonwise select POOLS.jsonl --judge stack:{shell_path(save)}")]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bonwise.cli import arguments, model_flags, running
-from bonwise.cli.shared_flags import shared_flags
+from bonwise.cli.shared_flags import Reading, shared_flags
 from bonwise.printable import quoted
 from bonwise.report.numbers import counted
+from bonwise.table.reading_options import ReadingKeywords
 from bonwise.table.verdicts import Unscored
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ __all__ = ["judge"]
 
 @shared_flags()
 def judge(
-    pools: Annotated[Path, typer.Argument(help="Pools, one JSON object per line.", show_default=False)],
+    pools: Annotated[
+        Path,
+        typer.Argument(
+            help="Pools, one JSON object per line; scores of judges, for a stack of them.", show_default=False
+        ),
+    ],
     judge: Annotated[
         list[str],
         typer.Option(
@@ -36,20 +42,30 @@ def judge(
     ],
     out: Annotated[str, typer.Option("--out", help="Where the scores go (CSV); - for stdout.")] = "-",
     pairs: Annotated[str | None, typer.Option("--pairs", help="Where single comparisons go (CSV).")] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="Write what the judge said too, in a column raw.")] = False,
+    raw: Annotated[bool, arguments.rare("--raw", help="Write what the judge said too, in a column raw.")] = False,
     tokens: Annotated[
-        bool, typer.Option("--tokens", help="Write what the answers took too, in a column tokens.")
+        bool, arguments.rare("--tokens", help="Write what the answers took too, in a column tokens.")
     ] = False,
     *,
     asking: model_flags.ModelFlags,
+    reading: Reading[ReadingKeywords],
+    name: Annotated[str | None, arguments.rare("--name", help="What a stack is called as a judge of scores.")] = None,
     allow_unscored: arguments.AllowUnscored = False,
     force: arguments.Force = False,
 ) -> int:
     """Score every candidate of every pool with one or more judges.
 
     Writes one row per prompt, candidate and judge, in input order. Exit codes: 0 done, 1 nothing was scored (the rows
-    are written all the same), 2 bad input or no key, 4 answers are pending.
+    are written all the same), 2 bad input or no key, 4 answers are pending. A stack of judges also takes a table of
+    their scores: it adds its own, as those of a further judge, and asks no model.
     """
+    if len(judge) == 1 and judge[0].startswith("stack:") and not _holds_pools(pools):
+        arguments.refuse_overwriting((pools, *reading.paths()), (out,), force=force)
+        arguments.refuse_flags(
+            {"--pairs": pairs, "--raw": raw, "--tokens": tokens, "--dry-run": asking.dry_run}, "needs pools"
+        )
+        return _add_stack(pools, judge[0].removeprefix("stack:"), {"name": name, **reading.keywords()}, out)
+    arguments.refuse_flags({"--name": name, **reading.values}, "is for a table of scores with --judge stack:FILE")
     from bonwise.judges import protocol, scoring
 
     arguments.refuse_overwriting((pools,), (out,), headers=[scoring.SCORE_HEADER], force=force)
@@ -74,12 +90,37 @@ def judge(
     return running.outcome(summary, allow_unscored=allow_unscored)
 
 
+def _holds_pools(path: Path) -> bool:
+    """Tell whether the first line of a file is a pool; what cannot be read is told when it is read."""
+    from bonwise.errors import BonwiseError
+    from bonwise.table.text_files import json_lines
+
+    try:
+        return "candidates" in next(iter(json_lines(path)))[1]
+    except (BonwiseError, StopIteration):
+        return False
+
+
+def _add_stack(scores: Path, stack: str, settings: Mapping[str, Any], out: str) -> int:
+    """Write a table of scores with those of a stack as a further judge."""
+    from bonwise.stacks.front import apply_stack
+    from bonwise.stacks.stack_table import score_file
+
+    applied = apply_stack(scores, Path(stack), **{key: value for key, value in settings.items() if value is not None})
+    arguments.write_text(score_file(applied.table), out)
+    for caveat in applied.caveats:
+        arguments.say(caveat)
+    where = "" if out == "-" else f"{out}: "
+    arguments.say(f"{where}the scores of {len(applied.table.judges)} judges, those of the stack among them.")
+    return 0
+
+
 def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens: bool) -> None:
     from bonwise.judges import scoring, wrappers
 
-    _deliver(found.to_csv(raw=raw, tokens=tokens), out)
+    arguments.write_text(found.to_csv(raw=raw, tokens=tokens), out)
     if pairs is not None:
-        _deliver(found.pairs_to_csv(tokens=tokens), pairs)
+        arguments.write_text(found.pairs_to_csv(tokens=tokens), pairs)
     for line in _told(found, "" if out == "-" else f" to {out}"):
         arguments.say(line)
     for at, judge in enumerate(found.judges):
@@ -107,12 +148,3 @@ def _told(found: JudgedPools, where: str) -> Iterator[str]:
         yield from running.unscored_lines(missing, len(verdicts), f" by {quoted(judge.name)}")
     yield from running.tally(unscored, "unscored")
     yield from running.filled_lines(Counter(found.filled))
-
-
-def _deliver(text: str, target: str) -> None:
-    from bonwise.table.writing import write_whole
-
-    if target == "-":
-        arguments.emit(text)
-    else:
-        write_whole(Path(target), text)

@@ -1,4 +1,4 @@
-"""``bonwise route`` and ``learn``: when a stronger judge is worth it, how the calls of one scatter."""
+"""``bonwise route`` and ``study draws``: when a stronger judge is worth it, how the calls of one scatter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from bonwise.cli import arguments, shared_flags
 from bonwise.errors import UsageError
 from bonwise.routing.front import route as study
-from bonwise.selection.learning import learn as learn_from
+from bonwise.selection.learning import learn
 from bonwise.table.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
@@ -19,21 +19,19 @@ if TYPE_CHECKING:
     from bonwise.routing.saved import SavedRouter
     from bonwise.selection.learnt import LearnDocument
 
-__all__ = ["learn", "route"]
+__all__ = ["draws", "route"]
 
 
-@shared_flags.shared_flags(
-    {**shared_flags.NO_PROPENSITY, "--label-col": "no labels are needed"}, of=learn_from, before={"save": "judge"}
-)
-def learn(
+@shared_flags.shared_flags({**shared_flags.NO_PROPENSITY, "--label-col": "no labels are needed"}, of=learn)
+def draws(
     *,
     call: shared_flags.TypedCall,
     save: Annotated[Path | None, typer.Option("--save", help="Write what was learnt here (JSON).")] = None,
-    output: shared_flags.JsonOutput,
+    output: shared_flags.TableOutput,
 ) -> int:
-    """Learn from repeated scores when another call is worth it.
+    """Find when another call is worth it, from repeated scores.
 
-    Needs no labels. The result is a file for the strategy value_of_information.
+    Needs no labels. With --save it writes a file for the strategy value_of_information.
     """
     output.refuse_overwriting(*call.paths(), also=(save,))
     learnt = call.run()
@@ -55,20 +53,20 @@ def _next(learnt: LearnDocument, save: Path | None, call: shared_flags.TypedCall
 
     if save is None:
         flags = [*shared_flags.flags_of(call.unusual()), *ReadingOptions(**call.reading.keywords()).as_flags()]
-        again = " ".join(["bonwise learn", shell_path(call.values["source"]), *flags, "--save voi.json"])
+        again = " ".join(["bonwise study draws", shell_path(call.values["source"]), *flags, "--save voi.json"])
         return [Said("command", again)]
     calls = learnt.prices[min(1, len(learnt.prices) - 1)].mean_calls
     strategy = StrategySpec("value_of_information", {"mean_calls": f"{calls:g}", "model": str(save)})
     return [Said("command", f"bonwise select POOLS.jsonl --judge JUDGE --strategy {quote(printable(str(strategy)))}")]
 
 
-@shared_flags.shared_flags(of=study, before={"reading": "first_pass_only", "save": "reading", "judge": "reading"})
+@shared_flags.shared_flags(of=study)
 def route(
     *,
     call: shared_flags.TypedCall,
     save: Annotated[Path | None, typer.Option(help="Write the recommended router here, for bonwise select.")] = None,
     judge: Annotated[str | None, typer.Option(help="Whose router to save, where there are several judges.")] = None,
-    output: shared_flags.Output,
+    output: shared_flags.TableOutput,
 ) -> int:
     """Choose which prompts a stronger judge should decide.
 

@@ -28,11 +28,7 @@ _EXAMPLE = "bonwise labels draw scores.csv --labels 100 --out design.csv"
 
 
 @app.command("draw")
-@shared_flags.shared_flags(
-    shared_flags.NO_PROPENSITY,
-    of=draw_labels,
-    before={"reading": "output", "file": "design", "labels": "design", "out": "design", "sheet": "pools"},
-)
+@shared_flags.shared_flags(shared_flags.NO_PROPENSITY, of=draw_labels)
 def draw(
     *,
     call: shared_flags.TypedCall,
@@ -61,7 +57,7 @@ def draw(
             ".json (Label Studio)."
         ),
     ] = None,
-    output: shared_flags.JsonOutput,
+    output: shared_flags.Output,
 ) -> int:
     """Draw what to label, with the probability of each.
 
@@ -100,7 +96,7 @@ def _draw_of_pools(
     labels: int | None,
     seed: int,
     reading: shared_flags.Reading[PoolKeywords],
-    output: shared_flags.JsonOutput,
+    output: shared_flags.Output,
 ) -> int:
     """Write a sheet of pools that have no scores yet."""
     from bonwise.labels.blind_sheet import sheet_of_pools
@@ -136,7 +132,7 @@ def _refuse_without_scores(
 
 
 def _refuse_overwriting(
-    output: shared_flags.JsonOutput, inputs: Sequence[Path | None], out: Path | None, sheet: Path | None
+    output: shared_flags.Output, inputs: Sequence[Path | None], out: Path | None, sheet: Path | None
 ) -> None:
     from bonwise.table import label_design, writing
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from bonwise.cli import model_flags, running
-from bonwise.cli.arguments import Force, JsonTarget, deliver, emit, refuse_overwriting, say
+from bonwise.cli.arguments import Force, emit, refuse_overwriting, say
+from bonwise.cli.shared_flags import TableOutput, shared_flags
 from bonwise.errors import FileError, LedgerError, UsageError
 from bonwise.printable import shell_path
 from bonwise.report.numbers import counted
@@ -40,17 +41,18 @@ STATES = ("sent", "answered", "rejected", "failed", "unknown")
 
 
 @app.command("stats")
-def stats(run: RunArgument = model_flags.RUN, json_target: JsonTarget = None, force: Force = False) -> int:
+@shared_flags()
+def stats(*, run: RunArgument = model_flags.RUN, output: TableOutput) -> int:
     """Sum up calls, answers, tokens and cost by model."""
     from bonwise.cli.accounts import describe_with
 
     with _opened(run) as ledger:
-        refuse_overwriting((ledger.path,), (json_target,), force=force)
+        output.refuse_overwriting(ledger.path)
         sums, verdict = ledger.stats(), ledger.integrity()
     with _damaged(run):
         document = _document(sums, verdict)
         described = describe_with(document, sums.models, sums.dropped)
-    deliver(document, json_target, described=described)
+    output.deliver(document, described=described)
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bonwise.calls.settings import CallSettings, EngineSettings
-from bonwise.cli.arguments import Seed
+from bonwise.cli.arguments import Seed, rare
 from bonwise.flags import completed, texts
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ _MODEL = Annotated[str | None, typer.Option("--model", help="provider/model for 
 _BASE_URL = Annotated[str | None, typer.Option("--base-url", help="Another server that speaks the same language.")]
 _PARAM = Annotated[
     list[str] | None,
-    typer.Option(
-        "--param", help="KEY=VALUE, a field of each request's body, such as reasoning_effort=low (repeatable)."
-    ),
+    rare("--param", help="KEY=VALUE, a field of each request's body, such as reasoning_effort=low (repeatable)."),
 ]
 _RUN = Annotated[Path, typer.Option("--run", help="Run folder: the ledger of paid answers.")]
 _DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and cost; send nothing.")]
@@ -45,6 +43,7 @@ _OF_A_QUESTION = MappingProxyType(
 class ModelFlags:
     """What was said on the command line about asking models."""
 
+    heading = "Models and spending"
     model: str | None = field(default=None, metadata={"flag": _MODEL})
     """For judges that name none."""
     base_url: str | None = field(default=None, metadata={"flag": _BASE_URL})

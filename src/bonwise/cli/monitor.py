@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, TypedCall, shared_flags
+from bonwise.cli.shared_flags import NO_PROPENSITY, TableOutput, TypedCall, shared_flags
 from bonwise.errors import UsageError
 from bonwise.monitoring.front import monitor as decide
 
@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["monitor"]
 
 
-@shared_flags(
-    NO_PROPENSITY,
-    of=decide,
-    before={"scores": "question", "half_width": "question", "significance": "question", "reading": "design"},
-)
+@shared_flags(NO_PROPENSITY, of=decide)
 def monitor(
     *,
     call: TypedCall,
@@ -31,7 +27,7 @@ def monitor(
         bool, typer.Option("--significance", help="Stop when recovery is told apart from --than.")
     ] = False,
     question: Annotated[str | None, typer.Option(help="precision, significance or preference.")] = None,
-    output: JsonOutput,
+    output: TableOutput,
 ) -> int:
     """Decide whether the labels so far are enough.
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bonwise.cli.shared_flags import JsonOutput, TypedCall, shared_flags
+from bonwise.cli.shared_flags import TableOutput, TypedCall, shared_flags
 from bonwise.errors import UsageError
 from bonwise.votes.front import audit_preferences, study_preferences
 
 __all__ = ["preferences"]
 
 
-@shared_flags(of={"audit": audit_preferences, "study": study_preferences}, before={"confidence": "output"})
-def preferences(*, audit: TypedCall, study: TypedCall, output: JsonOutput) -> int:
+@shared_flags(of={"audit": audit_preferences, "study": study_preferences})
+def preferences(*, audit: TypedCall, study: TypedCall, output: TableOutput) -> int:
     """Study votes, or audit pairwise verdicts.
 
     Of votes it prints margins, near ties and the votes needed. With --labels or --label-col it audits verdicts

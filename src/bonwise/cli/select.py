@@ -16,6 +16,7 @@ from bonwise.cli import arguments, model_flags, running
 from bonwise.cli.picks import PickedPage, PickReport, without_router_warnings
 from bonwise.cli.shared_flags import shared_flags
 from bonwise.errors import UsageError
+from bonwise.flags import as_share
 
 if TYPE_CHECKING:
     from bonwise.routing.router import Router
@@ -54,19 +55,21 @@ def select(
     route: Annotated[
         str | None, typer.Option("--route", help="Signal such as interval_width, or a saved router (JSON).")
     ] = None,
-    share: Annotated[float | None, typer.Option("--share", help="Part of the pools that may be sent.")] = None,
+    share: Annotated[
+        float | None, typer.Option("--share", help="Part of the pools that may be sent.", parser=as_share)
+    ] = None,
     among: Annotated[
-        str | None, typer.Option("--among", help="Candidates the stronger judge sees: all, or contenders.")
+        str | None, arguments.rare("--among", help="Candidates the stronger judge sees: all, or contenders.")
     ] = None,
     second: Annotated[
-        str | None, typer.Option("--second", help="Further judge of the first pass, for --route disagreement.")
+        str | None, arguments.rare("--second", help="Further judge of the first pass, for --route disagreement.")
     ] = None,
     on_missing: Annotated[
         str | None,
-        typer.Option("--on-missing", help="Pools without a value of the signal: keep the first pick, or random."),
+        arguments.rare("--on-missing", help="Pools without a value of the signal: keep the first pick, or random."),
     ] = None,
     on_failure: Annotated[
-        str, typer.Option("--on-failure", help="Where a judge fails or is late: owe, first, random or raise.")
+        str, arguments.rare("--on-failure", help="Where a judge fails or is late: owe, first, random or raise.")
     ] = "owe",
     *,
     asking: model_flags.PoolModelFlags,

@@ -2,13 +2,14 @@
 
 `command_of` makes a command of a public function; others take its flags by a parameter of type `TypedCall`.
 `shared_flags` puts into the signature that Typer reads the flags of a `Reading`, by its keywords, and of a dataclass,
-such as `JsonOutput`, by its fields.
+such as `Output`, by its fields.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
@@ -21,6 +22,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, Union, cast,
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.cli.settings_file import settings_flag
+from bonwise.declared import attribute_at
 from bonwise.extras import limited_threads
 from bonwise.flags import Command, Flag, NoFlag, options_of
 from bonwise.printable import shell_path, shell_word
@@ -34,12 +37,13 @@ if TYPE_CHECKING:
 __all__ = [
     "NOT_OF_LABELS",
     "NO_PROPENSITY",
-    "JsonOutput",
     "Output",
     "Reading",
+    "TableOutput",
     "TypedCall",
     "command_of",
     "flags_of",
+    "made_at",
     "option_flags",
     "parameter_of",
     "shared_flags",
@@ -50,7 +54,7 @@ __all__ = [
 K = TypeVar("K")
 
 _FIRST = ("labels", "oracle", "exclude")
-"""Options whose flags stand where the parameter stands; the others, of how a file is written, stand last."""
+"""Options whose flags are not rare; the others are of how a file is written."""
 
 
 @dataclass(frozen=True)
@@ -136,9 +140,15 @@ def _flags_by_option() -> dict[str, Sequence[ReadingFlag]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JsonOutput:
+class Output:
     """Where results go."""
 
+    heading = "Results"
+    """Of its flags in the help."""
+    html: Path | None = field(default=None, metadata={"flag": given.HtmlTarget})
+    """A file for the page."""
+    markdown: str | None = field(default=None, metadata={"flag": given.MarkdownTarget})
+    """A file for the result as Markdown, ``-`` for standard output."""
     json: str | None = field(default=None, metadata={"flag": given.JsonTarget})
     """A file for the JSON document, ``-`` for standard output."""
     force: bool = field(default=False, metadata={"flag": given.Force})
@@ -156,6 +166,7 @@ class JsonOutput:
         headers: Iterable[Sequence[str]] = (),
     ) -> None:
         """Refuse a result that would replace an input, another result (`also`), or a foreign file."""
+        given.refuse_two_for_one({"--json": self.json, "--markdown": self.markdown})
         given.refuse_overwriting(inputs, (*self.targets.values(), *also), headers=headers, force=self.force)
 
     def deliver(
@@ -167,11 +178,11 @@ class JsonOutput:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Output(JsonOutput):
-    """Where results go that can be shown as a page."""
+class TableOutput(Output):
+    """The same of a command whose ``--out`` is not taken by something else."""
 
-    html: Path | None = field(default=None, metadata={"flag": given.HtmlTarget})
-    """A file for the page."""
+    out: Path | None = field(default=None, metadata={"flag": given.TableTarget})
+    """A file for the table of figures."""
 
 
 @dataclass(frozen=True)
@@ -219,18 +230,18 @@ class TypedCall:
 class _FlagGroup:
     """The flags in the place of a parameter."""
 
-    first: Mapping[str, Mapping[str, tuple[Any, Any]]]
-    """Annotation and default by name, of each part of the group that may be moved."""
-    last: Mapping[str, tuple[Any, Any]]
-    """Those after all others."""
+    flags: Mapping[str, tuple[Any, Any]]
+    """Annotation and default by name."""
     read: Callable[[Mapping[str, Any]], object]
     """Makes the value of the parameter from theirs."""
+    keywords: Mapping[str, str] = field(default_factory=dict)
+    """Keyword of Python to the name of the flag's value, where it is another one."""
 
 
 def command_of(declared: Command) -> Callable[..., int]:
     """Return the command: it reads the flags, calls the function, and writes and prints the result."""
 
-    def command(*, call: TypedCall, output: JsonOutput) -> int:
+    def command(*, call: TypedCall, output: TableOutput) -> int:
         read = call.paths() if declared.inputs is None else tuple(declared.inputs(call.values))
         output.refuse_overwriting(*dict.fromkeys(read))
         result = call.run()
@@ -238,8 +249,13 @@ def command_of(declared: Command) -> Callable[..., int]:
         return declared.code(result)
 
     command.__doc__ = declared.help
-    command.__annotations__["output"] = Output if declared.page else JsonOutput
-    return shared_flags(declared.without, of=declared.function, before=declared.before)(command)
+    return shared_flags(declared.without, of=declared.function)(command)
+
+
+def made_at(package: str, place: str) -> Any:
+    """Return what a package declares as a command: the command itself, a group, or what makes one."""
+    made = attribute_at(package, place)
+    return command_of(made) if isinstance(made, Command) else made
 
 
 def steps_next(steps: Sequence[Said]) -> Sequence[Said]:
@@ -253,13 +269,11 @@ def shared_flags(
     without: Mapping[str, str] = MappingProxyType({}),
     *,
     of: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
-    before: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Replace the parameters of a command that stand for shared flags by these flags.
 
     `without` has flags of columns without use, and why; `of` is the function behind a `TypedCall`, or those by
-    parameter, whose common flags are one; `before` is as `bonwise.flags.Command.before`, also for the command's own
-    parameters.
+    parameter, whose common flags are one.
     """
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
@@ -268,15 +282,14 @@ def shared_flags(
         groups = {
             name: group
             for name in given_parameters
-            if (group := _group(name, hints[name], without, of.get(name) if isinstance(of, Mapping) else of))
-            is not None
+            if (group := _group(hints[name], without, of.get(name) if isinstance(of, Mapping) else of)) is not None
         }
-        parts: dict[str, Mapping[str, tuple[Any, Any]]] = {}
+        flags: dict[str, tuple[Any, Any]] = {}
         for name, parameter in given_parameters.items():
-            parts |= groups[name].first if name in groups else {name: {name: (hints[name], parameter.default)}}
-        flags = {name: shown for part in _ordered(parts, before).values() for name, shown in part.items()}
-        for group in groups.values():
-            flags |= group.last
+            flags |= groups[name].flags if name in groups else {name: (hints[name], parameter.default)}
+        if of is not None or groups.keys() & {"asking", "reading"}:
+            keywords = {key: name for group in groups.values() for key, name in group.keywords.items()}
+            flags |= _under(Output.heading, {"settings": settings_flag(flags, keywords)})
 
         @wraps(command)
         def run(**values: Any) -> int:
@@ -288,14 +301,6 @@ def shared_flags(
         return with_parameters(run, flags)
 
     return decorate
-
-
-def _ordered(parts: Mapping[str, Any], before: Mapping[str, str]) -> dict[str, Any]:
-    """Put each part that is to stand before another one there."""
-    order = [name for name in parts if name not in before]
-    for name, anchor in before.items():
-        order.insert(order.index(anchor), name)
-    return {name: parts[name] for name in order}
 
 
 def with_parameters(command: Callable[..., int], shown: Mapping[str, tuple[Any, Any]]) -> Callable[..., int]:
@@ -311,9 +316,7 @@ def with_parameters(command: Callable[..., int], shown: Mapping[str, tuple[Any, 
     return command
 
 
-def _group(
-    name: str, hint: Any, without: Mapping[str, str], function: Callable[..., Any] | None
-) -> _FlagGroup | None:
+def _group(hint: Any, without: Mapping[str, str], function: Callable[..., Any] | None) -> _FlagGroup | None:
     if get_origin(hint) is Reading:
         return _reading(get_args(hint)[0], without)
     if hint is TypedCall and function is not None:
@@ -324,7 +327,9 @@ def _group(
             options = one.metadata.get("options")
             own = {one.name: (one.metadata["flag"], one.default)} if options is None else option_flags(**one.metadata)
             flags |= own
-        return _FlagGroup({name: flags}, {}, partial(_made_of, hint))
+        options = [one.metadata["options"] for one in fields(hint) if "options" in one.metadata]
+        keywords = {option: parameter_of(option, flag) for taken in options for option, flag in _with_flag(taken)}
+        return _FlagGroup(_under(cast("Any", hint).heading, flags), partial(_made_of, hint), keywords)
     return None
 
 
@@ -355,7 +360,10 @@ def option_flags(options: type, words: Mapping[str, str] = MappingProxyType({}))
     made: dict[str, tuple[Any, Any]] = {}
     for name, flag in _with_flag(options):
         shown = typer.Option(
-            flag.name or f"--{name.replace('_', '-')}", help=words.get(name, flag.help), min=flag.least
+            flag.name or f"--{name.replace('_', '-')}",
+            help=words.get(name, flag.help),
+            min=flag.least,
+            hidden=flag.rare,
         )
         made[parameter_of(name, flag)] = (
             Annotated[_kind_typed(options, name), shown],
@@ -373,14 +381,14 @@ def _kind_typed(options: type, name: str) -> Any:
 def _reading(keywords: type, without: Mapping[str, str]) -> _FlagGroup:
     asked = {option: flags for option, flags in _flags_by_option().items() if option in keywords.__annotations__}
     taken = {option: [flag for flag in flags if flag.name not in without] for option, flags in asked.items()}
-    first, last = (
+    early, late = (
         {
-            flag.parameter: _parameter(flag)
+            flag.parameter: _parameter(flag, rare=not first)
             for option, flags in taken.items()
-            if (option in _FIRST) is early
+            if (option in _FIRST) is first
             for flag in flags
         }
-        for early in (True, False)
+        for first in (True, False)
     )
 
     def read(values: Mapping[str, Any]) -> object:
@@ -389,12 +397,22 @@ def _reading(keywords: type, without: Mapping[str, str]) -> _FlagGroup:
             {name: value for name, value in found.items() if value not in (None, []) and value is not False}
         )
 
-    return _FlagGroup({"reading": first}, last, read)
+    return _FlagGroup(_under("Labels and candidates", early) | _under("Columns and scales", late), read)
 
 
-def _parameter(flag: ReadingFlag) -> tuple[Any, Any]:
+def _under(heading: str, flags: Mapping[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
+    """Have the help show flags under a heading."""
+    headed = {}
+    for name, (annotation, default) in flags.items():
+        kind, info = get_args(annotation)
+        headed[name] = (Annotated[kind, copy(info)], default)
+        get_args(headed[name][0])[1].rich_help_panel = heading
+    return headed
+
+
+def _parameter(flag: ReadingFlag, *, rare: bool) -> tuple[Any, Any]:
     """Return the annotation and the default from which Typer makes the flag."""
-    option = typer.Option(flag.name, help=flag.help)
+    option = typer.Option(flag.name, help=flag.help, hidden=rare)
     if flag.kind is bool:
         return Annotated[bool, option], False
     kind: Any = list[flag.kind] if flag.repeatable else flag.kind  # type: ignore[name-defined]
@@ -418,22 +436,22 @@ def _call(function: Callable[..., Any], without: Mapping[str, str]) -> _FlagGrou
     """Return the arguments and flags of a function, with those that open its table."""
     options = dict(_options(function))
     table = _reading(function.__reading__, without) if hasattr(function, "__reading__") else _NO_TABLE
-    arguments = {name: {option.name: option.shown} for name, option in options.items() if option.positional}
-    flags = {name: {option.name: option.shown} for name, option in options.items() if not option.positional}
+    flags = {option.name: option.shown for option in options.values()}
 
     def read(values: Mapping[str, Any]) -> object:
         typed = {name: values[option.name] for name, option in options.items()}
         reading = cast("Reading[Any]", table.read(values))
         return TypedCall(function, typed, reading, options, values.get("threads", 1))
 
-    threads = {"threads": {"threads": (_Threads, 1)}} if hasattr(function, "__threads__") else {}
-    return _FlagGroup({**arguments, **table.first, **flags, **threads}, table.last, read)
+    threads = {"threads": (_Threads, 1)} if hasattr(function, "__threads__") else {}
+    keywords = {name: option.name for name, option in options.items() if not option.positional}
+    return _FlagGroup({**flags, **table.flags, **threads}, read, keywords)
 
 
-_Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads that linear algebra takes at most.")]
+_Threads = Annotated[int, given.rare("--threads", min=1, help="Threads that linear algebra takes at most.")]
 
 
-_NO_TABLE = _FlagGroup({}, {}, lambda _: Reading({}))
+_NO_TABLE = _FlagGroup({}, lambda _: Reading({}))
 
 
 def _options(function: Callable[..., Any]) -> Iterator[tuple[str, _TypedOption]]:
@@ -494,7 +512,13 @@ def _option(name: str, parameter: Parameter, hint: Any, flag: Flag) -> _TypedOpt
         option_name = flag.name or f"--{name.replace('_', '-')}"
         key = option_name.removeprefix("--").replace("-", "_")
         key += "_" if iskeyword(key) else ""
-        info = typer.Option(option_name, help=flag.help, show_default=usual not in (None, Parameter.empty))
+        info = typer.Option(
+            option_name,
+            help=flag.help,
+            show_default=usual not in (None, Parameter.empty),
+            hidden=flag.rare,
+            parser=flag.parse,
+        )
     annotation: Any = Annotated[typed_as | None if usual is None else typed_as, info]
 
     def read(value: Any) -> dict[str, Any]:

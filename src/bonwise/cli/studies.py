@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +11,7 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli import shared_flags
+from bonwise.declared import declared
 from bonwise.errors import UsageError
 from bonwise.table import checks, reading_options
 
@@ -27,49 +28,52 @@ def label_strategy(
     verdicts: Annotated[Path | None, typer.Option(help="Verdicts, of bonwise judge --pairs.")] = None,
     reading: shared_flags.Reading[reading_options.ReadingKeywords],
     pairwise: Annotated[str | None, typer.Option(help="Whose verdicts, where there are several judges'.")] = None,
-    bins: Annotated[int | None, typer.Option(help="Of quantised scores; 20 if not given.")] = None,
+    bins: Annotated[int | None, given.rare(help="Of quantised scores; 20 if not given.")] = None,
     edges: Annotated[
-        int | None, typer.Option(help="Pairs a prompt of the sparse comparison; as many as candidates if not given.")
+        int | None, given.rare(help="Pairs a prompt of the sparse comparison; as many as candidates if not given.")
     ] = None,
     drawn: Annotated[Path | None, typer.Option(help="Record of drawn pairs, which the verdicts are on.")] = None,
-    pairs: Annotated[int | None, typer.Option(help="Draw so many pairs to have judged, by gap; with --out.")] = None,
+    pairs: Annotated[
+        int | None, typer.Option(help="Draw so many pairs to have judged, by gap; --out takes them (.jsonl).")
+    ] = None,
     pools: Annotated[Path | None, typer.Option(help="The words of prompts and candidates, for --pairs.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where the drawn pairs go: a .jsonl of pools of two.")] = None,
-    judge: Annotated[str | None, typer.Option(help="Whose scores --pairs goes by, where there are several.")] = None,
-    gap_groups: Annotated[int | None, typer.Option(help="Groups of gaps; 4 if not given.")] = None,
+    judge: Annotated[str | None, given.rare(help="Whose scores --pairs goes by, where there are several.")] = None,
+    gap_groups: Annotated[int | None, given.rare(help="Groups of gaps; 4 if not given.")] = None,
     verdict_col: Annotated[
         list[str] | None, typer.Option(help="Verdicts alone: their column; twice for two presentation orders.")
     ] = None,
-    pair_col: Annotated[str | None, typer.Option(help="Verdicts alone: what tells a prompt's pairs apart.")] = None,
+    pair_col: Annotated[str | None, given.rare(help="Verdicts alone: what tells a prompt's pairs apart.")] = None,
     confidence: given.Confidence = checks.CONFIDENCE,
     seed: given.Seed = checks.SEED,
-    output: shared_flags.Output,
+    output: shared_flags.TableOutput,
 ) -> int:
     """Compare ways of asking; what the help says is in the document of the study."""
-    output.refuse_overwriting(file, verdicts, drawn, pools, *reading.paths(), also=(out,))
+    output.refuse_overwriting(file, verdicts, drawn, pools, *reading.paths())
     asked = {"bins": bins, "edges": edges, "gap_groups": gap_groups, "pairwise": pairwise, "drawn": drawn}
-    drawing = {"pools": pools, "out": out, "judge": judge}
+    drawing = {"pools": pools, "judge": judge}
     if verdict_col:
         said = dict(reading.values)
         prompt, label, judged_by = (said.pop(flag, None) for flag in ("--prompt-col", "--label-col", "--judge-col"))
         others = {**asked, **drawing, "verdicts": verdicts, "pairs": pairs, **said}
-        _refuse(others, "has no say over verdicts alone")
+        given.refuse_flags(others, "has no say over verdicts alone")
         roles = {"prompt": prompt, "judge": judged_by, "pair": pair_col}
         return _verdicts(file, verdict_col, label, roles, confidence, output)
-    _refuse({"pair_col": pair_col}, "is only for verdicts alone")
+    given.refuse_flags({"pair_col": pair_col}, "is only for verdicts alone")
     opened = {"seed": seed, **reading.keywords()}
     if pairs is not None:
         others = {name: value for name, value in asked.items() if name != "gap_groups"}
-        _refuse(
+        given.refuse_flags(
             {**others, "verdicts": verdicts, "oracle": opened.get("oracle"), "html": output.html},
             "has no say over a draw",
         )
         return _draw(file, pairs, drawing, {**opened, **_said({"gap_groups": gap_groups})}, output)
-    _refuse(drawing, "is only for a draw of --pairs")
+    given.refuse_flags(drawing, "is only for a draw of --pairs")
     return _strategies(file, verdicts, {**opened, **_said(asked), "confidence": confidence}, output)
 
 
-def _strategies(file: Path, verdicts: Path | None, settings: Mapping[str, Any], output: shared_flags.Output) -> int:
+def _strategies(
+    file: Path, verdicts: Path | None, settings: Mapping[str, Any], output: shared_flags.TableOutput
+) -> int:
     if verdicts is None:
         raise UsageError(
             "no verdicts on pairs to compare the scores with",
@@ -87,7 +91,7 @@ def _verdicts(
     oracle: Sequence[str] | None,
     roles: Mapping[str, str | None],
     confidence: float,
-    output: shared_flags.Output,
+    output: shared_flags.TableOutput,
 ) -> int:
     for flag, value in {"--label-col": oracle, "--prompt-col": roles["prompt"]}.items():
         if not value:
@@ -103,17 +107,18 @@ def _verdicts(
 
 
 def _draw(
-    file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[str, Any], output: shared_flags.Output
+    file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[str, Any], output: shared_flags.TableOutput
 ) -> int:
-    for name in ("pools", "out"):
-        if drawing[name] is None:
-            raise UsageError(f"pairs are drawn with --{name}, and none was given", hint=f"add --{name} FILE")
+    out = output.out
+    if drawing["pools"] is None or out is None:
+        name = "pools" if out is not None else "out"
+        raise UsageError(f"pairs are drawn with --{name}, and none was given", hint=f"add --{name} FILE.jsonl")
     from bonwise.studies.label_strategy.pair_draw import draw_pairs
 
     draw = draw_pairs(file, pairs=pairs, pools=drawing["pools"], judge=drawing["judge"], **settings)
-    record = draw.write(drawing["out"])
-    output.deliver(draw, then=shared_flags.steps_next(_next(file, drawing["out"], record, settings)))
-    given.say(f"pairs in {drawing['out']}, their record in {record}")
+    record = draw.write(out)
+    replace(output, out=None).deliver(draw, then=shared_flags.steps_next(_next(file, out, record, settings)))
+    given.say(f"pairs in {out}, their record in {record}")
     return 0
 
 
@@ -137,13 +142,6 @@ def _said(flags: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in flags.items() if value is not None}
 
 
-def _refuse(flags: Mapping[str, object], message: str) -> None:
-    """Refuse a flag that would be passed over."""
-    for name, value in flags.items():
-        if value not in (None, (), []):
-            raise UsageError(f"--{name.removeprefix('--').replace('_', '-')} {message}", hint="leave it out")
-
-
 def app_for(arguments: Sequence[str] | None) -> typer.Typer:
     """Return the group with the study that the arguments name, or with the names of all for the help.
 
@@ -162,10 +160,16 @@ def app_for(arguments: Sequence[str] | None) -> typer.Typer:
     from bonwise.studies.result import study_class, study_names
 
     names = study_names()
+    declared_names = ((name, package, place) for package, name, (_, place) in declared("COMMANDS"))
+    elsewhere = {name.removeprefix("study "): place for name, *place in declared_names if name.startswith("study ")}
     asked = next((argument for argument in arguments if argument != "--"), None)
-    for name in [asked] if asked in names else sorted(names, key=lambda one: (study_class(one).place, one)):
-        command = _command(name) if name == asked else _listed
-        app.command(name, help=study_class(name).about)(command)
+    listed = [*sorted(names, key=lambda name: (study_class(name).place, name)), *sorted(elsewhere)]
+    for name in [asked] if asked in listed else listed:
+        if name in elsewhere:
+            command = shared_flags.made_at(*elsewhere[name])
+            app.command(name, help=command.__doc__)(command)
+        else:
+            app.command(name, help=study_class(name).about)(_command(name) if name == asked else _listed)
     return app
 
 

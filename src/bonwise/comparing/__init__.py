@@ -13,4 +13,4 @@ DOCUMENTS = {"compare": ("result:PickComparison", "view:describe")}
 
 PUBLIC = {"front": ("compare",)}
 
-COMMANDS = {"compare": (70, "front:COMMAND")}
+COMMANDS = {"compare": (120, "front:COMMAND")}

@@ -66,5 +66,4 @@ COMMAND = Command(
     The columns named are those of the label file.
     """,
     without=NOT_OF_LABELS,
-    before={"reading": "confidence"},
 )

@@ -13,4 +13,4 @@ DOCUMENTS = {"confidence": ("result:ConfidenceAudit", "view:describe")}
 
 PUBLIC = {"front": ("audit_confidence",)}
 
-COMMANDS = {"confidence": (100, "front:COMMAND")}
+COMMANDS = {"study confidence": (0, "front:COMMAND")}

@@ -223,7 +223,7 @@ def _scores(
     if not {"low", "high"} <= set(raw.columns):
         raise ColumnError(
             f"{name}: no stated confidence: neither probability and outcome, nor pairs, nor low and high",
-            hint="see bonwise confidence --help",
+            hint="see bonwise study confidence --help",
         )
     table = opening.open_table(source, reading)
     opening.refuse_clusters(table, "this study")

@@ -74,5 +74,4 @@ COMMAND = Command(
     Prints the calibration of probabilities, the accuracy by level and the coverage of intervals.
     """,
     without=NO_PROPENSITY,
-    page=False,
 )

@@ -230,12 +230,18 @@ class Demo:
 
 
 def run_demo(
-    folder: Path, *, seed: int = 0, force: bool = False, then: Callable[[result.Audit], Sequence[Said]] | None = None
+    folder: Path,
+    *,
+    seed: int = 0,
+    force: bool = False,
+    full: bool = True,
+    then: Callable[[result.Audit], Sequence[Said]] | None = None,
 ) -> Demo:
     """Judge the bundled tasks, pick, audit, and write every file of the journey.
 
     `folder` is made if absent; a file there that no demo wrote is refused, and nothing written, unless `force`
-    replaces it. `then` returns what to type after an audit, for its page; calls of Python where it is None.
+    replaces it. Policies are tried where it is `full`. `then` returns what to type after an audit, for its
+    page; calls of Python where it is None.
     """
     _AUDITED_ON_A_PAGE.require("the demo")
     if seed < 0:
@@ -265,7 +271,7 @@ def run_demo(
     writing.write_whole(folder / "per_prompt.csv", writing.csv_frame(audit.per_prompt()))
     page.write_page(audit, folder / "audit.html", then=None if then is None else then(audit))
     paradox = front.audit(_long(two_judges(seed=seed)))
-    policies = tuple(run_policies(tasks, folder, folder / "labels.csv", seed))
+    policies = tuple(run_policies(tasks, folder, folder / "labels.csv", seed)) if full else ()
     answers = sum(len(task.pool.candidates) for task in tasks)
     return Demo(folder, len(tasks), answers, audit, picked, paradox, policies)
 

@@ -15,26 +15,39 @@ from bonwise.report.terminal import FittedTable, command
 
 __all__ = ["demo_in_short", "demo_parts"]
 
-_SIMULATED = ("flat", "sharp")
-
 
 def demo_in_short(demo: Demo, everything: str) -> Iterator[RenderableType]:
-    """Yield what to print first: one useful judge among weak ones, and `everything`, the command for the rest."""
-    judges = {**demo.paradox.judges, **demo.local.judges}
-    useful = [name for name, judge in judges.items() if judge.verdict.level == "useful"]
-    verb = "is" if len(useful) == 1 else "are"
-    yield Text(f"{len(useful)} of {len(judges)} judges {verb} useful for best-of-n: {_all(useful)}.", style="bold")
-    yield _all_judges(judges)
-    flat, sharp = (demo.paradox.judges[name].metrics["global_r"].estimate or 0.0 for name in _SIMULATED)
+    """Yield what to print first: judges of the page, simulated ones, and `everything`, the command for the rest."""
+    page = shell_path(demo.folder / "audit.html")
+    yield Text(_how_many_useful(demo.local.judges, f"simple rules on {demo.tasks} bundled tasks"), style="bold")
+    yield _all_judges(demo.local.judges)
+    yield Text(f"The page {page} shows these.")
+    yield Text("")
+    yield Text(_how_many_useful(demo.paradox.judges, "simulated judges"), style="bold")
+    yield _all_judges(demo.paradox.judges)
     yield Text(
-        f"sharp and flat (simulated) correlate equally well with the labels, {sharp:.2f} and {flat:.2f}. sharp tells "
-        "the answers of one prompt apart; flat knows only which prompts are easy, so its picks are random picks. "
-        f"Choose a judge by recovery, not by correlation. The others are simple rules on {demo.tasks} bundled tasks."
+        "Both correlate equally well with the labels. sharp tells the answers of one prompt apart; flat knows only "
+        "which prompts are easy, so its picks are random picks. Choose a judge by recovery, not by correlation."
     )
+    yield Text("")
     yield Text(f"All files are in {printable(demo.folder)}. Next:")
     scores, labels = (shell_path(demo.folder / name) for name in ("scores.csv", "labels.csv"))
     yield command(f"  bonwise audit {scores} --labels {labels}")
     yield command(f"  {everything}")
+    yield from _own_file()
+
+
+def _own_file() -> Iterator[RenderableType]:
+    yield Text(
+        "Then check a file of your own, with one row per candidate: its prompt, its name and the judge's score."
+    )
+    yield command("  bonwise doctor YOUR.csv")
+
+
+def _how_many_useful(judges: Mapping[str, JudgeFound], what: str) -> str:
+    useful = [name for name, judge in judges.items() if judge.verdict.level == "useful"]
+    verb, names = "is" if len(useful) == 1 else "are", f": {_all(useful)}" if useful else ""
+    return f"{len(useful)} of {len(judges)} {what} {verb} useful for best-of-n{names}."
 
 
 def _all_judges(judges: Mapping[str, JudgeFound]) -> FittedTable:
@@ -71,7 +84,7 @@ def demo_parts(demo: Demo) -> Iterator[RenderableType]:
     yield Text(
         "The judge reads a part of each answer, so its repeated scores differ. The checker stands for a stronger "
         f"judge that decides some tasks alone. With {demo.tasks} tasks the intervals are wide: ignore small "
-        "differences. Before bonwise learn has calibrated it to this judge, "
+        "differences. Before bonwise study draws has calibrated it to this judge, "
         "value_of_information assumes default figures, so it does not spend exactly the 8 scores it was asked to."
     )
     yield Text("")
@@ -86,6 +99,7 @@ def demo_parts(demo: Demo) -> Iterator[RenderableType]:
     yield command(f"  bonwise doctor {scores}")
     yield command(f"  bonwise audit {scores} --labels {labels} --pools {pools} --html {page}")
     yield command(f"  bonwise compare {_file(demo.policies[0])} {_file(demo.policies[-1])} --labels {labels}")
+    yield from _own_file()
 
 
 def _local(judges: Mapping[str, JudgeFound], picked: Mapping[str, float]) -> FittedTable:

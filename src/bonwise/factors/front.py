@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from bonwise.extras import linear_algebra
 from bonwise.factors.settings import FactorKeywords
-from bonwise.flags import Command, Flag, completed, shows
+from bonwise.flags import Command, Flag, as_share, completed, shows
 
 if TYPE_CHECKING:
     from bonwise.factors.difference_bands import StageOneError
@@ -52,8 +52,10 @@ def fit_factors(
     source: Annotated[RowSource | ScoreTable | RatingTable, _RATINGS],
     *,
     human: Annotated[str | None, _HUMAN] = None,
-    normalize: Annotated[bool, Flag("The paper's column normalisation in place of the prior.")] = False,
-    holdout: Annotated[float | None, Flag("Share of the human ratings to hold out and predict.")] = None,
+    normalize: Annotated[bool, Flag("The paper's column normalisation in place of the prior.", rare=True)] = False,
+    holdout: Annotated[
+        float | None, Flag("Share of the human ratings to hold out and predict.", parse=as_share)
+    ] = None,
     interval: Annotated[
         StageOneError | None,
         Flag("laplace_gibbs, propagated, fixed (the paper's), or none.", kind=str, read=_interval),
@@ -118,16 +120,24 @@ def study_factors(
     human: Annotated[str | None, _HUMAN] = None,
     budgets: Annotated[
         Sequence[float] | None,
-        Flag("Share of the human ratings to fit (repeatable); 0.05, 0.1, 0.2 and 0.4 if not given.", "--budget"),
+        Flag(
+            "Share of the human ratings to fit (repeatable); 0.05, 0.1, 0.2 and 0.4 if not given.",
+            "--budget",
+            parse=as_share,
+        ),
     ] = None,
     rater_shares: Annotated[
         Sequence[float],
-        Flag("Share of the judges to fit (repeatable); 0.25, 0.5, 0.75 and 1 if not given.", "--rater-share"),
+        Flag(
+            "Share of the judges to fit (repeatable); 0.25, 0.5, 0.75 and 1 if not given.",
+            "--rater-share",
+            parse=as_share,
+        ),
     ] = RATER_SHARES,
     rater_budget: Annotated[
-        float | None, Flag("The budget at which shares of judges are compared; nearest to 0.1.")
+        float | None, Flag("The budget at which shares of judges are compared; nearest to 0.1.", rare=True)
     ] = None,
-    splits: Annotated[int, Flag("Random orders of the human ratings and judges.")] = 5,
+    splits: Annotated[int, Flag("Random orders of the human ratings and judges.", rare=True)] = 5,
     **settings: Unpack[FactorKeywords],
 ) -> FactorStudy:
     """Study what human ratings and judges are worth: held-out cross-entropy by the share of each.

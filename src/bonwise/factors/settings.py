@@ -47,14 +47,21 @@ class FactorKeywords(TypedDict, total=False):
     """Skills K; cross-validation on human ratings chooses where it is None."""
     prior: Annotated[
         float | None,
-        Option(None, _check_prior, Flag("Precision of the factors' prior; cross-validation chooses if not given.")),
+        Option(
+            None,
+            _check_prior,
+            Flag("Precision of the factors' prior; cross-validation chooses if not given.", rare=True),
+        ),
     ]
     """Precision of the Gaussian prior of the factors, above 0; cross-validation chooses where it is None."""
-    restarts: Annotated[int, Option(2, _check_count, Flag("Starts of stage 1; the best is kept."))]
+    restarts: Annotated[int, Option(2, _check_count, Flag("Starts of stage 1; the best is kept.", rare=True))]
     """Starts of stage 1, of which the best is kept."""
     backend: Annotated[
         Backend,
-        Option("auto", flag=Flag("auto, numpy or torch. auto: torch above 300,000 ratings if installed.", kind=str)),
+        Option(
+            "auto",
+            flag=Flag("auto, numpy or torch. auto: torch above 300,000 ratings if installed.", kind=str, rare=True),
+        ),
     ]
     """What computes stage 1. ``auto`` is torch for more than 300,000 ratings of judges where it is installed
     (``pip install 'bonwise[torch]'``), otherwise numpy.
@@ -68,9 +75,11 @@ class FactorKeywords(TypedDict, total=False):
         ),
     ]
     """The words that a rater uses, lowest first."""
-    bins: Annotated[int, Option(MOST_CATEGORIES, flag=Flag("Bins of a rater with more different numbers."))]
+    bins: Annotated[
+        int, Option(MOST_CATEGORIES, flag=Flag("Bins of a rater with more different numbers.", rare=True))
+    ]
     """A rater's numbers are binned where there are more distinct ones."""
-    binning: Annotated[Binning, Option("equal_count", flag=Flag("equal_count or equal_width.", kind=str))]
+    binning: Annotated[Binning, Option("equal_count", flag=Flag("equal_count or equal_width.", kind=str, rare=True))]
     """Into groups of about equal size, or into intervals of equal width."""
     confidence: Annotated[float, Option(CONFIDENCE, lambda _, value: check_confidence(value))]
     """Of the two-sided intervals, in [0.5, 1)."""

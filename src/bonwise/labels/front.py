@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from bonwise.flags import NO_FLAG, Command, Flag
+from bonwise.flags import NO_FLAG, Command, Flag, as_share
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import NO_PROPENSITY, PoolKeywords, ReadingOptions, opens_a_table
 
@@ -43,7 +43,8 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     label_file: Annotated[RowSource | None, _LABEL_FILE] = None,
     by: Annotated[str | None, Flag("prompt (the default), or cell: single candidates beside whole pools.")] = None,
     for_: Annotated[
-        str | None, Flag("With --by cell: recovery (the default, from 8 candidates per prompt) or gain.", "--for")
+        str | None,
+        Flag("With --by cell: recovery (the default, from 8 candidates per prompt) or gain.", "--for", rare=True),
     ] = None,
     **reading: Unpack[PoolKeywords],
 ) -> LabelDraw:
@@ -118,7 +119,9 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
 def compare_designs(
     source: Annotated[ScoreSource, Flag("Scores: CSV, JSONL, Parquet or a folder.", "FILE", Path)],
     *,
-    shares: Annotated[Sequence[float], Flag("Part of the prompts to label (repeatable).", "--share")] = SHARES,
+    shares: Annotated[
+        Sequence[float], Flag("Part of the prompts to label (repeatable).", "--share", parse=as_share)
+    ] = SHARES,
     judge: Annotated[str | None, _JUDGE] = None,
     draws: Annotated[int, Flag("Repeated draws of each design.")] = 200,
     seed: int = SEED,
@@ -183,6 +186,4 @@ COMPARE = Command(
     Prints how much recovery would vary under each design.
     """,
     without=NO_PROPENSITY,
-    before={"reading": "confidence"},
-    page=False,
 )

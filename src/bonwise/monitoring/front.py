@@ -27,9 +27,9 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     question: Annotated[Question, Flag("precision, significance or preference.", kind=str)],
     label_file: Annotated[RowSource | None, NO_FLAG] = None,
     half_width: Annotated[float | None, Flag("Stop when recovery is known to this half-width.")] = None,
-    than: Annotated[float | None, Flag("Reference: a recovery [0], or a share of votes [0.5].")] = None,
-    planned: Annotated[int | None, Flag("Labelled prompts that a fixed design would take.")] = None,
-    first_look: Annotated[int | None, Flag("A later first look, in labelled prompts.")] = None,
+    than: Annotated[float | None, Flag("Reference: a recovery [0], or a share of votes [0.5].", rare=True)] = None,
+    planned: Annotated[int | None, Flag("Labelled prompts that a fixed design would take.", rare=True)] = None,
+    first_look: Annotated[int | None, Flag("A later first look, in labelled prompts.", rare=True)] = None,
     judge: Annotated[str | None, Flag("Whose picks, where the table has several judges.")] = None,
     design: Annotated[
         str | Path | LabelDesign | None,
@@ -37,16 +37,17 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     ] = None,
     verdict_col: Annotated[str | None, Flag("Column of the votes.")] = None,
     pair_col: Annotated[
-        Sequence[str], Flag("Columns of the two models, a,b, where they change places.", "", str, comma_separated)
+        Sequence[str],
+        Flag("Columns of the two models, a,b, where they change places.", "", str, comma_separated, rare=True),
     ] = (),
-    ties: Annotated[Ties | None, Flag("How ties count: drop, half or pessimistic.", kind=str)] = None,
-    margin: Annotated[float | None, Flag("Expected distance of the share from one half [0.1].")] = None,
+    ties: Annotated[Ties | None, Flag("How ties count: drop, half or pessimistic.", kind=str, rare=True)] = None,
+    margin: Annotated[float | None, Flag("Expected distance of the share from one half [0.1].", rare=True)] = None,
     control: Annotated[
         str | Sequence[str], Flag("An easy or outstanding candidate: leave it out (repeatable).", kind=list[str])
     ] = (),
     keep_easy: Annotated[
         str | Sequence[str],
-        Flag("An easy or outstanding candidate that counts like any other (repeatable).", kind=list[str]),
+        Flag("An easy or outstanding candidate that counts like any other (repeatable).", kind=list[str], rare=True),
     ] = (),
     confidence: float = CONFIDENCE,
     **reading: Unpack[LabelledInOrderKeywords],

@@ -13,4 +13,4 @@ DOCUMENTS = {"plan": ("result:Plan", "view:describe")}
 
 PUBLIC = {"front": ("plan",)}
 
-COMMANDS = {"plan": (110, "front:COMMAND")}
+COMMANDS = {"plan": (220, "front:COMMAND")}

@@ -23,41 +23,47 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     question: Annotated[str, Flag("'recovery>0', recovery, 'within_r>=0.4', a-vs-b, margin or equivalence.")],
     candidates: Annotated[int | None, Flag("Candidates per prompt.")] = None,
     within_r: Annotated[float | None, Flag("Within-prompt correlation of score and label.")] = None,
-    rival_r: Annotated[float | None, Flag("The same of judge B.")] = None,
+    rival_r: Annotated[float | None, Flag("The same of judge B.", rare=True)] = None,
     error_correlation: Annotated[
-        float | None, Flag("Of the two judges' errors within a prompt; 0.5 where none is given.")
+        float | None, Flag("Of the two judges' errors within a prompt; 0.5 where none is given.", rare=True)
     ] = None,
-    effect: Annotated[float | None, Flag("Preference margin P(win) - 1/2, or bound of equivalence.")] = None,
+    effect: Annotated[
+        float | None, Flag("Preference margin P(win) - 1/2, or bound of equivalence.", rare=True)
+    ] = None,
     half_width: Annotated[float | None, Flag("Of the interval of the recovery.")] = None,
-    r0: Annotated[float | None, Flag("Threshold of within_r>=r0.")] = None,
+    r0: Annotated[float | None, Flag("Threshold of within_r>=r0.", rare=True)] = None,
     pilot: Annotated[
         ScoreSource | None,
         Flag("In place of an effect: a labelled table, a file of votes, or votes such as 28/50.", kind=str),
     ] = None,
     judge: Annotated[
-        str | Sequence[str] | None, Flag("Which judge of the pilot; twice for a-vs-b, A first.", kind=list[str])
+        str | Sequence[str] | None,
+        Flag("Which judge of the pilot; twice for a-vs-b, A first.", kind=list[str], rare=True),
     ] = None,
     design: Annotated[
-        str | None, Flag("two_label or complete; discordant or discordant_preference for a-vs-b.")
+        str | None, Flag("two_label or complete; discordant or discordant_preference for a-vs-b.", rare=True)
     ] = None,
     labels: Annotated[int | None, Flag("Labels that can be had; decides the verdict.")] = None,
     prompts: Annotated[int | None, Flag("Prompts that can be had; decides the verdict.")] = None,
-    power: Annotated[float, Flag("Probability of finding the effect.")] = 0.9,
-    confidence: Annotated[float, Flag("Of the test or the interval.")] = CONFIDENCE,
-    method: Annotated[Method, Flag("For votes: exact, or paper (equation 8).", kind=str)] = "exact",
+    power: Annotated[float, Flag("Probability of finding the effect.", rare=True)] = 0.9,
+    confidence: Annotated[float, Flag("Of the test or the interval.", rare=True)] = CONFIDENCE,
+    method: Annotated[Method, Flag("For votes: exact, or paper (equation 8).", kind=str, rare=True)] = "exact",
     label_cost: Annotated[float | None, Flag("Price of a label.")] = None,
-    judge_cost: Annotated[float | None, Flag("Price of one score of one judge.")] = None,
-    raters: Annotated[int, Flag("Raters per candidate, or votes per prompt.")] = 1,
-    icc: Annotated[float | None, Flag("Correlation of two raters' labels of one prompt.")] = None,
-    one_cluster: Annotated[bool, Flag("All labels resemble each other by --icc (equation 10).")] = False,
-    tie_rate: Annotated[float | None, Flag("Share of votes that decide nothing.")] = None,
-    verdict_col: Annotated[str | None, Flag("Column of the pilot's votes.")] = None,
+    judge_cost: Annotated[float | None, Flag("Price of one score of one judge.", rare=True)] = None,
+    raters: Annotated[int, Flag("Raters per candidate, or votes per prompt.", rare=True)] = 1,
+    icc: Annotated[float | None, Flag("Correlation of two raters' labels of one prompt.", rare=True)] = None,
+    one_cluster: Annotated[bool, Flag("All labels resemble each other by --icc (equation 10).", rare=True)] = False,
+    tie_rate: Annotated[float | None, Flag("Share of votes that decide nothing.", rare=True)] = None,
+    verdict_col: Annotated[str | None, Flag("Column of the pilot's votes.", rare=True)] = None,
     pair_col: Annotated[
         str | Sequence[str],
-        Flag("Columns of the two models of a vote, a,b [model_a,model_b].", kind=str, read=comma_separated),
+        Flag(
+            "Columns of the two models of a vote, a,b [model_a,model_b].", kind=str, read=comma_separated, rare=True
+        ),
     ] = (),
     ties: Annotated[
-        Ties | None, Flag("How ties of the pilot count: drop, half or pessimistic (against the first).", kind=str)
+        Ties | None,
+        Flag("How ties of the pilot count: drop, half or pessimistic (against the first).", kind=str, rare=True),
     ] = None,
     seed: int = SEED,
     **reading: Unpack[PilotKeywords],
@@ -152,6 +158,5 @@ COMMAND = Command(
     Takes an assumed effect or a pilot. The exit code is 0 even if the study is underpowered or infeasible.
     """,
     without=NO_PROPENSITY,
-    before={"reading": "design"},
     inputs=lambda typed: [typed["pilot"]],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from bonwise.flags import Flag
+from bonwise.flags import Flag, as_share
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 
@@ -20,10 +20,12 @@ __all__ = ["route"]
 def route(
     source: Annotated[ScoreSource, Flag("Scores and labels: CSV, JSONL, Parquet or a folder.", "FILE", Path)],
     *,
-    share: Annotated[float, Flag("Part of the prompts to send on, between 0 and 1.")] = 0.25,
-    first_pass_only: Annotated[bool, Flag("Leave repeated scores and other judges out of the signals.")] = False,
+    share: Annotated[float, Flag("Part of the prompts to send on, between 0 and 1.", parse=as_share)] = 0.25,
+    first_pass_only: Annotated[
+        bool, Flag("Leave repeated scores and other judges out of the signals.", rare=True)
+    ] = False,
     mean_calls: Annotated[
-        float | None, Flag("Split so many calls per prompt between further draws and routing.")
+        float | None, Flag("Split so many calls per prompt between further draws and routing.", rare=True)
     ] = None,
     strong_cost: Annotated[float | None, Flag("Price of routing one prompt, in calls.")] = None,
     confidence: float = CONFIDENCE,

@@ -164,7 +164,7 @@ def _list(value: Any) -> Any:
 
 
 _KEYS = ("prompt_id", "candidate")
-_HINT = "learn it again: bonwise learn SCORES.csv --save FILE"
+_HINT = "learn it again: bonwise study draws SCORES.csv --save FILE"
 
 
 class Pilot(NamedTuple):

@@ -32,7 +32,7 @@ _MOST = 1e12
 """The highest price of a call, in any currency."""
 
 _SCORES = Flag("Scores of two judges or more.", "FILE", Path)
-_STACK = Flag("What bonwise stack fit --out wrote.", "--stack", Path)
+_STACK = Flag("What bonwise stack fit --save wrote.", "--stack", Path)
 _NAME = Flag("What the stack is called as a judge.")
 
 
@@ -163,7 +163,7 @@ class HoldsStack(Protocol):
 
 
 StackSource = str | Path | HoldsStack
-"""A stack: the path of a file that ``bonwise stack fit --out`` wrote, a fit, or a `JudgeStack`."""
+"""A stack: the path of a file that ``bonwise stack fit --save`` wrote, a fit, or a `JudgeStack`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,5 +317,4 @@ AUDIT = Command(
 
     Prompts that the stack was fitted to are refused: stack fit --scores writes their scores out of fold.
     """,
-    before={"reading": "design"},
 )

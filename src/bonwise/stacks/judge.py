@@ -38,7 +38,7 @@ def opened(source: object) -> tuple[JudgeStack, Mapping[str, str]]:
     to_stack = getattr(source, "to_stack", None)
     if not callable(to_stack):
         what = "no file of a stack is named" if source == "" else f"{type(source).__name__} holds no stack"
-        raise UsageError(what, hint="name the file that bonwise stack fit --out wrote: stack:stack.json")
+        raise UsageError(what, hint="name the file that bonwise stack fit --save wrote: stack:stack.json")
     return to_stack(), getattr(source, "specs", None) or {}
 
 
@@ -106,7 +106,7 @@ class Stack(SeveralJudges):
     Parameters
     ----------
     stack : str, pathlib.Path, StackFit or JudgeStack
-        The file that ``bonwise stack fit --out`` wrote, or what holds a stack.
+        The file that ``bonwise stack fit --save`` wrote, or what holds a stack.
     judges : mapping of str to Judge, str, callable or None, optional
         The judges by their names in the stack; None leaves one out. Of a name that is not given here, the text that
         the file states for it, or the name itself, makes the judge.

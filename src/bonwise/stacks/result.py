@@ -54,7 +54,7 @@ __all__ = [
 
 SCHEMA = "bonwise.stack/1"
 
-STACK_HINT = "make one with bonwise stack fit SCORES --out stack.json"
+STACK_HINT = "make one with bonwise stack fit SCORES --save stack.json"
 
 
 class _StackFile(Record):
@@ -297,5 +297,5 @@ def prompt_digest(prompt_id: str) -> str:
 
 
 def read_stack(path: str | Path) -> StackFit:
-    """Read a stack that ``bonwise stack fit --out`` wrote; one that was changed afterwards is a FileError."""
+    """Read a stack that ``bonwise stack fit --save`` wrote; one that was changed afterwards is a FileError."""
     return read_document(path, StackFit, hint=STACK_HINT)

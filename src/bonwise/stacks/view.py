@@ -87,7 +87,7 @@ def _next(document: StackFit) -> list[Said]:
             Said("finding", "Pick by the best judge alone: it takes fewer calls, and no gain of the stack is shown.")
         ]
     return [
-        Said("finding", "Save the stack with bonwise stack fit --out stack.json, then pick by it:"),
+        Said("finding", "Save the stack with bonwise stack fit --save stack.json, then pick by it:"),
         Said("command", "bonwise select POOLS.jsonl --judge stack:stack.json"),
     ]
 

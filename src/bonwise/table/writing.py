@@ -178,7 +178,9 @@ _PAGE = re.compile(
 )
 _LABEL_PAGE = re.compile(rf"\s*<!DOCTYPE html>.*?{re.escape(LABEL_PAGE)}", re.DOTALL)
 _LABEL_STUDIO = re.compile(r"<View><!-- bonwise label sheet -->")
-_MARKDOWN = re.compile(r"## Audit of ")
+_MARKDOWN = re.compile(r"## Audit of |<!-- bonwise\.")
+_TABLE = re.compile(r'(schema,[^\n]*\n|\{"schema":|PAR1[\s\S]{0,99}?)"?bonwise\.')
+"""A table of figures as CSV, JSON Lines or Parquet: its first column names the schema."""
 _JUNIT = re.compile(r'(<\?xml[^>]*\?>\s*)?<testsuites name="bonwise audit"')
 _SEPARATOR = re.compile(r"[,;\t]")
 
@@ -225,7 +227,7 @@ def _refuse_labels(path: Path, head: str) -> None:
 
 
 def _is_own(head: str, headers: Iterable[Sequence[str]]) -> bool:
-    if any(mark.match(head) for mark in (_DOCUMENT, _PAGE, _MARKDOWN, _JUNIT)):
+    if any(mark.match(head) for mark in (_DOCUMENT, _PAGE, _MARKDOWN, _JUNIT, _TABLE)):
         return True
     headers = tuple(headers)
     if SHEET in headers and (

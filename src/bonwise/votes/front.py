@@ -34,6 +34,7 @@ _VERDICT_MAP = Flag(
     "What verdicts say, such as 1=first,0=second (first, second, tie or none).",
     kind=str,
     read=lambda text, _: verdict_words.parse_verdict_map(text),
+    rare=True,
 )
 
 
@@ -58,10 +59,14 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
         Ties | None,
         Flag("How ties among votes count: half (the default), drop, or pessimistic (second model).", kind=str),
     ] = None,
-    near_tie: Annotated[float, Flag("Largest margin of a near tie; 0.1 if not given.", kind=float | None)] = 0.10,
-    power: Annotated[float, Flag("Of the votes to plan for; 0.9 if not given.", kind=float | None)] = 0.90,
+    near_tie: Annotated[
+        float, Flag("Largest margin of a near tie; 0.1 if not given.", kind=float | None, rare=True)
+    ] = 0.10,
+    power: Annotated[float, Flag("Of the votes to plan for; 0.9 if not given.", kind=float | None, rare=True)] = 0.90,
     confidence: float = checks.CONFIDENCE,
-    fewest_votes: Annotated[int, Flag("Pairs with fewer votes are left out; 10 if not given.", kind=int | None)] = 10,
+    fewest_votes: Annotated[
+        int, Flag("Pairs with fewer votes are left out; 10 if not given.", kind=int | None, rare=True)
+    ] = 10,
     kept_share: Annotated[float, NO_FLAG] = 0.2,
     threshold: Annotated[float, NO_FLAG] = 1.5,
     votes_at: Annotated[Sequence[int], NO_FLAG] = (25, 50, 100, 200, 500, 1000),
@@ -69,7 +74,9 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     resamples: Annotated[int, NO_FLAG] = 2000,
     permutations: Annotated[int, NO_FLAG] = 999,
     repetitions: Annotated[int, NO_FLAG] = 1500,
-    seed: Annotated[int, Flag("Of resampled pairs and permutations; 0 if not given.", kind=int | None)] = 0,
+    seed: Annotated[
+        int, Flag("Of resampled pairs and permutations; 0 if not given.", kind=int | None, rare=True)
+    ] = 0,
 ) -> PreferenceStudy:
     """Study raw votes, pair by pair and over the pairs (Lee 2026).
 
@@ -146,7 +153,7 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     verdict_map: Annotated[Mapping[str, str] | None, _VERDICT_MAP] = None,
     second_order: Annotated[
         checks.SecondOrder | None,
-        Flag("Of two verdict columns, the second names places (turned) or answers (as-named).", kind=str),
+        Flag("Of two verdict columns, the second names places (turned) or answers (as-named).", kind=str, rare=True),
     ] = None,
     confidence: float = checks.CONFIDENCE,
 ) -> PreferenceAudit:

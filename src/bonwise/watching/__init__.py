@@ -13,4 +13,4 @@ DOCUMENTS = {"watch": ("result:Watch", "view:describe")}
 
 PUBLIC = {"front": ("watch",)}
 
-COMMANDS = {"watch": (130, "front:COMMAND")}
+COMMANDS = {"watch": (510, "front:COMMAND")}

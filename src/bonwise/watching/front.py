@@ -31,9 +31,9 @@ def watch(  # noqa: PLR0913 - all but the files are named
     labels: Annotated[RowSource | None, Flag("Oracle labels of some picks: watches recovery.", kind=Path)] = None,
     by: Annotated[str | int | None, Flag("A period: file, hour, day, week, or a number of picks.")] = None,
     time: Annotated[str | None, Flag("Key of a line that holds its time.")] = None,
-    first: Annotated[int | None, Flag("Periods of the log that are its own baseline [14].")] = None,
+    first: Annotated[int | None, Flag("Periods of the log that are its own baseline [14].", rare=True)] = None,
     judge: Annotated[str | None, Flag("The judge of an audit that holds several.")] = None,
-    year: Annotated[int, Flag("Looks over which the chance of a false alarm is spent.")] = 365,
+    year: Annotated[int, Flag("Looks over which the chance of a false alarm is spent.", rare=True)] = 365,
     confidence: float = CONFIDENCE,
     seed: int = 0,
     **reading: Unpack[PickKeywords],
@@ -127,7 +127,6 @@ COMMAND = Command(
     The columns named are those of the label file.
     """,
     without=NOT_OF_LABELS,
-    before={"reading": "confidence"},
     inputs=_files,
     code=lambda watched: {"nothing moved": 0, "moved": 1, "too early": 3}[watched.verdict],
 )

@@ -75,17 +75,17 @@ CASES = (
     Case(
         "learn",
         """
-        learn pilot.csv --save model.json --json learnt.json
-        learn pilot.csv --mean-calls 7 --max-draws 5 --json - > printed.json
+        study draws pilot.csv --save model.json --json learnt.json
+        study draws pilot.csv --mean-calls 7 --max-draws 5 --json - > printed.json
         """,
         inputs=("pilot.csv",),
     ),
     Case(
         "stack",
         """
-        stack fit judges.csv --out stack.json --scores scores.csv --html page.html
+        stack fit judges.csv --save stack.json --scores scores.csv --html page.html
         stack fit judges.csv --exclude clone --confidence 0.9 --seed 3 --json - > printed.json
-        stack apply judges.csv --stack stack.json --out applied.csv
+        judge judges.csv --judge stack:stack.json --out applied.csv
         stack audit judges.csv --stack stack.json --json audited.json
         audit scores.csv --json audit.json
         """,
@@ -94,10 +94,10 @@ CASES = (
     Case(
         "confidence",
         """
-        confidence pairs.csv --labels labels.csv --json pairs.json
-        confidence pairs.csv --labels labels.csv --ties half --confidence 0.9 --json half.json
-        confidence statements.csv --json statements.json
-        confidence intervals.csv --json intervals.json
+        study confidence pairs.csv --labels labels.csv --json pairs.json
+        study confidence pairs.csv --labels labels.csv --ties half --confidence 0.9 --json half.json
+        study confidence statements.csv --json statements.json
+        study confidence intervals.csv --json intervals.json
         """,
         inputs=("pairs.csv", "labels.csv", "statements.csv", "intervals.csv"),
     ),

@@ -25,7 +25,7 @@ __all__ = ["ValueOfInformation"]
 _USUAL = 1.5
 """Mean calls without another wish, in first passes: 6 calls for a pool of four."""
 
-_NO_PILOT = "nothing was learnt of this judge: learn from a pilot (bonwise learn), then give model"
+_NO_PILOT = "nothing was learnt of this judge: learn from a pilot (bonwise study draws), then give model"
 
 
 @takes_numbers
@@ -48,7 +48,7 @@ class ValueOfInformation:
     price : float, optional
         Of a call, in score units, at least 0.
     model : DrawModel, str or pathlib.Path, optional
-        What ``bonwise learn`` has learnt of the judge. Without it a judge is assumed that scores in [0, 1] and
+        What ``bonwise study draws`` has learnt of the judge. Without it a judge is assumed that scores in [0, 1] and
         scatters as the simulated ones of `bonwise.testing` do; scores outside are refused, and neither `p_best` nor
         `expected_regret` is stated.
     max_draws : int
@@ -207,7 +207,7 @@ class _ValueContest:
             assumed = "scores from 0 to 1 are assumed" if self._rule.model is None else "far off those learnt from"
             raise UsageError(
                 f"value_of_information cannot use the score {score:g}: {assumed}",
-                hint="learn from this judge's draws: bonwise learn SCORES.csv --save voi.json, then model=voi.json",
+                hint="learn from its draws: bonwise study draws SCORES.csv --save voi.json, then model=voi.json",
             )
 
 
@@ -233,4 +233,4 @@ def _model_of(model: DrawModel | str | Path | None) -> DrawModel:
         return model
     if isinstance(model, str | Path):
         return draw_model.load_model(model)
-    raise UsageError(f"model is {model!r}", hint="give a DrawModel, or a file that bonwise learn has written")
+    raise UsageError(f"model is {model!r}", hint="give a DrawModel, or a file that bonwise study draws has written")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from bonwise.flags import Flag
+from bonwise.flags import Flag, as_share
 from bonwise.studies.registration import SOURCE, Study, WithAudit
 from bonwise.studies.requirements.result import TARGETS, RequirementsStudy
 from bonwise.table.checks import CONFIDENCE, SEED
@@ -23,7 +23,7 @@ def study_requirements(
     source: Annotated[ScoreSource, SOURCE],
     *,
     targets: Annotated[
-        Sequence[float], Flag("A wanted recovery (repeatable) [0.25, 0.5, 0.75, 0.9].", "--target")
+        Sequence[float], Flag("A wanted recovery (repeatable) [0.25, 0.5, 0.75, 0.9].", "--target", parse=as_share)
     ] = TARGETS,
     within_r: Annotated[
         Sequence[float], Flag("What does a judge with this within_r recover? (repeatable)", "--within-r")
