@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 __all__ = ["attribute_at", "declared", "lazy", "places", "public_homes", "result_homes", "view_of", "words"]
 
@@ -80,6 +80,8 @@ class DocumentPlace(NamedTuple):
     """Module and class, with a colon between."""
     view: str
     """Module and function that describes it to people; empty where it is read by programs alone."""
+    answer: str = ""
+    """Those of what it answers; empty where it asks nothing."""
     short: str = ""
     """Those of what a terminal shows unless all of it is asked for; empty where that is the whole description."""
 
@@ -95,10 +97,8 @@ def words() -> tuple[str, ...]:
     return tuple(sorted(places()))
 
 
-def view_of(schema: str, *, in_short: bool = False) -> Callable[[Any], Any] | None:
-    """Return what describes the documents of a schema to people; None where they are read by programs alone."""
+def view_of(schema: str, what: Literal["view", "answer", "short"] = "view") -> Callable[[Any], Any] | None:
+    """Return what describes documents of a schema, or answers what they ask; None where nothing does."""
     place = places()[schema.removeprefix("bonwise.").partition("/")[0]]
-    if not place.view:
-        return None
-    view: Callable[[Any], Any] = attribute_at(place.package, (in_short and place.short) or place.view)
-    return view
+    named = getattr(place, what) or (place.view if what == "short" else "")
+    return attribute_at(place.package, named) if named else None

@@ -17,7 +17,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache, lru_cache, wraps
@@ -195,8 +195,6 @@ class Command:
     that are paths."""
     code: Callable[[Any], int] = _done
     """Returns the exit code from the result."""
-    then: Callable[[Any, Mapping[str, Any]], Sequence[Any]] = lambda _, __: ()
-    """Returns what to type next (`bonwise.report.blocks.Said`), from the result and what was typed by parameter."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from bonwise.report.answers import StatedVerdict
     from bonwise.report.blocks import Drawing, FigureData
     from bonwise.results import Document
 
@@ -27,6 +28,13 @@ class ShowsItself(ABC):
 
     def __str__(self) -> str:
         return self.to_text()
+
+    @property
+    def answer(self) -> StatedVerdict | None:
+        """The answer: a word, its colour, a sentence, and what to do next; None where nothing is asked."""
+        from bonwise.report.show import answer  # noqa: PLC0415 - loaded only to be shown
+
+        return answer(self._document())
 
     def to_text(self, *, full: bool = False) -> str:
         """Return the result as plain text, as a terminal shows it.

@@ -132,6 +132,31 @@ def test_the_verdict_says_where_a_useful_judge_is_weak(frame):
     assert subsets.worst.estimate < subsets.worst.shrunk < subsets.best.shrunk < subsets.best.estimate
 
 
+def test_a_useful_judge_that_fails_somewhere_is_told_in_the_second_sentence_and_nowhere_else():
+    """A hundred tables, half of them with a topic on which the judge guesses or is wrong."""
+    chance, told = np.random.default_rng(8), []
+    for seed in range(100):
+        bad = float(chance.choice([0.0, -0.6]))
+        skill = [0.98, 0.95, 0.97 if seed % 2 else bad]
+        sizes = [100, 100, int(chance.choice([12, 45, 45]))]
+        found = bw.audit(judged(sizes, skill, seed=seed, names=NAMES))
+        weak = {
+            row.value for row in found.subsets.rows if row.high is not None and row.high < 0.5 and row.prompts >= 30
+        }
+        leads = [at for at, sentence in enumerate(found.verdict.sentences) if sentence.startswith("Useful over all")]
+        failing = found.verdict.level == "useful" and bool(weak)
+        assert leads == ([1] if failing else [])
+        lines = " ".join(str(found).split())
+        assert lines.count("Useful over all prompts, ") == failing
+        told.append(failing)
+        if failing:
+            second = found.verdict.sentences[1]
+            assert any(f"where topic is {value}: " in second for value in weak)
+            answer = " ".join(found.answer.says.split())
+            assert lines.index(answer) + len(answer) + 1 == lines.index(" ".join(second.split()))
+    assert 20 < sum(told) < 50
+
+
 def test_a_subset_below_30_prompts_is_not_called_weak():
     """It is the worst and has its interval, but the verdict does not rest on so few."""
     found = bw.audit(judged([80, 80, 29], [0.98, 0.98, -0.9], names=NAMES))

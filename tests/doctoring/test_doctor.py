@@ -392,7 +392,11 @@ def test_reasons_stand_in_one_order(tmp_path):
 def test_the_text_says_what_was_found(tmp_path):
     """Counts, columns, scores and labels are told, and the last line is the command to type."""
     said = text(looked_over(tmp_path)).splitlines()
-    assert said[1] == "36 rows, 12 prompts, 3 candidate names, 1 judge; taken as rectangular"
+    assert said[:2] == [
+        "Verdict: look at it first",
+        "The file can be audited: 12 prompts and 36 rows; look at 2 findings first.",
+    ]
+    assert said[4] == "36 rows, 12 prompts, 3 candidate names, 1 judge; taken as rectangular"
     assert "j            12            0.2             0.9          5        16.7%                0%" in said
     assert any(
         line.startswith("labels 0 to 1, 3 distinct; prompts labelled 12, in part 0, not at all 0") for line in said

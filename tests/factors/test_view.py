@@ -19,8 +19,7 @@ from bonwise.factors.ratings import RatingTable
 from bonwise.factors.stage_one import CapabilityFactors, fit_capabilities
 from bonwise.factors.strengths import find_strengths
 from bonwise.factors.view import describe
-from bonwise.report.blocks import Part, drawings_of
-from bonwise.report.show import describe as describe_of_answers
+from bonwise.report.blocks import drawings_of
 from bonwise.report.show import page, text
 from bonwise.testing import simulate_ratings
 from cli.commands import typed
@@ -370,14 +369,12 @@ def test_strengths_are_named(documents, of, verdicts, word, state):
         assert f"weak on 1 ({last.prompt_id if of == 'prompts' else last.column}" in told[2]
 
 
-def test_predictions_have_no_verdict(documents):
-    """Intervals of single averages do not say which model leads: the page says what does."""
+def test_predictions_call_no_model_the_leader(documents):
+    """Intervals of single averages do not say which model leads: the verdict is neutral, and says what does."""
     document = documents["prediction"]
-    assert not [
-        one for one in describe_of_answers(document).blocks if isinstance(one, Part) and one.role == "verdict"
-    ]
+    assert (document.answer.word, document.answer.state) == ("4 models predicted", "neutral")
     assert text(document).splitlines()[1].startswith("Predicted mean rating over 40 prompts: ")
-    assert "bonwise factor leaderboard FIT.json" in words(page(document))
+    assert "See whether a model leads: rank the models." in words(page(document))
 
 
 def test_each_page_says_its_limits_and_what_is_next(documents):
@@ -385,7 +382,7 @@ def test_each_page_says_its_limits_and_what_is_next(documents):
     for kind, document in documents.items():
         assert "Causes: these are associations in the data at hand." in limits_of(document), kind
         assert " Next " in words(page(document)), kind
-    assert "bonwise factor explain FIT.json m0 m1 --prompts PROMPTS.csv" in words(page(documents["comparison"]))
+    assert "See on which prompts m0 is strong or weak." in words(page(documents["comparison"]))
 
 
 def test_a_fit_that_held_nothing_out_says_how_to_do_so(documents):
@@ -423,4 +420,4 @@ def test_the_terminal_says_what_to_type_next(fit_of_answers, tmp_path, capsys, m
     first, second = (one.model for one in rank_models(fit_of_answers.view).models[:2])
     assert done.out.splitlines()[-1] == f"bonwise factor compare 'my fit.json' {first} {second}"
     done = typed(capsys, "factor", "compare", "my fit.json", "m0", "m1")
-    assert done.out.splitlines()[-1] == "bonwise factor explain 'my fit.json' m0 m1 --prompts PROMPTS.csv"
+    assert done.out.splitlines()[-1] == "bonwise factor strengths 'my fit.json' m0"

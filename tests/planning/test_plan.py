@@ -342,7 +342,7 @@ def test_a_plan_prints_as_a_page():
     """str() gives the verdict, the counts and the sentences; repr stays short."""
     found = plan(question="recovery>0", candidates=4, within_r=0.3)
     text = str(found)
-    assert text.startswith("Verdict: feasible\n")
+    assert text.startswith("Verdict: 96 prompts are needed\n")
     assert "192" in text
     assert "One-sided" in text
     assert len(repr(found)) < 300
@@ -431,7 +431,7 @@ def test_the_house_s_command_runs(capsys):
     """Exit 0, a page that names the verdict, the design and the labels, and power .9 by default."""
     assert run("--question", "recovery>0", "--candidates", "4", "--within-r", "0.3") == 0
     said = capsys.readouterr().out
-    assert "Plan for recovery>0: feasible" in said
+    assert "Plan for recovery>0: 96 prompts are needed" in said
     assert "power 0.9" in said
     assert "two_label, 1-sided" in said
     assert "192" in said
@@ -455,7 +455,8 @@ def test_an_answer_is_exit_0_whatever_it_says(flags, tmp_path, capsys):
     assert run("--question", *flags, "--json", target) == 0
     found = strict(target.read_text(encoding="utf-8"))
     assert found["schema"] == "bonwise.plan/1"
-    assert found["verdict"] in capsys.readouterr().out
+    said, budget = capsys.readouterr().out, {"--labels", "--prompts"} & {*flags}
+    assert (found["verdict"] if budget or found["labels"] is None else "prompts are needed") in said
 
 
 def test_json_on_standard_output_stands_alone(capsys):

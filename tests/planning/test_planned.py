@@ -173,9 +173,9 @@ def test_figures_and_commands_are_all_on_the_page(kind):
     shown = page(found)
     for row in found.power_table:
         assert f"{row.labels:,}" in words(shown)
-    for line in found.commands:
-        assert line in words(shown)
-    assert shown.count('<p class="command">') == len(found.commands)
+    commands = [] if found.verdict == "underpowered" else found.commands  # those there are too few labels for
+    assert all((line in words(shown)) == (line in commands) for line in found.commands)
+    assert shown.count('<p class="command">') == len(commands)
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,10 @@ def test_the_answer_comes_first(kind, lead):
     """The verdict is the first sentence of the page and of the terminal; the page then says what was asked for."""
     found = made(kind)
     said = words(page(found))
-    verdict = next(one for one in found.sentences if one.startswith(found.verdict.capitalize()))
+    (verdict,) = (one for one in found.sentences if one.startswith(found.verdict.capitalize()))
+    verdict = verdict.replace("Feasible as far as known: it", "It")
     assert said.index(" ".join(verdict.split())) < said.index(lead) < said.index("The study")
-    assert text(found).splitlines()[1].startswith(found.verdict.capitalize())
+    assert text(found).splitlines()[1].startswith(verdict[:20])
 
 
 def test_without_a_number_there_is_only_the_verdict():
@@ -261,13 +262,15 @@ def test_commands_are_lines_of_their_own():
     """What to type next stands in the box of the verdict on a page, and last in a terminal and in Markdown, once."""
     found = made("power")
     ((last,),) = ([*next_of([one])] for one in describe(found).blocks if getattr(one, "role", "") == "verdict")
-    assert [(one.role, one.text) for one in last.blocks] == [("command", one) for one in found.commands]
+    why, *lines = last.blocks
+    assert [(one.role, one.text) for one in lines] == [("command", one) for one in found.commands]
+    assert (why.role, "scores.csv" in why.text) == ("finding", True)
     shown = page(found)
     for command in found.commands:
         assert shown.index(html.escape(command)) < shown.index("The study")
         for said in (shown.replace(html.escape(command), command), text(found), markdown(found)):
             assert said.count(command) == 1
-    assert text(found).splitlines()[-len(found.commands) - 1 :] == ["Next:", *found.commands]
+    assert text(found).splitlines()[-len(found.commands) - 2 :] == ["Next:", why.text, *found.commands]
     assert markdown(found).splitlines()[-2] == found.commands[-1]
 
 
@@ -287,7 +290,8 @@ def test_every_sentence_is_said_once(kind):
     shown = made(kind)
     said = " ".join(text(shown).split())
     for sentence in getattr(shown, "sentences", ()):
-        assert said.count(" ".join(sentence.split())) == 1, sentence
+        shown_as = sentence.replace("Feasible as far as known: it", "It")
+        assert said.count(" ".join(shown_as.split())) == 1, sentence
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def stack():
 @pytest.mark.parametrize(
     ("difference", "word", "state", "says", "then"),
     [
-        (ABOVE, "the stack is better", "good", "recovers 20 points more", "bonwise select POOLS.jsonl"),
+        (ABOVE, "the stack is better", "good", "recovers 20 points more", "--judge stack:stack.json"),
         (BELOW, "the stack is worse", "bad", "recovers 20 points less", "Pick by the best judge alone"),
         (AROUND, "no difference shown", "open", "includes 0", "Pick by the best judge alone"),
         (figure(0.2), "no difference shown", "open", "(no interval)", "Pick by the best judge alone"),
@@ -253,7 +253,26 @@ def test_verdicts_in_two_orders(agreement, worth, word, state):
     told = found(document)
     assert told[:2] == (word, state)
     assert "being shown first is worth" in told[2]
-    assert "Ask in both orders" in words(page(document))
+
+
+@pytest.mark.parametrize(
+    ("right", "advice"),
+    [
+        (MORE, "trust the verdicts that both orders together decide. Right: j 70% [60%, 80%]."),
+        (figure(0.42, 0.35, 0.48), "Do not trust the verdicts, also not those that both orders together decide"),
+        (HALF, "Do not trust the verdicts yet: not even those that both orders together decide"),
+        (figure(None), "Do not trust the verdicts yet"),
+    ],
+)
+def test_verdicts_are_trusted_where_those_that_both_orders_decide_are_right(right, advice):
+    """Not where most of them are wrong, and not where they are not shown to be right."""
+
+    def change(one):
+        one["judges"]["j"]["ways"]["both_orders"]["accuracy_decided"].update(right)
+
+    document = changed(orders(), change)
+    assert advice in " ".join(step.text for step in document.answer.then)
+    assert advice in words(page(document))
 
 
 @pytest.mark.parametrize(
@@ -342,7 +361,7 @@ def stated(n=200):
 @pytest.mark.parametrize(
     ("error", "word", "state", "advice"),
     [
-        (figure(0.2, 0.1, 0.3), "probabilities are off", "bad", "do not read them as chances"),
+        (figure(0.2, 0.1, 0.3), "probabilities are off", "bad", "Do not read the stated probabilities as chances"),
         (figure(0.05, 0.0, 0.2), "no error shown", "open", "narrower"),
         (figure(0.05), "no error shown", "open", "narrower"),
     ],

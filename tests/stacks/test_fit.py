@@ -326,7 +326,7 @@ def test_a_better_stack_is_saved_and_picked_by(table, capsys):
     *_, save = done.out.splitlines()
     assert save == "bonwise stack fit 'the scores.csv' --labels labels.csv --seed 3 --save stack.json"
     saved = typed(capsys, *shlex.split(save)[1:])
-    assert saved.out.endswith("Next:\nbonwise select POOLS.jsonl --judge stack:stack.json\n")
+    assert saved.out.endswith("Next:\nPick by it: give bonwise select --judge stack:stack.json.\n")
 
 
 def test_apply_adds_the_stack_as_a_judge(table, capsys):

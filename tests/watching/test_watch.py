@@ -184,6 +184,55 @@ def test_changed_settings_are_told(tmp_path):
     assert [(one.period, one.changed) for one in changes] == [(day_name(17), ["judge_version", "strategy"])]
 
 
+def replaced(folder, changed=32, days=40):
+    """Write a still log whose judge is replaced on a day."""
+    write_log(folder, days)
+    for at, path in enumerate(sorted(folder.iterdir())):
+        lines = [json.loads(text) for text in path.read_text("utf-8").splitlines()]
+        settings = {"judge": "a" if at < changed else "b"}
+        path.write_text("".join(json.dumps({**line, "settings": settings}) + "\n" for line in lines), "utf-8")
+
+
+def test_a_replaced_judge_leads_the_verdict_and_is_drawn(tmp_path):
+    """No watch is green eight days after: the fact is first, each course has a line there, the JSON stays."""
+    replaced(tmp_path / "p")
+    found = bw.watch(f"{tmp_path}/p/*.jsonl")
+    answer = found.answer
+    assert (found.verdict, answer.word, answer.state) == ("nothing moved", "the judge was changed", "open")
+    assert answer.facts[0].startswith(f"The judge was changed in {day_name(32)} (judge): ")
+    assert text(found).splitlines()[:2][1].startswith("The judge was changed in")
+    (command,) = answer.commands
+    assert command == f"bonwise watch '{tmp_path}/p/*.jsonl' --baseline-from {day_name(32)}"
+    frame = found.figure_data("course-tie-rate")
+    (at,) = frame.index[frame["changed"]]
+    look = found.signals["tie_rate"].looks[at]
+    assert look.first <= day_name(32) <= look.last
+    assert any(line.get_label() == "settings changed" for line in found.plot("course-tie-rate").lines)
+    replaced(tmp_path / "q", 5, 45)
+    still = bw.watch(f"{tmp_path}/q/*.jsonl", baseline_from=day_name(5)).answer
+    assert (still.state, still.facts, still.commands) == ("good", [], [])
+
+
+def test_a_baseline_begins_where_it_is_told(tmp_path, capsys):
+    """Earlier picks are left out; what is left is what a log without them gives; no such period is one line."""
+    replaced(tmp_path / "p", 10, 30)
+    later = bw.watch(f"{tmp_path}/p/*.jsonl", baseline_from=day_name(10), first=8)
+    asked = ("watch", f"{tmp_path}/p/*.jsonl", "--first", "8", "--baseline-from")
+    assert typed(capsys, *asked, day_name(10)).code == {"nothing moved": 0, "too early": 3}[later.verdict]
+    assert typed(capsys, *asked, "x").code == 2
+    for path in sorted((tmp_path / "p").iterdir())[:10]:
+        path.unlink()
+    alone = bw.watch(f"{tmp_path}/p/*.jsonl", first=8)
+    assert later.signals["margin"].looks == alone.signals["margin"].looks
+    assert later.data.baseline_periods == [day_name(at) for at in range(10, 18)]
+    assert (later.settings.baseline_from, alone.settings.baseline_from) == (day_name(10), None)
+    files = f"{tmp_path}/p/*.jsonl"
+    with pytest.raises(UsageError, match=r"no period is named 'x'.*name one of the log's periods, "):
+        bw.watch(files, baseline_from="x")
+    with pytest.raises(UsageError, match="both a baseline of picks and its first period"):
+        bw.watch(files, baseline=str(min((tmp_path / "p").iterdir())), baseline_from=day_name(12))
+
+
 def test_bad_input_is_one_line(tmp_path):
     """Dates out of order, a file twice, a pattern of nothing, a line that is no pick, a time that is none."""
     write_log(tmp_path / "p", 3)

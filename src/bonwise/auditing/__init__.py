@@ -10,7 +10,7 @@ else:
     __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("Audit",)})
 
 DOCUMENTS = {
-    "audit": ("result:Audit", "view:describe", "view:describe_in_short"),
+    "audit": ("result:Audit", "view:describe", "view_verdict:answer", "view:describe_in_short"),
     "exhibits": ("result_exhibits:Exhibits", ""),
     "note": ("result_exhibits:Note", "view_exhibits:describe"),
 }

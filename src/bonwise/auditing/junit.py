@@ -24,6 +24,10 @@ def junit(document: result.Audit) -> str:
     gates, settings = document.gates, document.settings
     root = ET.Element("testsuites", {"name": "bonwise audit", **_counts(gates)})
     suite = ET.SubElement(root, "testsuite", {"name": _text(settings.source), **_counts(gates)})
+    answer = document.answer
+    if answer is not None:
+        sentence = printable(f"{answer.word}: {answer.says}", longest=2000)
+        ET.SubElement(ET.SubElement(suite, "properties"), "property", {"name": "verdict", "value": _text(sentence)})
     for gate in gates:
         judge = document.judges.get(gate.judge)
         found = None if judge is None else judge.metrics.get(gate.metric)

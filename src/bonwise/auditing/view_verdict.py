@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from bonwise.auditing import result_exhibits, result_verdict, view_judges
+from bonwise.auditing.next_steps import next_in_python
 from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
 from bonwise.metric_groups import METRICS_FIRST, Metric, unit_of
 from bonwise.printable import printable
 from bonwise.report import numbers
+from bonwise.report.answers import State, StatedVerdict
 from bonwise.report.blocks import Bar, BarMark, BarRow, Block, Column, Part, Role, Said, Table
 
 __all__ = [
+    "answer",
     "bar_of_best",
     "gates",
     "in_a_line",
@@ -238,12 +240,29 @@ def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-_State = Literal["good", "bad", "open"]
+def answer(document: Audit) -> StatedVerdict:
+    """Return whether the judge is good enough for the decision; of several, how many are."""
+    settings, metric = document.settings, result_verdict.DECIDES[document.settings.target]
+    what = _DECISIONS[settings.target]
+    then = [step for step in next_in_python(document) if step.role != "lead"]
+    if document.several:
+        word, state, says, _ = _of_several(document)
+        return StatedVerdict(word, state, says, question=f"Which judges are good enough for {what}?", then=then)
+    ((_, judge),) = document.judges.items()
+    says, state = judge.verdict.opening[0], _STATES[judge.verdict.level]
+    asks = f"Is the judge good enough for {what}?"
+    return StatedVerdict(judge.verdict.level, state, says, judge.metrics.get(metric), question=asks, then=then)
+
+
+_DECISIONS = {
+    "best-of-n": "picking the best candidate of one prompt",
+    "system": "comparing whole systems on averages over prompts",
+}
 
 _USEFUL: result_verdict.Level = "useful"
 _RECOVERY = "recovery"
 
-_STATES: Mapping[result_verdict.Level, _State] = {
+_STATES: Mapping[result_verdict.Level, State] = {
     "useful": "good",
     "weak": "bad",
     "harmful": "bad",
@@ -330,26 +349,12 @@ def verdict_of_several(
     in_short: bool = False,
 ) -> Part:
     """Return how many of the judges are useful, and which are what; in short, what the best one recovers."""
-    judges, settings = document.judges, document.settings
-    levels: dict[result_verdict.Level, list[str]] = {}
-    for name, judge in judges.items():
-        levels.setdefault(judge.verdict.level, []).append(f"{printable(name)} ({_recovery(judge)})")
-    useful, of = len(levels.get(_USEFUL, ())), len(judges)
-    state: _State = "open"
-    if useful == of:
-        state = "good"
-    elif all(_STATES[level] == "bad" for level in levels):
-        state = "bad"
-    what = (
-        "comparing whole systems on averages over prompts"
-        if settings.target == "system"
-        else "picking the best candidate of one prompt"
-    )
-    share = f"{numbers.count(useful)} of {numbers.count(of)}"
-    lead = Said("lead", f"{share} judges {'is' if useful == 1 else 'are'} useful for {what}.")
+    settings = document.settings
+    word, state, says, levels = _of_several(document)
+    lead = Said("lead", says)
     if in_short:
         lead = replace(lead, text=f"{lead.text} {_best(document)}")
-        return Part(f"{share} useful", [lead, *_against(settings)], "verdict", state)
+        return Part(word, [lead, *_against(settings)], "verdict", state)
     which = [Said("finding", f"{level}: {'; '.join(levels[level])}") for level in _STATES if level in levels]
     blocks = [
         lead,
@@ -359,7 +364,20 @@ def verdict_of_several(
         *next_part(then),
         Part("", which, "detail", anchor="levels", folded="Which judges are what"),
     ]
-    return Part(f"{share} useful", blocks, "verdict", state)
+    return Part(word, blocks, "verdict", state)
+
+
+def _of_several(document: Audit) -> tuple[str, State, str, Mapping[result_verdict.Level, Sequence[str]]]:
+    """Return word, state and sentence of the judges together, and which are what."""
+    levels: dict[result_verdict.Level, list[str]] = {}
+    for name, judge in document.judges.items():
+        levels.setdefault(judge.verdict.level, []).append(f"{printable(name)} ({_recovery(judge)})")
+    useful, of = len(levels.get(_USEFUL, ())), len(document.judges)
+    states = {_STATES[level] for level in levels}
+    state = next(iter(states)) if len(states) == 1 else "open"
+    share = f"{numbers.count(useful)} of {numbers.count(of)}"
+    what = _DECISIONS[document.settings.target]
+    return f"{share} useful", state, f"{share} judges {'is' if useful == 1 else 'are'} useful for {what}.", levels
 
 
 def in_a_line(judge: JudgeFound) -> str:

@@ -182,7 +182,7 @@ class Engine:
             if endpoint.denied is not None:
                 return CallError(
                     f"{endpoint.model} at {endpoint.base_url}: {endpoint.denied.message}",
-                    hint="mend the key, the model's name or the address (many end in /v1), and run it again",
+                    hint="mend the key, the model's name or the address (many end in /v1)",
                 )
         return None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bonwise.cli.shared_flags import Reading, TableOutput, TypedCall, command_of, flags_of, shared_flags, steps_next
+from bonwise.cli.shared_flags import Reading, TableOutput, TypedCall, command_of, shared_flags, steps_next
 from bonwise.errors import UsageError
 from bonwise.factors.front import COMMANDS, fit_factors
 from bonwise.printable import shell_path
@@ -92,22 +92,18 @@ def fit_scores(
         write_whole(scores, score_file(fitted.scores()))
     if save is not None:
         fitted.save(save)
-    output.deliver(fitted, then=steps_next(_after_stack(fitted, call, save)))
+    output.deliver(fitted, then=steps_next(_after_stack(fitted, save)))
     return 0
 
 
 stack.command("audit", help=AUDIT.help)(command_of(AUDIT))
 
 
-def _after_stack(fitted: StackFit, call: TypedCall, save: Path | None) -> Sequence[Said]:
-    """Say how to save a stack and to pick by it; nothing where the document itself says something else."""
+def _after_stack(fitted: StackFit, save: Path | None) -> Sequence[Said]:
+    """Say how to pick by a saved stack; nothing where the document itself says what is next."""
     from bonwise.report.blocks import Said
     from bonwise.stacks.view import is_better
 
-    if not is_better(fitted):
+    if save is None or not is_better(fitted):
         return ()
-    if save is None:
-        words = [shell_path(call.values["source"]), *call.reading.as_flags(), *flags_of(call.unusual())]
-        again = f"bonwise stack fit {' '.join(words)} --save stack.json"
-        return [Said("finding", "Save the stack:"), Said("command", again)]
-    return [Said("command", f"bonwise select POOLS.jsonl --judge stack:{shell_path(save)}")]
+    return [Said("finding", f"Pick by it: give bonwise select --judge stack:{shell_path(save)}.")]

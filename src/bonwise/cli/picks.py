@@ -65,7 +65,10 @@ class PickReport:
         how = found.decided_by
         if not how:
             return
-        counts = ", ".join(f"{count:,} by {name}" for name, count in how.items())
+        counts = ", ".join(
+            f"{count:,} without a pick yet" if name == "owed" else f"{count:,} by {name}"
+            for name, count in how.items()
+        )
         yield f"{counted(found.pools, 'pool')} by {self._who()}: {counts}"
         for name, words in MAKESHIFT.items():
             if name in how:

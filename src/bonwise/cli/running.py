@@ -307,7 +307,7 @@ def outcome(summary: RunSummary, *, allow_unscored: bool) -> int:
         say(str(summary.failure))
     denial, owed = summary.engine.denial(), summary.engine.totals.bill.owed
     if denial is not None:
-        say(str(denial))
+        say(f"{denial.message}: {denial.hint}; the same command then asks for what is missing")
         return BAD_INPUT
     if summary.interrupted:
         return INTERRUPTED

@@ -245,7 +245,7 @@ def command_of(declared: Command) -> Callable[..., int]:
         read = call.paths() if declared.inputs is None else tuple(declared.inputs(call.values))
         output.refuse_overwriting(*dict.fromkeys(read))
         result = call.run()
-        output.deliver(result, then=steps_next(declared.then(result, call.values)))
+        output.deliver(result)
         return declared.code(result)
 
     command.__doc__ = declared.help

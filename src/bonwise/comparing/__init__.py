@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("PickComparison",)})
 
-DOCUMENTS = {"compare": ("result:PickComparison", "view:describe")}
+DOCUMENTS = {"compare": ("result:PickComparison", "view:describe", "view:answer")}
 
 PUBLIC = {"front": ("compare",)}
 

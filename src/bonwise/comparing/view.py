@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import PurePath
 
 from bonwise.auditing.view_judges import best_of
@@ -15,8 +16,9 @@ from bonwise.report import answers, numbers, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures import forest, names
 from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
+from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["describe"]
+__all__ = ["answer", "describe"]
 
 _LIMITS = (
     OTHER_PROMPTS,
@@ -35,8 +37,7 @@ _Figures = Mapping[str, EstimateRecord]
 _MOST_NAMES, _MOST_REASONS = 5, 5
 """Prompts of one set alone, and reasons for which prompts were dropped, that are named."""
 
-_MORE = (Said("finding", "To tell them apart label more prompts; bonwise plan says how many."),)
-_TAKE = (Said("finding", "Take the better set, and audit its judge on prompts of every kind that users ask."),)
+_MORE = answers.steps("To tell them apart label more prompts; bonwise plan says how many.")
 
 _PATH = 100
 """Letters of a path in a sentence."""
@@ -70,7 +71,7 @@ def _blocks(document: PickComparison) -> Iterator[Block]:
         f"{numbers.counted(document.prompts, 'prompt')} in both; in brackets {confidence} intervals, paired by "
         "prompt",
     )
-    yield _verdict(document)
+    yield answers.verdict(answer(document))
     yield from _left_out(document)
     differences: list[Block] = [*_findings(document), *compare_forests(document)]
     yield Part("First minus second", differences, "detail", anchor="differences")
@@ -79,12 +80,17 @@ def _blocks(document: PickComparison) -> Iterator[Block]:
     yield limits(_LIMITS)
 
 
-def _verdict(document: PickComparison) -> Part:
+def answer(document: PickComparison) -> answers.StatedVerdict:
     """Return which picks are better by recovery, or by gain where recovery is undefined."""
+    first, second = (printable(PurePath(side.source).name) for side in (document.first, document.second))
+    return replace(_verdict(document), question=f"Which picks are better, those of {first} or those of {second}?")
+
+
+def _verdict(document: PickComparison) -> answers.StatedVerdict:
     metric = next((name for name in DECIDING if document.differences[name].estimate is not None), None)
     if metric is None:
         lead = "Neither recovery nor gain is defined for both sets of picks."
-        return Part("undefined", [Said("lead", lead)], "verdict")
+        return answers.StatedVerdict("undefined", "open", lead)
     difference, unit = document.differences[metric], unit_of(metric)
     sides = [numbers.with_any_interval(side.metrics[metric], unit) for side in (document.first, document.second)]
     points = numbers.unit_of_difference(unit)
@@ -92,18 +98,20 @@ def _verdict(document: PickComparison) -> Part:
     figures = f"{metric} is {sides[0]} for the first and {sides[1]} for the second"
     if difference.low is None or difference.high is None:
         lead = f"The difference has no interval: {figures}, {size} apart."
-        return Part("no interval", [Said("lead", lead)], "verdict")
+        return answers.StatedVerdict("no interval", "open", lead, difference)
     figures += f", a difference of {size} {numbers.interval(difference, points, sign=True)}"
     spans = difference.low <= 0 <= difference.high
     if document.unsettled is not None and (difference.moved or not spans):
         lead = f"It is not settled which set of picks is better: {figures}, but {document.unsettled}."
-        return answers.verdict(answers.StatedVerdict("not settled", "open", lead), _MORE)
+        return answers.StatedVerdict("not settled", "open", lead, difference, then=_MORE)
     if spans:
         lead = f"Neither set of picks is shown to be better: {figures}."
-        return answers.verdict(answers.StatedVerdict("no difference shown", "open", lead), _MORE)
+        return answers.StatedVerdict("no difference shown", "open", lead, difference, then=_MORE)
     which = "first" if difference.low > 0 else "second"
     lead = f"The {which} set of picks is better: {figures}."
-    return answers.verdict(answers.StatedVerdict(f"the {which} is better", "good", lead), _TAKE)
+    why = f"Take the {which} set, and audit its picks on prompts of every kind that users ask:"
+    then = answers.steps(why, document.then("audit", of=(which,), takes=ReadingKeywords, keep={"labels": "--labels"}))
+    return answers.StatedVerdict(f"the {which} is better", "good", lead, difference, then=then)
 
 
 def _left_out(document: PickComparison) -> Iterator[Said]:

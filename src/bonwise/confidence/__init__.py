@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("ConfidenceAudit",)})
 
-DOCUMENTS = {"confidence": ("result:ConfidenceAudit", "view:describe")}
+DOCUMENTS = {"confidence": ("result:ConfidenceAudit", "view:describe", "view:answer")}
 
 PUBLIC = {"front": ("audit_confidence",)}
 

@@ -8,12 +8,13 @@ from bonwise.confidence.result import BinRecord, ConfidenceAudit, JudgeConfidenc
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
 from bonwise.report import numbers, table_facts
-from bonwise.report.answers import StatedVerdict, outcome_of, verdict_of_judges
+from bonwise.report.answers import StatedVerdict, of_judges, outcome_of, steps, verdict
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, curves_figure
 from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
+from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["describe"]
+__all__ = ["answer", "describe"]
 
 _LIMITS = (
     "Whether the judge tells good candidates from bad ones: a judge can state its doubts well and know little.",
@@ -27,16 +28,14 @@ _UNITS: dict[str, numbers.Unit] = {"accuracy": "share", "coverage": "share"}
 
 _ERROR = "mean_bin_error"
 
-_OFF = (Said("finding", "Rank by the stated probabilities, and do not read them as chances."),)
-_MORE = (Said("finding", "More statements with labels make the interval narrower."),)
+_MORE = "More statements with labels make the interval narrower."
 
 _TIES = {"exclude": "; oracle ties excluded", "half": "; oracle ties count half"}
 
 
 def describe(document: ConfidenceAudit) -> Part:
     """Describe what judges stated: one part per judge."""
-    settings, answers = document.settings, _answers(document)
-    off = any(answer.state == "bad" for answer in answers.values())
+    settings, stated = document.settings, answer(document)
     ties = "" if settings.oracle_ties is None else _TIES[settings.oracle_ties]
     return Part(
         f"Stated confidence of {printable(settings.source)}",
@@ -50,7 +49,7 @@ def describe(document: ConfidenceAudit) -> Part:
                 ]
             ),
             Said("note", f"intervals at {numbers.percent(settings.confidence)}, clustered by prompt{ties}"),
-            *verdict_of_judges(answers, _OFF if off else _MORE),
+            *([] if stated is None else [verdict(stated)]),
             *table_facts.labels_left_out(settings.labels_left_out),
             *table_facts.values_read_as(settings),
             *(
@@ -62,8 +61,18 @@ def describe(document: ConfidenceAudit) -> Part:
     )
 
 
+def answer(document: ConfidenceAudit) -> StatedVerdict | None:
+    """Return whether stated probabilities are shown to be off; None where no judge stated any."""
+    stated = _answers(document)
+    off = any(judged.state == "bad" for judged in stated.values())
+    why = "Do not read the stated probabilities as chances. Whether the judge ranks candidates well, an audit says:"
+    audit = document.then("audit", takes=ReadingKeywords) if document.kind == "intervals" else None
+    then = steps(why, audit) if off else steps(_MORE)
+    return of_judges(stated, "Are the stated probabilities right?", then)
+
+
 def _answers(document: ConfidenceAudit) -> dict[str, StatedVerdict]:
-    """Return whether stated probabilities are shown to be off; nothing of a judge that stated none."""
+    """Return the answer of each judge; nothing of a judge that stated none."""
     errors = {name: judge.metrics[_ERROR] for name, judge in document.judges.items() if _ERROR in judge.metrics}
     return {name: _off(error) for name, error in errors.items() if error.estimate is not None}
 
@@ -71,8 +80,10 @@ def _answers(document: ConfidenceAudit) -> dict[str, StatedVerdict]:
 def _off(error: EstimateRecord) -> StatedVerdict:
     figure = f"on average over the bins they differ from what was the case by {numbers.with_interval(error)}"
     if outcome_of(error) == "above":
-        return StatedVerdict("probabilities are off", "bad", f"The stated probabilities are wrong: {figure}.")
-    return StatedVerdict("no error shown", "open", f"The stated probabilities are not shown to be wrong: {figure}.")
+        return StatedVerdict("probabilities are off", "bad", f"The stated probabilities are wrong: {figure}.", error)
+    return StatedVerdict(
+        "no error shown", "open", f"The stated probabilities are not shown to be wrong: {figure}.", error
+    )
 
 
 def _title(name: str, judge: JudgeConfidence) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.doctoring.result import AnnotatorCounts, ColumnFacts, DoctorDocument, JudgeScores, LabelCoverage
 from bonwise.printable import printable
+from bonwise.report import answers
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import NOTHING, count, counted, number, setting
 from bonwise.report.table_facts import label_words, labels_left_out
 
-__all__ = ["describe", "described_columns"]
+__all__ = ["answer", "describe", "described_columns"]
 
 _MOST_COLUMNS = 60
 """Columns that are shown of a file."""
@@ -32,9 +33,10 @@ def describe(document: DoctorDocument) -> Part:
 
 def _blocks(document: DoctorDocument) -> Iterator[Block]:
     counts = document.counts
+    yield answers.verdict(answer(document))
     if document.shape is None:
         yield from described_columns(document.column_facts or ())
-        yield from _next(document)
+        yield from _fixed(document)
         return
     yield Said(
         "finding",
@@ -60,18 +62,29 @@ def _blocks(document: DoctorDocument) -> Iterator[Block]:
     for sentence in document.proposed or ():
         yield Said("caveat", f"proposed: {printable(sentence, longest=_LONGEST)}")
     yield Said("note", "; ".join(f"{what} {answer}" for what, answer in document.supports.items()))
-    yield from _next(document)
+    yield from _fixed(document)
 
 
-def _next(document: DoctorDocument) -> Iterator[Block]:
-    """Yield what to type next, and why that is no audit."""
+def answer(document: DoctorDocument) -> answers.StatedVerdict:
+    """Return whether the file can be audited as it is, and what to look at before."""
+    counts = document.counts
+    then = [Said("command", document.next_command)] if document.next_command else []
+    what = f"{counted(counts.prompts, 'prompt')} and {counted(counts.rows, 'row')}"
+    says = f"The file can be audited as it is: {what}, and nothing is suspicious."
+    word: str = "ready to audit"
+    state: answers.State = "good"
+    if document.not_audited is not None:
+        word, state = ("not as it is", "open") if document.next_command else ("no audit", "bad")
+        says = f"It cannot be audited: {printable(document.not_audited, longest=_LONGEST)}."
+    elif document.suspicious or document.proposed:
+        seen = counted(len(document.suspicious) + len(document.proposed or ()), "finding")
+        word, state, says = "look at it first", "open", f"The file can be audited: {what}; look at {seen} first."
+    return answers.StatedVerdict(word, state, says, question="Can the file be audited?", then=then)
+
+
+def _fixed(document: DoctorDocument) -> Iterator[Said]:
     if document.fixed is not None:
         yield Said("good", f"{printable(document.fixed)}: the table as it was understood")
-    if document.not_audited is not None:
-        yield Said("caveat", f"It cannot be audited: {printable(document.not_audited, longest=_LONGEST)}.")
-    if document.next_command:
-        yield Said("note", "Next:")
-        yield Said("command", document.next_command)
 
 
 def described_columns(facts: Sequence[ColumnFacts]) -> Iterator[Block]:

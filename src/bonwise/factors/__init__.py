@@ -13,15 +13,16 @@ else:
         __name__, RESULTS := {"human_view": ("HumanView",), "result": ("FactorFit", "FactorStudy")}
     )
 
+_ANSWER = "view_answers:answer"
 DOCUMENTS = {
-    "factor": ("result:FactorFit", "view:describe"),
-    "factor_comparison": ("result_models:FactorComparison", "view_models:describe_comparison"),
+    "factor": ("result:FactorFit", "view:describe", _ANSWER),
+    "factor_comparison": ("result_models:FactorComparison", "view_models:describe_comparison", _ANSWER),
     "factor_draws": ("human_view:HumanView", "view_models:describe_draws"),
-    "factor_explanation": ("result_models:FactorExplanation", "view_models:describe_explanation"),
-    "factor_leaderboard": ("result_models:FactorLeaderboard", "view_models:describe_leaderboard"),
-    "factor_prediction": ("result_models:FactorPrediction", "view_models:describe_prediction"),
-    "factor_strengths": ("result_models:FactorStrengths", "view_models:describe_strengths"),
-    "factor_study": ("result:FactorStudy", "view:describe_study"),
+    "factor_explanation": ("result_models:FactorExplanation", "view_models:describe_explanation", _ANSWER),
+    "factor_leaderboard": ("result_models:FactorLeaderboard", "view_models:describe_leaderboard", _ANSWER),
+    "factor_prediction": ("result_models:FactorPrediction", "view_models:describe_prediction", _ANSWER),
+    "factor_strengths": ("result_models:FactorStrengths", "view_models:describe_strengths", _ANSWER),
+    "factor_study": ("result:FactorStudy", "view:describe_study", _ANSWER),
 }
 
 PUBLIC = {"front": ("fit_factors", "study_factors"), "human_view": ("load_factors",), "ratings": ("RatingTable",)}

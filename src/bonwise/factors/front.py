@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
+from bonwise.asked import remembers
 from bonwise.extras import linear_algebra
 from bonwise.factors.settings import FactorKeywords
 from bonwise.flags import Command, Flag, as_share, completed, shows
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         FactorPrediction,
         FactorStrengths,
     )
-    from bonwise.report.blocks import Said
     from bonwise.table.reading import RowSource
     from bonwise.table.score_table import ScoreTable
 
@@ -207,6 +207,7 @@ _PROMPTS = Flag("Table of prompts: prompt_id, and columns of tags, categories, n
 _TAGS = Flag("Columns of that table to use, separated by commas; all if not given.", kind=str, read=_columns)
 
 
+@remembers
 def rank_models(
     view: Annotated[HumanView, _FITTED],
     *,
@@ -219,6 +220,7 @@ def rank_models(
     return leaderboards.rank_models(view, prompt=prompt, category=category)
 
 
+@remembers
 def predict_averages(
     view: Annotated[HumanView, _FITTED],
     *,
@@ -230,6 +232,7 @@ def predict_averages(
     return leaderboards.predict_averages(view, leave_one_out=leave_one_out)
 
 
+@remembers
 def compare_models(
     view: Annotated[HumanView, _FITTED], model: Annotated[str, _MODEL], other: Annotated[str, _OTHER]
 ) -> FactorComparison:
@@ -239,6 +242,7 @@ def compare_models(
     return comparisons.compare_models(view, model, other)
 
 
+@remembers
 def explain_gaps(
     view: Annotated[HumanView, _FITTED],
     model: Annotated[str, _MODEL],
@@ -253,6 +257,7 @@ def explain_gaps(
     return comparisons.explain_gaps(view, model, other, prompts=prompts, tags=tags)
 
 
+@remembers
 def find_strengths(
     view: Annotated[HumanView, _FITTED],
     model: Annotated[str, _MODEL],
@@ -266,12 +271,6 @@ def find_strengths(
     return strengths.find_strengths(view, model, prompts=prompts, tags=tags)
 
 
-def _next(document: Any, typed: Mapping[str, Any]) -> Sequence[Said]:
-    from bonwise.factors.view_answers import next_steps
-
-    return next_steps(document, typed.get("view"), typed.get("prompts"))
-
-
 COMMANDS = {
     "study": Command(
         study_factors,
@@ -279,15 +278,14 @@ COMMANDS = {
 
         Fits shares of the human ratings, and of the judges, and predicts the same other human ratings from each.
         """,
-        then=_next,
     ),
-    "leaderboard": Command(rank_models, "Rank the models on all prompts, on one, or on a category.", then=_next),
-    "compare": Command(compare_models, "Compare two models on every prompt, and by category.", then=_next),
+    "leaderboard": Command(rank_models, "Rank the models on all prompts, on one, or on a category."),
+    "compare": Command(compare_models, "Compare two models on every prompt, and by category."),
     "explain": Command(
-        explain_gaps, "Explain the gap between two models by tags of the prompts and by their length.", then=_next
+        explain_gaps, "Explain the gap between two models by tags of the prompts and by their length."
     ),
     "strengths": Command(
-        find_strengths, "Find the groups of prompts, and the prompts, on which a model is strong or weak.", then=_next
+        find_strengths, "Find the groups of prompts, and the prompts, on which a model is strong or weak."
     ),
     "predict": Command(
         predict_averages,
@@ -295,7 +293,6 @@ COMMANDS = {
 
         Also of models that no human has rated.
         """,
-        then=_next,
     ),
 }
 """What is typed after ``bonwise factor``, beside ``fit``."""

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
+from bonwise.asked import remembers
 from bonwise.errors import UsageError
 from bonwise.factors.latent_regression import PromptFactors
 from bonwise.factors.posterior_draws import PosteriorDraws
@@ -236,6 +237,7 @@ class HumanView(Document):
 
 
 @takes_numbers
+@remembers
 def load_factors(path: str | Path) -> HumanView:
     """Read what `HumanView.save` or ``bonwise factor fit --save`` wrote.
 

@@ -167,7 +167,7 @@ def _blocks(document: result.FactorFit) -> Iterator[Block]:
         f"{numbers.count(data.human_ratings)} of them by "
         f"{printable(settings.human, longest=_LONGEST)}.",
     )
-    yield answers.verdict(view_answers.fit_answer(document), view_answers.next_steps(document))
+    yield answers.verdict(view_answers.answer(document))
     if data.dropped:
         left_out = ", ".join(f"{numbers.count(rows)} ({reason})" for reason, rows in data.dropped.items())
         yield Said("caveat", f"Rows left out: {left_out}.")
@@ -327,7 +327,7 @@ def _study_blocks(document: result.FactorStudy) -> Iterator[Block]:
             ("bonwise", settings.version),
         ]
     )
-    yield answers.verdict(view_answers.study_answer(document), view_answers.next_steps(document))
+    yield answers.verdict(view_answers.answer(document))
     yield Said("finding", _finding(document))
     if data.dropped:
         left_out = ", ".join(f"{numbers.count(rows)} ({reason})" for reason, rows in data.dropped.items())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from bonwise.estimates import EstimateRecord
-from bonwise.factors import human_view, result, result_models
+from bonwise.factors import result, result_models
 from bonwise.printable import printable, shell_path, shell_word
-from bonwise.report.answers import State, StatedVerdict, outcome_of
+from bonwise.report.answers import State, StatedVerdict, outcome_of, steps
 from bonwise.report.blocks import Said
 from bonwise.report.numbers import Bounded, Ends, count, counted, setting, with_interval
 from bonwise.results import Document
@@ -17,15 +19,11 @@ __all__ = [
     "BASELINE_WORDS",
     "LIMITS",
     "WITHOUT_JUDGES",
+    "WORDS_OF_PREDICTION",
+    "answer",
     "baseline_name",
     "clear_coefficients",
-    "comparison_answer",
-    "explanation_answer",
-    "fit_answer",
-    "leaderboard_answer",
     "next_steps",
-    "strengths_answer",
-    "study_answer",
 ]
 
 LIMITS = (
@@ -74,10 +72,10 @@ def fit_answer(document: result.FactorFit) -> StatedVerdict:
         f"{with_interval(gain, sign=True)} nats per rating, {count(document.holdout.n)} held out"
     )
     return {
-        "above": StatedVerdict("judges add", "good", f"The judges add to the human ratings: {figure}."),
-        "below": StatedVerdict("judges do not help", "bad", f"The judges make the prediction worse: {figure}."),
+        "above": StatedVerdict("judges add", "good", f"The judges add to the human ratings: {figure}.", gain),
+        "below": StatedVerdict("judges do not help", "bad", f"The judges make the prediction worse: {figure}.", gain),
         "open": StatedVerdict(
-            "no gain shown", "open", f"The judges are not shown to add to the human ratings: {figure}."
+            "no gain shown", "open", f"The judges are not shown to add to the human ratings: {figure}.", gain
         ),
     }[outcome_of(gain)]
 
@@ -132,26 +130,31 @@ def leaderboard_answer(document: result_models.FactorLeaderboard) -> StatedVerdi
     if not near:
         of = counted(len(document.models), "model")
         says = f"{name} is the best of {of}: it is {told}, and no other interval reaches its own."
-        return StatedVerdict(f"{name} leads", "good", says)
+        return StatedVerdict(f"{name} leads", "good", says, _band(first))
     them = _listed([one.model for one in near])
     return StatedVerdict(
         "no clear leader",
         "open",
         f"The best model is not settled: {name} is {told}, and its interval overlaps with that of {them}.",
+        _band(first),
     )
 
 
 def comparison_answer(document: result_models.FactorComparison) -> StatedVerdict:
     """Return which of two models is better on average over all prompts."""
     first, second = _name(document.model), _name(document.other)
-    whole = document.gaps[0]
-    ends = Ends(whole.estimate, whole.low, whole.high)
+    whole, ends = document.gaps[0], _whole_gap(document)
     over = f"the mean difference over {counted(whole.prompts, 'prompt')} is {with_interval(ends, sign=True)}"
     return {
-        "above": StatedVerdict(f"{first} is better", "good", f"{first} is better than {second}: {over}."),
-        "below": StatedVerdict(f"{second} is better", "good", f"{second} is better than {first}: {over}."),
-        "open": StatedVerdict("no difference shown", "open", f"Neither model is shown to be better: {over}."),
+        "above": StatedVerdict(f"{first} is better", "good", f"{first} is better than {second}: {over}.", ends),
+        "below": StatedVerdict(f"{second} is better", "good", f"{second} is better than {first}: {over}.", ends),
+        "open": StatedVerdict("no difference shown", "open", f"Neither model is shown to be better: {over}.", ends),
     }[outcome_of(ends)]
+
+
+def _whole_gap(document: result_models.FactorComparison) -> Ends:
+    whole = document.gaps[0]
+    return Ends(whole.estimate, whole.low, whole.high)
 
 
 def explanation_answer(document: result_models.FactorExplanation) -> StatedVerdict:
@@ -162,10 +165,10 @@ def explanation_answer(document: result_models.FactorExplanation) -> StatedVerdi
     clear = clear_coefficients(document)
     if not clear:
         told = f"No property is shown to be associated with the gap (0 {of} differ from 0): {share}."
-        return StatedVerdict("no association shown", "open", told)
+        return StatedVerdict("no association shown", "open", told, explained)
     differ = f"{count(len(clear))} {of} {'differs' if len(clear) == 1 else 'differ'} from 0"
     told = f"Properties are associated with the gap ({differ}): {share}."
-    return StatedVerdict("association shown", "good", told)
+    return StatedVerdict("association shown", "good", told, explained)
 
 
 def clear_coefficients(document: result_models.FactorExplanation) -> list[result_models.GapCoefficient]:
@@ -241,40 +244,51 @@ def _listed(names: Sequence[str]) -> str:
     return f"{shown} and {count(len(names) - _MOST_NAMES)} more" if len(names) > _MOST_NAMES else shown
 
 
-_FIT, _PROMPTS = "FIT.json", "PROMPTS.csv"
 _SUFFIXES = (".csv", ".jsonl", ".parquet", ".gz")
 """How the source of ratings ends where it is a file."""
 
 
-def next_steps(
-    document: Document, fit: str | Path | None = None, prompts: str | Path | None = None
-) -> Sequence[Said]:
-    """Say what to do after a result, by the files that a fit and a table of prompts are in."""
-    saved, table = shell_path(fit or _FIT), shell_path(prompts or _PROMPTS)
+def answer(document: Document) -> StatedVerdict:
+    """Return what a result of a factor model answers, and what to do next."""
+    kinds: Mapping[type[Document], tuple[Callable[[Any], StatedVerdict], str]] = {
+        result.FactorFit: (fit_answer, "Do the judges add to the human ratings?"),
+        result.FactorStudy: (study_answer, "Do more human ratings, or more judges, help?"),
+        result_models.FactorLeaderboard: (leaderboard_answer, "Which model is the best?"),
+        result_models.FactorComparison: (comparison_answer, "Which of the two models is better?"),
+        result_models.FactorExplanation: (explanation_answer, "What goes with the gap between the two models?"),
+        result_models.FactorStrengths: (strengths_answer, "Where is the model strong, and where weak?"),
+        result_models.FactorPrediction: (prediction_answer, "How good is each model expected to be?"),
+    }
+    answering, question = kinds[type(document)]
+    return replace(answering(document), question=question, then=next_steps(document))
+
+
+def next_steps(document: Document, fit: str | Path | None = None) -> Sequence[Said]:
+    """Say what to do after a result, by the file that the fit is in: `fit`, or the one that was asked."""
+    asked = document.asked
+    saved = shell_path(fit) if fit else None if asked is None else asked.files("view") or asked.files("path")
+    prompts = None if asked is None else asked.files("prompts")
     match document:
         case result.FactorFit():
-            return _after_fit(document, fit)
+            return _after_fit(document, saved)
         case result.FactorStudy():
-            return [Said("finding", _AFTER_STUDY[study_answer(document).state == "good"])]
+            return steps(_AFTER_STUDY[study_answer(document).state == "good"])
         case result_models.FactorLeaderboard(models=[first, second, *_]):
             why = "Compare the first two models prompt by prompt:"
-            words = f"compare {saved} {shell_word(first.model)} {shell_word(second.model)}"
+            words = ["compare", saved, shell_word(first.model), shell_word(second.model)]
         case result_models.FactorComparison():
-            why = "See which properties of the prompts are associated with the gap:"
-            words = f"explain {saved} {shell_word(document.model)} {shell_word(document.other)} --prompts {_PROMPTS}"
+            better = document.other if outcome_of(_whole_gap(document)) == "below" else document.model
+            why = f"See on which prompts {_name(better)} is strong or weak:"
+            words = ["strengths", saved, shell_word(better)]
         case result_models.FactorExplanation():
             why = "See on which groups of prompts the first model is strong or weak:"
-            words = f"strengths {saved} {shell_word(document.model)} --prompts {table}"
+            with_prompts = ["--prompts", prompts] if prompts else []
+            words = ["strengths", saved, shell_word(document.model), *with_prompts]
         case result_models.FactorStrengths() if strengths_answer(document).word == "no difference shown":
-            return [Said("finding", "More human ratings make these intervals narrower.")]
-        case result_models.FactorStrengths():
-            why, words = "Rank the models on a category of prompts:", f"leaderboard {saved} --category CATEGORY"
-        case human_view.HumanView():
-            why, words = "Rank the models:", f"leaderboard {saved}"
+            return steps("More human ratings make these intervals narrower.")
         case _:
-            why = "Each interval is of one model alone. To see whether a model leads, rank the models:"
-            words = f"leaderboard {saved}"
-    return _then(why, words)
+            why, words = "See whether a model leads: rank the models:", ["leaderboard", saved]
+    return steps(why, " ".join(["bonwise factor", *map(str, words)]) if saved else None)
 
 
 _AFTER_STUDY = {
@@ -284,26 +298,32 @@ _AFTER_STUDY = {
 """By whether more of something helps."""
 
 
-def _after_fit(document: result.FactorFit, fit: str | Path | None) -> Sequence[Said]:
+def _after_fit(document: result.FactorFit, saved: str | None) -> Sequence[Said]:
     """Hold out ratings where none were, rank the models where judges add, otherwise study what would help."""
-    answer = fit_answer(document)
-    if answer.word == "not tested":
-        return _then("Hold out human ratings to see what the judges add:", f"fit {_again(document)} --holdout 0.5")
-    if answer.state == "good":
-        why = f"Save the fit with --save {_FIT}, then rank the models:" if fit is None else "Rank the models:"
-        return _then(why, f"leaderboard {shell_path(fit or _FIT)}")
-    return _then("Study whether more human ratings or more judges would help:", f"study {_again(document)}")
+    stated = fit_answer(document)
+    again = _again(document)
+    if stated.word == "not tested":
+        command = again and f"bonwise factor fit {again} --holdout 0.5"
+        return steps("Hold out human ratings to see what the judges add:", command)
+    if stated.state == "good":
+        if saved is not None:
+            return steps("Rank the models:", f"bonwise factor leaderboard {saved}")
+        why = "Save the fit, then rank the models by it:"
+        return steps(why, again and f"bonwise factor fit {again} --save fit.json")
+    command = again and f"bonwise factor study {again}"
+    return steps("Study whether more human ratings or more judges would help:", command)
 
 
-def _again(document: result.FactorFit) -> str:
-    """Return the arguments that read the same ratings and choose the same model."""
+def _again(document: result.FactorFit) -> str | None:
+    """Return the arguments that read the same ratings and choose the same model; None where they are no file."""
     settings = document.settings
-    ratings = settings.source if settings.source.endswith(_SUFFIXES) else "RATINGS.csv"
+    if not settings.source.endswith(_SUFFIXES):
+        return None
     flags = [f"--human {shell_word(settings.human)}"]
     flags += [f"--{name} {setting(value)}" for name, value in _chosen(settings) if value is not None]
     words = [f"{rater.rater}={','.join(rater.categories)}" for rater in document.raters if rater.rule == "words"]
     flags += [f"--categories {shell_word(word)}" for word in words]
-    return " ".join([shell_path(ratings), *flags])
+    return " ".join([shell_path(settings.source), *flags])
 
 
 def _chosen(settings: result.FactorSettings) -> Iterator[tuple[str, float | None]]:
@@ -311,5 +331,15 @@ def _chosen(settings: result.FactorSettings) -> Iterator[tuple[str, float | None
     yield "prior", settings.prior
 
 
-def _then(why: str, words: str) -> Sequence[Said]:
-    return [Said("finding", why), Said("command", f"bonwise factor {words}")]
+WORDS_OF_PREDICTION = {"mean_rating": "mean rating", "net_win_rate": "wins less losses per comparison"}
+
+
+def prediction_answer(document: result_models.FactorPrediction) -> StatedVerdict:
+    """Return which model has the highest predicted average: each interval is of one model alone."""
+    best = document.models[0]
+    ends = Ends(best.estimate, best.low, best.high)
+    says = (
+        f"Predicted {WORDS_OF_PREDICTION[document.quantity]} over {counted(document.prompts, 'prompt')}: "
+        f"{_name(best.model)} has the highest, {with_interval(ends)}; each interval is of one model alone."
+    )
+    return StatedVerdict(f"{counted(len(document.models), 'model')} predicted", "neutral", says, ends)

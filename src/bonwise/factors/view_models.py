@@ -86,7 +86,7 @@ def describe_comparison(document: result_models.FactorComparison) -> Part:
 
 def _blocks_of_comparison(document: result_models.FactorComparison, first: str, second: str) -> Iterator[Block]:
     yield _facts(document)
-    yield verdict(view_answers.comparison_answer(document), view_answers.next_steps(document))
+    yield verdict(view_answers.answer(document))
     better, worse = (sum(prompt.verdict == word for prompt in document.prompts) for word in ("better", "worse"))
     total = len(document.prompts)
     yield Said(
@@ -158,7 +158,7 @@ def describe_explanation(document: result_models.FactorExplanation) -> Part:
 
 def _blocks_of_explanation(document: result_models.FactorExplanation, first: str, second: str) -> Iterator[Block]:
     yield _facts(document, document.prompts)
-    yield verdict(view_answers.explanation_answer(document), view_answers.next_steps(document))
+    yield verdict(view_answers.answer(document))
     clear = view_answers.clear_coefficients(document)
     if clear:
         largest = max(clear, key=lambda one: abs(one.estimate))
@@ -223,7 +223,7 @@ def describe_leaderboard(document: result_models.FactorLeaderboard) -> Part:
 
 def _blocks_of_leaderboard(document: result_models.FactorLeaderboard) -> Iterator[Block]:
     yield _facts(document, document.prompts)
-    yield verdict(view_answers.leaderboard_answer(document), view_answers.next_steps(document))
+    yield verdict(view_answers.answer(document))
     yield Said("finding", f"Capability on {counted(document.prompts, 'prompt')}, less the mean of all models.")
     columns = (
         Column("model", "name"),
@@ -264,24 +264,15 @@ def _cohesion(found: result_models.CohesionRecord) -> str:
     )
 
 
-_WORDS_OF_PREDICTION = {"mean_rating": "mean rating", "net_win_rate": "wins less losses per comparison"}
-
-
 def describe_prediction(document: result_models.FactorPrediction) -> Part:
     """Describe the averages."""
     return Part("Predicted averages", list(_blocks_of_prediction(document)))
 
 
 def _blocks_of_prediction(document: result_models.FactorPrediction) -> Iterator[Block]:
-    words = _WORDS_OF_PREDICTION[document.quantity]
+    words = view_answers.WORDS_OF_PREDICTION[document.quantity]
     yield _facts(document)
-    best = document.models[0]
-    found = with_interval(Ends(best.estimate, best.low, best.high))
-    yield Said(
-        "lead",
-        f"Predicted {words} over {counted(document.prompts, 'prompt')}: {printable(best.model, longest=_LONGEST)} "
-        f"has the highest, {found}.",
-    )
+    yield verdict(view_answers.answer(document))
     columns = (Column("model", "name"), Column(words, sorted=True), Column("interval"), Column("human ratings"))
     rows = []
     for model in document.models:
@@ -303,7 +294,6 @@ def _blocks_of_prediction(document: result_models.FactorPrediction) -> Iterator[
         yield Part("By category", list(_left_out_part(document.left_out_categories, words, "category")), "detail")
     for note in document.notes:
         yield Said("caveat", printable(note))
-    yield Part("Next", list(view_answers.next_steps(document)), "next", anchor="next")
     yield limits(view_answers.LIMITS)
 
 
@@ -358,7 +348,7 @@ def describe_strengths(document: result_models.FactorStrengths) -> Part:
 def _blocks_of_strengths(document: result_models.FactorStrengths) -> Iterator[Block]:
     yield _facts(document, document.advantage.prompts)
     whole = document.advantage
-    yield verdict(view_answers.strengths_answer(document), view_answers.next_steps(document))
+    yield verdict(view_answers.answer(document))
     yield Said(
         "finding",
         f"On {counted(whole.prompts, 'prompt')} the advantage over the mean of the other "

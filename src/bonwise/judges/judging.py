@@ -324,7 +324,7 @@ def _judgment(running: _Running, judge: Judge, texts: Sequence[str], outcome: Ou
         except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - what it returned may be lazy, and fail
             error = raised
     if isinstance(error, CallError):
-        verdicts = (Unscored(f"owed: {error.message}", owed=True),) * len(texts)
+        verdicts = (Unscored(f"owed: {error}", owed=True),) * len(texts)
     elif isinstance(error, BonwiseError):
         raise error
     elif error is not None:

@@ -181,7 +181,7 @@ def _verdicts(judge: Judge, answer: Any, texts: Sequence[str]) -> Verdicts:
             error = raised
     if isinstance(error, CallError):
         # As a judge outside a stack: what it asked a model may be answered in a later run.
-        return (Unscored(f"owed: {error.message}", owed=True),) * len(texts)
+        return (Unscored(f"owed: {error}", owed=True),) * len(texts)
     if isinstance(error, BonwiseError) and not isinstance(error, JudgeError):
         raise error
     return _without(error.message if isinstance(error, JudgeError) else judging.failed(judge, error).message, texts)

@@ -9,6 +9,6 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("Monitor",)})
 
-DOCUMENTS = {"monitor": ("result:Monitor", "view:describe")}
+DOCUMENTS = {"monitor": ("result:Monitor", "view:describe", "view:answer")}
 
 PUBLIC = {"front": ("monitor",)}

@@ -12,8 +12,9 @@ from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import LABELS, limits
 from bonwise.table.facts import LabelsLeftOut
+from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["describe"]
+__all__ = ["answer", "describe"]
 
 _LIMITS = ("Anything about prompts that were not labelled, unless labels were drawn at random.", LABELS)
 
@@ -21,19 +22,13 @@ _MOST_REASONS = 5
 """Reasons for which prompts were dropped that are told, the commonest first."""
 
 
-_MORE = (Said("finding", "Label on in random order, with the same settings, then run bonwise monitor again."),)
-_DESIGN = (
-    Said(
-        "finding",
-        "For a verdict on all prompts say how the labelled ones were drawn: --design uniform, or the record of it.",
-    ),
+_MORE = answers.steps("Label on in random order, with the same settings, then run bonwise monitor again.")
+_DESIGN = answers.steps(
+    "For a verdict on all prompts say how the labelled ones were drawn: --design uniform, or the record of it."
 )
-_EASY = (
-    Said(
-        "finding", "Name the candidates: --control leaves them out, --keep-easy counts them like any other candidate."
-    ),
+_EASY = answers.steps(
+    "Name the candidates: --control leaves them out, --keep-easy counts them like any other candidate."
 )
-_AUDIT = (Said("finding", "Stop labelling, and audit the judge on these labels with bonwise audit."),)
 
 
 def describe(document: Monitor) -> Part:
@@ -61,7 +56,7 @@ def _blocks(document: Monitor) -> Iterator[Block]:
         yield from _labels(document.data)
     if isinstance(document.settings, RecoverySettings):
         yield from table_facts.values_read_as(document.settings)
-    yield _verdict(document)
+    yield answers.verdict(answer(document))
     if document.looks:
         yield from _course(document)
         yield _looks(document)
@@ -110,7 +105,14 @@ def _labels(data: LabelCounts) -> Iterator[Said]:
     yield from table_facts.labels_left_out(left_out if isinstance(left_out, LabelsLeftOut) else None)
 
 
-def _verdict(document: Monitor) -> Part:
+def answer(document: Monitor) -> answers.StatedVerdict:
+    """Return whether the labels so far are enough, and what they say."""
+    word, state, says = _found(document)
+    asks = "Are the votes enough?" if document.question == "preference" else "Are the labels enough?"
+    return answers.StatedVerdict(word, state, says, document.now, question=asks, then=_then(document))
+
+
+def _found(document: Monitor) -> tuple[str, answers.State, str]:
     found, data, now = document.verdict, document.data, document.now
     figure = (
         "no figure yet"
@@ -118,19 +120,29 @@ def _verdict(document: Monitor) -> Part:
         else f"{_figure(document)} {numbers.with_any_interval(now, 'share')} after {_of(document)}"
     )
     if found == "continue":
-        return answers.verdict(answers.StatedVerdict(found, "open", f"More labels are needed: {figure}."), _MORE)
+        return found, "open", f"More labels are needed: {figure}."
     if document.describes == "labelled prompts" and isinstance(data, LabelCounts):
         about = f", for the {numbers.count(data.labelled_prompts)} labelled prompts"
-        told = answers.StatedVerdict(f"{found}{about}", "open", f"The labels are enough: {figure}.")
-        return answers.verdict(told, _DESIGN)
+        return f"{found}{about}", "open", f"The labels are enough: {figure}."
     state: answers.State = "bad" if found == "stop: not better" else "open" if document.suspicions else "good"
-    return answers.verdict(answers.StatedVerdict(found, state, f"The labels are enough: {figure}."), _then(document))
+    return found, state, f"The labels are enough: {figure}."
 
 
 def _then(document: Monitor) -> Sequence[Said]:
+    if document.verdict == "continue":
+        return _MORE
+    if document.describes == "labelled prompts" and isinstance(document.data, LabelCounts):
+        return _DESIGN
     if document.suspicions and document.verdict != "stop: not better":
         return _EASY
-    return () if document.question == "preference" else _AUDIT
+    if document.question == "preference":
+        return ()
+    audit = document.then("audit", takes=ReadingKeywords, keep=_KEPT)
+    return answers.steps("Stop labelling, and audit the judge on these labels:", audit)
+
+
+_KEPT = {"label_file": "--labels", "design": "--design", "control": "--control", "keep_easy": "--keep-easy"}
+"""What an audit on the same labels is told too."""
 
 
 def _of(document: Monitor) -> str:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("Plan",)})
 
-DOCUMENTS = {"plan": ("result:Plan", "view:describe")}
+DOCUMENTS = {"plan": ("result:Plan", "view:describe", "view:answer")}
 
 PUBLIC = {"front": ("plan",)}
 

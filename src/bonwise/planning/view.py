@@ -10,9 +10,9 @@ from bonwise.report import amounts, answers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import LABELS, limits
-from bonwise.report.numbers import Unit, count, count_range, counted, number, percent, setting, with_interval
+from bonwise.report.numbers import Ends, Unit, count, count_range, counted, number, percent, setting, with_interval
 
-__all__ = ["describe"]
+__all__ = ["answer", "describe"]
 
 _LIMITS = (
     "That the effect is there: the plan says what a study needs if the effect is as large as assumed.",
@@ -28,33 +28,58 @@ _LONGEST = 600
 
 def describe(document: result.Plan) -> Part:
     """Describe how many labels answer a question."""
-    return Part(f"Plan for {document.question}: {document.verdict}", list(_blocks(document)))
+    return Part(f"Plan for {document.question}: {_word(document)}", list(_blocks(document)))
+
+
+def answer(document: result.Plan) -> answers.StatedVerdict:
+    """Return whether the labels there are are enough; without a budget, how many prompts are needed."""
+    says = " ".join(_deciding(document)) or f"The plan is {document.verdict}."
+    state = "neutral" if _without_budget(document) else _STATES[document.verdict]
+    says = says.replace("Feasible as far as known: it", "It")
+    figure = None if document.labels is None else Ends(document.labels, *(document.interval or (None, None)))
+    asks = f"How many labels answer the question {document.question}?"
+    return answers.StatedVerdict(_word(document), state, says, figure, question=asks, then=list(_next(document)))
+
+
+def _without_budget(document: result.Plan) -> bool:
+    return document.labels is not None and document.settings.labels is document.settings.prompts is None
+
+
+def _word(document: result.Plan) -> str:
+    if _without_budget(document):
+        return f"{counted(document.prompts or 0, 'prompt')} {'is' if document.prompts == 1 else 'are'} needed"
+    return document.verdict
+
+
+def _deciding(document: result.Plan) -> Sequence[str]:
+    """Return the sentence of the verdict, which says what it takes; the others say what that means."""
+    return [sentence for sentence in document.sentences if sentence.startswith(document.verdict.capitalize())]
+
+
+def _next(document: result.Plan) -> Iterator[Said]:
+    """Yield the commands that draw, read and watch the labels, where there are enough of them as far as known."""
+    if document.verdict == "underpowered":
+        effect = "" if document.mde is None else f", or plan for {amounts.brief(document.mde)} ({document.mde_of})"
+        yield Said("finding", f"Get more labels{effect}.")
+    elif document.commands:
+        yield Said("finding", "Write your table of scores without labels to scores.csv, then type:")
+        yield from (Said("command", line) for line in document.commands)
 
 
 def _blocks(document: result.Plan) -> Iterator[Block]:
     yield Table.facts(_facts(document.settings))
-    # The sentence of the verdict says what it takes; the others say what that means.
-    decides = [one for one in document.sentences if one.startswith(document.verdict.capitalize())]
-    yield _verdict(document, decides)
+    asked = [] if document.labels is None else [Part("", [Said("finding", _lead(document))], "detail")]
+    yield answers.verdict(answer(document), asked)
     yield _study(document)
     yield from plan_curve(document)
     if document.power_table:
         yield _powers(document)
     for sentence in document.sentences:
-        if sentence not in decides:
+        if sentence not in _deciding(document):
             yield Said("finding", printable(sentence, longest=_LONGEST))
     given = ", ".join(f"{name} {value}" for name, value in _given(document.settings))
     yield Said("note", f"Planned with {printable(given, longest=_LONGEST)}.")
     yield limits(_LIMITS)
-
-
-def _verdict(document: result.Plan, decides: Sequence[str]) -> Part:
-    asked = [] if document.labels is None else [Part("", [Said("finding", _lead(document))], "detail")]
-    says = " ".join(decides) or (
-        _lead(document) if document.labels is not None else f"The plan is {document.verdict}."
-    )
-    then = [Said("command", line) for line in document.commands]
-    return answers.verdict(answers.StatedVerdict(document.verdict, _STATES[document.verdict], says), then, more=asked)
 
 
 def _facts(settings: result.PlanSettings) -> Iterator[tuple[str, str]]:

@@ -348,7 +348,7 @@ class Part:
     ``verdict`` is its word; ``outcomes`` are those of gates, or what to do. Both come first everywhere. ``next`` is
     what to type next: a page says it in the verdict, a terminal and Markdown say it last.
     """
-    state: Literal["good", "bad", "open"] = "open"
+    state: Literal["good", "bad", "open", "neutral"] = "open"
     """Of a verdict."""
     anchor: str = ""
     """Address on a page: lower-case letters, digits and hyphens; made from the title where empty."""

@@ -16,9 +16,11 @@ from bonwise.report.markdown import rendered as as_markdown
 from bonwise.report.terminal import plain, renderables
 
 if TYPE_CHECKING:
+    from bonwise.report.answers import StatedVerdict
     from bonwise.results import Document
 
 __all__ = [
+    "answer",
     "by_name",
     "describe",
     "drawings",
@@ -32,12 +34,19 @@ __all__ = [
 ]
 
 
+def answer(document: Document) -> StatedVerdict | None:
+    """Return what a document answers, with which its description opens; None where it asks nothing."""
+    answering = view_of(document.schema_, "answer")
+    stated: StatedVerdict | None = None if answering is None else answering(document)
+    return stated
+
+
 def describe(document: Document, *, in_short: bool = False) -> Part:
     """Return the description of a document, titled as the whole; one for programs alone is a UsageError.
 
     `in_short` asks for what a terminal shows at first; of most documents that is all.
     """
-    view = view_of(document.schema_, in_short=in_short)
+    view = view_of(document.schema_, "short" if in_short else "view")
     if view is None:
         raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone")
     described: Part = view(document)

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from bonwise.errors import FileError
 from bonwise.printable import all_printable, printable
-from bonwise.report.blocks import Block, Part, Role, Said, Table, decisive_first, next_of
+from bonwise.report.blocks import Block, Part, Said, Table, decisive_first, next_of
 from bonwise.report.numbers import counted
 
 __all__ = ["FittedTable", "command", "lines", "plain", "renderables", "show", "write"]
@@ -138,7 +138,7 @@ def command(text: str, *, style: str = "") -> Text:
 _NAMES = ("name", "metric")
 """Kinds of columns that stay whole at the left."""
 
-_STYLES: dict[Role, str] = {"lead": "bold", "caveat": "yellow", "good": "green", "bad": "red", "open": "yellow"}
+_STYLES: dict[str, str] = {"lead": "bold", "caveat": "yellow", "good": "green", "bad": "red", "open": "yellow"}
 
 _LONGEST = 4_000
 """Characters of a line that are printed."""
@@ -203,7 +203,7 @@ def _blocks(blocks: Sequence[Block]) -> Iterator[RenderableType]:
 
 def _part(part: Part) -> Iterator[RenderableType]:
     if part.role == "verdict":
-        yield Text(_line(f"Verdict: {part.title}"), style=f"bold {_STYLES[part.state]}")
+        yield Text(_line(f"Verdict: {part.title}"), style=f"bold {_STYLES.get(part.state, '')}".strip())
         yield from _blocks(part.blocks)
         return
     if part.title:

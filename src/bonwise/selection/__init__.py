@@ -22,7 +22,7 @@ else:
 DOCUMENTS = {
     "draw_model": ("draw_model:DrawModelDocument", ""),
     "learn": ("learnt:LearnDocument", "learnt:describe"),
-    "selections": ("result:SelectionsDocument", "view:describe"),
+    "selections": ("result:SelectionsDocument", "view:describe", "view:answer"),
 }
 
 PUBLIC = {

@@ -214,7 +214,7 @@ def _stopped(evidence: Evidence) -> str:
     if evidence.late:
         return "the time was up"
     if evidence.error is not None:
-        return evidence.error.message
+        return str(evidence.error)
     return "no question was needed" if evidence.standing is None else evidence.standing.stopped
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bonwise.printable import printable, shell_path
 from bonwise.report.amounts import money, per_unit, score, seconds
-from bonwise.report.answers import StatedVerdict, verdict
+from bonwise.report.answers import StatedVerdict, steps, verdict
 from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Part, Row, Said, Table
 from bonwise.report.limits import limits
 from bonwise.report.numbers import NOTHING, count, counted, number, setting
@@ -18,6 +18,7 @@ __all__ = [
     "LONGEST_NAME",
     "MEANINGS",
     "MOST_COMPARISONS",
+    "answer",
     "by_rank",
     "describe",
     "figures",
@@ -213,7 +214,8 @@ def _cut(name: str) -> str:
 _LONGEST = 60
 """Characters of a candidate's name or reason."""
 
-_NEXT = "Whether the picks are good only labels show. Label some pools, then audit the picks:"
+_AGAIN = "Mend what is named here, then run the same command again: it asks only for what is missing."
+_LABEL = "Whether the picks are good only labels show. Label some pools, then audit the picks:"
 
 _LABELLED = 100
 """Pools to label where there are more."""
@@ -227,7 +229,7 @@ _MOST_PARAMETERS = 4
 def describe(document: result.SelectionsDocument) -> Part:
     """Describe what was picked, then what it took, then each pool that the document holds."""
     settings, totals = document.settings, document.totals
-    alone = document.picks[0].pick if document.of == 1 and len(document.picks) == 1 and not settings.ended else None
+    alone = _alone(document)
     title = f"Picks from {settings.source}"
     if settings.source is None:
         title = f"Pick of {settings.judge}" if alone is None else headline(alone)
@@ -236,29 +238,41 @@ def describe(document: result.SelectionsDocument) -> Part:
         lead = [] if settings.source is None else [Said("lead", headline(alone))]
         # The text of a single pick says in one line what it took.
         inside = [*lead, *single_pick(alone), *(replace(part, role="detail") for part in _totals(totals))]
-    answer = _answer(totals, settings.ended) if alone is None else _answer_of_one(alone)
-    blocks = [
-        Table.facts(_facts(document)),
-        verdict(answer, list(_next(document))),
-        *inside,
-        pools(document.picks, document.of),
-    ]
+    blocks = [Table.facts(_facts(document)), verdict(answer(document)), *inside, pools(document.picks, document.of)]
     return Part(title, [*blocks, limits(_LIMITS)])
 
 
-def _next(document: result.SelectionsDocument) -> Iterator[Said]:
-    """Yield what to type to label all pools, or a uniform draw of many, and to audit the picks then."""
+def _alone(document: result.SelectionsDocument) -> result.PickRecord | None:
+    """Return the only pick, None where there are several or pools are missing."""
+    whole = document.of == 1 and len(document.picks) == 1 and not document.settings.ended
+    return document.picks[0].pick if whole else None
+
+
+def answer(document: result.SelectionsDocument) -> StatedVerdict:
+    """Return whether every pool has a pick that rests on scores of all its candidates."""
+    alone = _alone(document)
+    stated = _answer(document.totals, document.settings.ended) if alone is None else _answer_of_one(alone)
+    question = "Has every pool a pick?" if alone is None else "Which candidate is picked?"
+    return replace(stated, question=question, then=list(_next(document, stated)))
+
+
+def _next(document: result.SelectionsDocument, stated: StatedVerdict) -> Iterator[Said]:
+    """Yield what makes the picks whole, or what to type to label all pools, or a uniform draw of many."""
     source, pools_ = document.settings.source, document.totals.pools
     if source is None and document.of == 1:
         return  # a single pick of Python is no file of picks
-    yield Said("finding", _NEXT)
-    labels, design = "labels.csv", ""
-    if source not in {None, "-"}:
-        many = pools_ > _LABELLED
-        draw = f"bonwise labels draw --pools {shell_path(str(source))}"
-        yield Said("command", f"{draw}{f' --labels {_LABELLED}' if many else ''} --sheet sheet.html")
-        labels, design = "sheet-labels.csv", " --design uniform" if many else ""
-    yield Said("command", f"bonwise audit winners.jsonl --labels {labels}{design}")
+    if stated.state == "bad":
+        yield Said("finding", _AGAIN)
+        return
+    if source in {None, "-"}:
+        yield from steps(_LABEL)
+        return
+    many = pools_ > _LABELLED
+    draw = f"bonwise labels draw --pools {shell_path(str(source))}{f' --labels {_LABELLED}' if many else ''}"
+    yield from steps(_LABEL, f"{draw} --sheet sheet.html")
+    yield Said(
+        "finding", f"Then audit the picks with --labels sheet-labels.csv{' --design uniform' if many else ''}."
+    )
 
 
 def _answer(totals: result.SelectionTotals, ended: str | None) -> StatedVerdict:
@@ -273,6 +287,9 @@ def _answer(totals: result.SelectionTotals, ended: str | None) -> StatedVerdict:
     makeshift = sum(times for how, times in totals.decided_by.items() if how in _MAKESHIFT)
     if makeshift:
         says += f"; {counted(makeshift, 'pick')} {'rests' if makeshift == 1 else 'rest'} on less than was asked for"
+    why = next(iter(totals.failures), ended)
+    if why and picked < totals.pools:
+        says += f". {printable(why, longest=200)}"
     if ended or picked < totals.pools:
         return StatedVerdict("not all picked", "bad", f"{says}.")
     if unscored or makeshift:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy(__name__, RESULTS := {"front": ("AppliedStack",), "result": ("StackFit",)})
 
-DOCUMENTS = {"stack": ("result:StackFit", "view:describe")}
+DOCUMENTS = {"stack": ("result:StackFit", "view:describe", "view:answer")}
 
 PUBLIC = {"front": ("apply_stack", "audit_stack", "fit_stack"), "judge": ("Stack",)}
 

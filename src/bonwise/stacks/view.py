@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.auditing.view_judges import best_of
 from bonwise.estimates import EstimateRecord
@@ -12,8 +12,9 @@ from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Row, Said,
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
 from bonwise.stacks.result import SmallerStack, StackFit
+from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["describe", "is_better"]
+__all__ = ["answer", "describe", "is_better"]
 
 _LIMITS = (OTHER_PROMPTS, OTHER_CANDIDATES, LABELS, "That the weights stay right when a judge changes.")
 
@@ -35,7 +36,7 @@ def describe(document: StackFit) -> Part:
 
 def _blocks(document: StackFit) -> Iterator[Block]:
     settings = document.settings
-    yield answers.verdict(_answer(document), _next(document))
+    yield answers.verdict(answer(document))
     yield Table.facts(
         [
             (
@@ -61,17 +62,25 @@ def _blocks(document: StackFit) -> Iterator[Block]:
     yield limits(_LIMITS)
 
 
-def _answer(document: StackFit) -> answers.StatedVerdict:
-    says = _lead(document)
+def answer(document: StackFit) -> answers.StatedVerdict:
+    """Return whether the stack is shown to pick better than the best judge alone."""
+    word, state = _word(document)
+    asks = "Do the judges together pick better than the best one alone?"
+    apart = document.difference[_RECOVERY]
+    return answers.StatedVerdict(word, state, _lead(document), apart, question=asks, then=_next(document))
+
+
+def _word(document: StackFit) -> tuple[str, answers.State]:
     if document.metrics[_RECOVERY].estimate is None:
-        return answers.StatedVerdict("undefined", "open", says)
+        return "undefined", "open"
     if document.fallback is not None:
-        return answers.StatedVerdict("one judge", "open", says)
-    return {
-        "above": answers.StatedVerdict("the stack is better", "good", says),
-        "below": answers.StatedVerdict("the stack is worse", "bad", says),
-        "open": answers.StatedVerdict("no difference shown", "open", says),
-    }[answers.outcome_of(document.difference[_RECOVERY])]
+        return "one judge", "open"
+    words: Mapping[answers.Outcome, tuple[str, answers.State]] = {
+        "above": ("the stack is better", "good"),
+        "below": ("the stack is worse", "bad"),
+        "open": ("no difference shown", "open"),
+    }
+    return words[answers.outcome_of(document.difference[_RECOVERY])]
 
 
 def is_better(document: StackFit) -> bool:
@@ -79,17 +88,26 @@ def is_better(document: StackFit) -> bool:
     return document.fallback is None and answers.outcome_of(document.difference[_RECOVERY]) == "above"
 
 
-def _next(document: StackFit) -> list[Said]:
+def _next(document: StackFit) -> Sequence[Said]:
     if document.metrics[_RECOVERY].estimate is None:
-        return [Said("finding", "Label more prompts completely, then fit the stack again.")]
+        return answers.steps("Label more prompts completely, then fit the stack again.")
     if not is_better(document):
-        return [
-            Said("finding", "Pick by the best judge alone: it takes fewer calls, and no gain of the stack is shown.")
-        ]
-    return [
-        Said("finding", "Save the stack with bonwise stack fit --save stack.json, then pick by it:"),
-        Said("command", "bonwise select POOLS.jsonl --judge stack:stack.json"),
-    ]
+        why = (
+            "Pick by the best judge alone: it takes fewer calls, and no gain of the stack is shown. Audit the judges:"
+        )
+        return answers.steps(why, document.then("audit", takes=ReadingKeywords))
+    why = "Save the stack, then pick by it with bonwise select --judge stack:stack.json:"
+    return answers.steps(why, document.then("stack fit", "--save stack.json", takes=ReadingKeywords, keep=_KEPT))
+
+
+_KEPT = {
+    "features": "--feature",
+    "prices": "--price",
+    "specs": "--spec",
+    "confidence": "--confidence",
+    "seed": "--seed",
+}
+"""Flags of what a stack is fitted with."""
 
 
 def _lead(document: StackFit) -> str:

@@ -114,7 +114,9 @@ class DescribedStudy:
     """All judges in one part, in the place of their own beside an audit of many."""
     answers: Mapping[str, StatedVerdict] = field(default_factory=dict)
     """Of each judge, where the study asks a question that has an answer."""
-    then: str = ""
+    question: str = ""
+    """What it asks, in plain words."""
+    then: Sequence[Said] = ()
     """What to do after an answer."""
     facts: Sequence[tuple[str, str]] = ()
     """Names and values for the head of the page, where the settings are not `StudySettings`."""

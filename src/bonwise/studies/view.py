@@ -17,7 +17,7 @@ from bonwise.studies.description import DescribedStudy, data_blocks, left_out, s
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudyCounts, StudySettings
 
-__all__ = ["BesideAudit", "beside_audit", "describe", "described", "not_studied"]
+__all__ = ["BesideAudit", "answer", "beside_audit", "describe", "described", "not_studied"]
 
 _UNDRAWN = (
     f"No judge is drawn: up to {view_judges.MOST_DRAWN} judges are. Every figure is in the JSON document "
@@ -49,11 +49,15 @@ def describe(document: StudyDocument) -> Part:
         blocks.append(replace(found.instead, role="detail"))
     blocks += [*judges, *found.together, *_data(document, told=found.judges), *not_studied(document)]
     reference = settings.reference if isinstance(settings, StudySettings) else None
-    blocks += [
-        *answers.verdict_of_judges(found.answers, [Said("finding", found.then)] if found.then else ()),
-        limits(found.limits, reference=reference),
-    ]
+    stated = answers.of_judges(found.answers, found.question, found.then)
+    blocks += [*([] if stated is None else [answers.verdict(stated)]), limits(found.limits, reference=reference)]
     return Part(found.title, blocks)
+
+
+def answer(document: StudyDocument) -> answers.StatedVerdict | None:
+    """Return what a study answers; None of one that asks nothing, as of pairs that are still to be judged."""
+    study = described(document)
+    return answers.of_judges(study.answers, study.question, study.then)
 
 
 def described(document: StudyDocument) -> DescribedStudy:

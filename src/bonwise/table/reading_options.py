@@ -12,9 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from bonwise.asked import remembers
 from bonwise.errors import UsageError
 from bonwise.flags import field_texts, show_keywords, takes_numbers, unexpected
-from bonwise.printable import quoted, shell_flag
+from bonwise.printable import quoted, shell_flag, shell_path
 from bonwise.table.checks import (
     AnnotatorRule,
     SecondOrder,
@@ -422,6 +423,19 @@ class ReadingOptions:
         flags += [] if self.unlabelled_is is None else [f"--unlabelled-is {self.unlabelled_is:g}"]
         return [*flags, *([] if self.unpicked == "random" else [f"--unpicked {self.unpicked}"])]
 
+    def flags_by_option(self) -> dict[str, Sequence[str] | None]:
+        """Return the flags of each option that was given; None of one that no flag can state."""
+        stated: dict[str, Sequence[str] | None] = {}
+        for name, value in {option.name: getattr(self, option.name) for option in fields(self)}.items():
+            if name in ("labels", "oracle"):
+                if value is not None:
+                    stated[name] = [f"--{name} {shell_path(value)}"] if isinstance(value, str | Path) else None
+            elif alone := replace(AS_IT_STANDS, **{"labels": self.labels, name: value}).as_flags():
+                stated[name] = alone
+        if not self.named_columns.keys() <= COLUMN_FLAGS.keys():
+            stated["columns"] = None
+        return stated
+
 
 AS_IT_STANDS = ReadingOptions()
 """Where nothing was said."""
@@ -468,4 +482,8 @@ def opens_a_table(function: Function) -> Function:
     columns = {name: COLUMN_FLAGS[role].help.replace("repeatable", "or several") for name, role in _ROLES.items()}
     show_keywords(function, "reading", parameters, {**field_texts(ReadingOptions), **columns}, globals() | _IN_WORDS)
     function.__reading__ = taken  # type: ignore[attr-defined]
-    return takes_numbers(function)
+
+    def flags(named: Mapping[str, Any]) -> Mapping[str, Sequence[str] | None]:
+        return ReadingOptions.of(function, {name: named[name] for name in kinds if name in named}).flags_by_option()
+
+    return remembers(takes_numbers(function), flags)

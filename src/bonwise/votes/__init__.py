@@ -13,8 +13,8 @@ else:
     )
 
 DOCUMENTS = {
-    "preferences": ("preferences_result:PreferenceAudit", "preferences_view:describe"),
-    "votes": ("result:PreferenceStudy", "view:describe"),
+    "preferences": ("preferences_result:PreferenceAudit", "preferences_view:describe", "preferences_view:answer"),
+    "votes": ("result:PreferenceStudy", "view:describe", "view:answer"),
 }
 
 PUBLIC = {"front": ("audit_preferences", "study_preferences")}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from bonwise.printable import printable
-from bonwise.report.answers import StatedVerdict, agreement_answer, verdict_of_judges
+from bonwise.report.answers import StatedVerdict, agreement_answer, of_judges, steps, verdict
 from bonwise.report.blocks import Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
@@ -14,7 +14,7 @@ from bonwise.report.numbers import count, count_range, counted, estimate, interv
 from bonwise.table.facts import JoinedLabels
 from bonwise.votes import preferences_result, view
 
-__all__ = ["describe"]
+__all__ = ["answer", "describe"]
 
 _LIMITS = (
     "How well a judge picks the best of several: agreement on pairs is another figure than recovery.",
@@ -36,9 +36,6 @@ def describe(document: preferences_result.PreferenceAudit) -> Part:
     """Describe how far each judge agrees with the oracle."""
     settings = document.settings
     several = len(settings.verdicts) > 1
-    answers = {
-        name: agreement_answer(judge.metrics.agreement, judge.metrics.phi) for name, judge in document.judges.items()
-    }
     orders = "both presentation orders averaged" if several else "one presentation order"
     confidence = percent(settings.confidence)
     return Part(
@@ -55,7 +52,7 @@ def describe(document: preferences_result.PreferenceAudit) -> Part:
             Said("note", f"{counted(document.data.contexts, 'context')}; {orders}; intervals at {confidence}"),
             *view.vote_readings(settings.readings),
             *_labels(document.labels),
-            *verdict_of_judges(answers, _next(answers.values())),
+            verdict(answer(document)),
             *_drawn(document),
             _table(document, several=several),
             *_left_out(document.judges.values(), joined=document.labels is not None),
@@ -68,13 +65,21 @@ def describe(document: preferences_result.PreferenceAudit) -> Part:
     )
 
 
-def _next(answers: Iterable[StatedVerdict]) -> list[Said]:
-    if any(answer.state == "good" for answer in answers):
-        picks = (
-            "Whether a judge picks the best of several, only scores and labels of whole pools show: bonwise audit."
+def answer(document: preferences_result.PreferenceAudit) -> StatedVerdict:
+    """Return whether verdicts are shown to agree with the oracle's more than a coin."""
+    stated = {
+        name: agreement_answer(judge.metrics.agreement, judge.metrics.phi) for name, judge in document.judges.items()
+    }
+    good = [printable(name, longest=_LONGEST) for name, judged in stated.items() if judged.state == "good"]
+    why = "Do not decide by these verdicts yet: label more pairs, or ask another way."
+    if good:
+        alone = "" if len(good) == len(stated) else f"Of these judges decide by {', '.join(good)} alone. "
+        why = (
+            f"{alone}Whether a judge picks the best of several, scores and labels of whole pools show: bonwise audit."
         )
-        return [Said("finding", picks)]
-    return [Said("finding", "Do not decide by these verdicts yet: label more pairs, or ask another way.")]
+    whole = of_judges(stated, "Do the verdicts agree with the oracle's?", steps(why))
+    assert whole is not None  # noqa: S101 - a document has a judge
+    return whole
 
 
 def _reference(document: preferences_result.PreferenceAudit) -> str:

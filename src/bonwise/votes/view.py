@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 
 from bonwise.estimates import EstimateRecord
@@ -13,7 +14,16 @@ from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import OTHER_PROMPTS, limits
 from bonwise.votes import result
 
-__all__ = ["MOST_PAIRS", "describe", "drawn_pairs", "share_of_votes", "vote_pairs", "vote_readings", "votes_or_none"]
+__all__ = [
+    "MOST_PAIRS",
+    "answer",
+    "describe",
+    "drawn_pairs",
+    "share_of_votes",
+    "vote_pairs",
+    "vote_readings",
+    "votes_or_none",
+]
 
 _LIMITS = (
     "That a preference is absent: one that is not seen with these votes can be there.",
@@ -188,7 +198,7 @@ def describe(document: result.PreferenceStudy) -> Part:
             Table.facts(_facts(document.settings)),
             *drawn_pairs(document),
             *_opening(document),
-            answers.verdict(_answer(document), _next(document)),
+            answers.verdict(answer(document)),
             Said("note", _MARGIN),
             _margins(document),
             *_near_ties(document),
@@ -201,8 +211,13 @@ def describe(document: result.PreferenceStudy) -> Part:
     )
 
 
-def _answer(document: result.PreferenceStudy) -> answers.StatedVerdict:
+def answer(document: result.PreferenceStudy) -> answers.StatedVerdict:
     """Return in how many pairs the interval of the win rate excludes one half."""
+    what = "Is a model preferred?" if len(document.pairs) == 1 else "In which pairs is a model preferred?"
+    return replace(_answer(document), question=what, then=_next(document))
+
+
+def _answer(document: result.PreferenceStudy) -> answers.StatedVerdict:
     pairs = document.pairs
     seen = [pair for pair in pairs if answers.outcome_of(pair.win_rate, 0.5) != "open"]
     if len(pairs) == 1:
@@ -229,10 +244,10 @@ def _answer_of_one(pair: result.PairVotes) -> answers.StatedVerdict:
         share = f"{first} has {share_of_votes(rate.model_copy(update=ends))} of the votes against {second}"
     if outcome == "open":
         return answers.StatedVerdict(
-            "no preference shown", "open", f"Neither model is shown to be preferred: {share}."
+            "no preference shown", "open", f"Neither model is shown to be preferred: {share}.", rate
         )
     preferred = second if outcome == "above" else first
-    return answers.StatedVerdict(f"{preferred} is preferred", "good", f"A preference is shown: {share}.")
+    return answers.StatedVerdict(f"{preferred} is preferred", "good", f"A preference is shown: {share}.", rate)
 
 
 def _next(document: result.PreferenceStudy) -> list[Said]:
@@ -245,9 +260,8 @@ def _next(document: result.PreferenceStudy) -> list[Said]:
     whole = nearest.votes_needed.at_05.whole
     if whole is None:
         return [Said("finding", f"Collect more votes: for {names} no number of votes can be named at this margin.")]
-    return [
-        Said("finding", f"Collect more votes: {names} take {numbers.count(whole)} if their margin stays as it is.")
-    ]
+    why = f"Collect more votes: {names} take {numbers.count(whole)} if their margin stays as it is."
+    return list(answers.steps(why, f"bonwise plan --question margin --effect {abs(nearest.margin):.3g}"))
 
 
 def _facts(settings: result.VotesSettings) -> Iterator[tuple[str, str]]:

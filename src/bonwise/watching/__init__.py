@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("Watch",)})
 
-DOCUMENTS = {"watch": ("result:Watch", "view:describe")}
+DOCUMENTS = {"watch": ("result:Watch", "view:describe", "view:answer")}
 
 PUBLIC = {"front": ("watch",)}
 

@@ -12,7 +12,7 @@ from bonwise.auditing.result import Audit, JudgeFound
 from bonwise.errors import FileError, UsageError
 from bonwise.extras import TABLES
 from bonwise.loading import read_document
-from bonwise.printable import listed, quoted
+from bonwise.printable import listed, printable, quoted
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.table import checks, reading, reading_options
@@ -124,6 +124,7 @@ def watched(  # noqa: PLR0913 - all but the files are named
     by: str | int | None,
     time: str | None,
     first: int | None,
+    baseline_from: str | None,
     judge: str | None,
     year: int,
     confidence: float,
@@ -136,7 +137,11 @@ def watched(  # noqa: PLR0913 - all but the files are named
     files = _watched_files(picks, earlier)
     if earlier and first is not None:
         raise UsageError("both a baseline of picks and the first periods are named", hint="drop --first or the files")
-    log, begins, way = _log(files, earlier, by, time, first or FIRST)
+    if earlier and baseline_from is not None:
+        raise UsageError(
+            "both a baseline of picks and its first period are named", hint="drop --baseline-from or the files"
+        )
+    log, begins, way = _log(files, earlier, by, time, first or FIRST, baseline_from)
     if _watched_files(picks, earlier) != files:
         raise FileError("files were renamed while they were read", hint="run the command again")
     audited = None if audit is None else audit_baseline(audit, judge, log.picks)
@@ -153,11 +158,13 @@ def watched(  # noqa: PLR0913 - all but the files are named
         **given(
             time=way[1],
             first=None if earlier else int(first or FIRST),
+            baseline_from=baseline_from,
             audit=None if audited is None else audited.source,
             labels=None if options.labels is None else reading.name_of(options.labels, "labels"),
         ),
     )
-    own = f"the first {begins} periods of the log" if not earlier else "files of earlier picks"
+    since = "" if baseline_from is None else f" since {printable(baseline_from, longest=60)}"
+    own = f"the first {begins} periods of the log{since}" if not earlier else "files of earlier picks"
     rule = WatchRule(settings, log.names, begins)
     signals = dict(_signals(log, rule, audited, labelled, own, ranked_first=bool(earlier)))
     data = result.WatchData.of(log, begins, files, earlier, labelled)
@@ -190,7 +197,12 @@ def _watched_files(picks: str | Path | Sequence[str | Path], earlier: Sequence[P
 
 
 def _log(
-    files: Sequence[Path], earlier: Sequence[Path], by: str | int | None, time: str | None, first: int
+    files: Sequence[Path],
+    earlier: Sequence[Path],
+    by: str | int | None,
+    time: str | None,
+    first: int,
+    baseline_from: str | None,
 ) -> tuple[DividedLog, int, tuple[str | int, str | None]]:
     """Return all picks in their periods, how many of these are the baseline, and what a period is."""
     (before, early), (after, late) = read_log(earlier, time), read_log(files, time)
@@ -199,6 +211,7 @@ def _log(
             raise FileError(f"{paths[0]}: no picks", hint="check that whatever wrote it has finished")
     way = way_of(by, time, [*before, *after])
     later = replace(divided(after, *way), unread=(*early, *late))
+    later = later if baseline_from is None else later.since(baseline_from)
     if not earlier:
         return later, min(first, len(later.names)), way
     reference = divided(before, *way)

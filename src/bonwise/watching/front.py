@@ -32,6 +32,9 @@ def watch(  # noqa: PLR0913 - all but the files are named
     by: Annotated[str | int | None, Flag("A period: file, hour, day, week, or a number of picks.")] = None,
     time: Annotated[str | None, Flag("Key of a line that holds its time.")] = None,
     first: Annotated[int | None, Flag("Periods of the log that are its own baseline [14].", rare=True)] = None,
+    baseline_from: Annotated[
+        str | None, Flag("The period at which the log's own baseline begins, such as that of a new judge.")
+    ] = None,
     judge: Annotated[str | None, Flag("The judge of an audit that holds several.")] = None,
     year: Annotated[int, Flag("Looks over which the chance of a false alarm is spent.", rare=True)] = 365,
     confidence: float = CONFIDENCE,
@@ -58,6 +61,8 @@ def watch(  # noqa: PLR0913 - all but the files are named
         Key of a line that holds its time; one of ``timestamp``, ``created_at`` and ``time`` unless given.
     first : int, optional
         Periods of the log that are its own baseline, 14 unless given; not beside files of earlier picks.
+    baseline_from : str, optional
+        The first of these periods; earlier picks are not read further. Not beside files of earlier picks.
     judge : str, optional
         The judge of the audit, where it holds several and the picks name none of them.
     year : int
@@ -101,6 +106,7 @@ def watch(  # noqa: PLR0913 - all but the files are named
         by=by,
         time=time,
         first=first,
+        baseline_from=baseline_from,
         judge=judge,
         year=year,
         confidence=confidence,

@@ -6,7 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -222,6 +222,18 @@ class DividedLog:
             later.left_out,
             later.unread,
         )
+
+    def since(self, period: str) -> DividedLog:
+        """Return the picks from a period on; a period that is not there is a UsageError."""
+        if period not in self.names:
+            ends = " to ".join(dict.fromkeys(quoted(name) for name in (*self.names[:1], *self.names[-1:])))
+            raise UsageError(
+                f"no period is named {quoted(period)}",
+                hint=f"name one of the log's periods, {ends}" if ends else "the log has no whole period yet",
+            )
+        at = self.names.index(period)
+        start = int(np.searchsorted(self.period, at))
+        return replace(self, picks=self.picks[start:], period=self.period[start:] - at, names=self.names[at:])
 
     def changes(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the periods whose picks have other settings than those before, and which."""

@@ -220,6 +220,8 @@ class WatchSettings(ValuesRead):
     """The key of a line that holds its time."""
     first: Annotated[int, Field(ge=1)] | None = None
     """Periods of the log that are the baseline where none was given."""
+    baseline_from: str | None = None
+    """The period at which that baseline begins, where it is not the log's first one."""
     year: Annotated[int, Field(ge=1)]
     """Looks over which the chance of a false alarm is spent."""
     seed: Count

@@ -6,19 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from bonwise.printable import printable
-from bonwise.report import amounts, table_facts
+from bonwise.printable import printable, shell_flag
+from bonwise.report import amounts, answers, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Value
 from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
 from bonwise.report.limits import LABELS, limits
 from bonwise.report.numbers import NOTHING, count, counted, interval_title, listed_counts, percent
-from bonwise.watching.result import LevelRecord, Watch, WatchData, WatchedSignal
+from bonwise.table.reading_options import PickKeywords
+from bonwise.watching.result import LevelRecord, SettingsChange, Watch, WatchData, WatchedSignal, WatchVerdict
 from bonwise.watching.sentences import TITLES, WatchUnit, level_ends, level_figure, level_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Course", "CourseLook", "course_figure", "describe"]
+__all__ = ["Course", "CourseLook", "answer", "course_figure", "describe"]
 
 _LIMITS = (
     "Why a signal moved: prompts, candidates, the judge or its settings may have changed.",
@@ -63,6 +64,8 @@ class Course:
     """Of the baseline."""
     high: float | None
     """Of the baseline."""
+    changed: Sequence[int]
+    """Looks from which on settings were others than before."""
     since: int | None
     """Looks at which the shift began, and at which the alarm was raised."""
     alarm: int | None
@@ -78,23 +81,28 @@ class Course:
                 "baseline": look.log10_e is None,
                 "shifted": self.since is not None and at >= self.since,
                 "alarm": at == self.alarm,
+                "changed": at in self.changed,
             }
 
 
-def course_figure(name: str, title: str, signal: WatchedSignal) -> list[Drawing[Course]]:
-    """Draw a signal over time; none where no look has a level."""
+def course_figure(
+    name: str, title: str, signal: WatchedSignal, data: WatchData | None = None
+) -> list[Drawing[Course]]:
+    """Draw a signal over time, with the looks at which settings changed; none where no look has a level."""
     looks, alarm, unit = signal.looks, signal.alarm, signal.unit
     if not any(look.value is not None for look in looks):
         return []
     firsts, lasts = [look.first for look in looks], [look.last for look in looks]
     before = signal.baseline
-    data = Course(
+    changed = {} if data is None else _looks_of_changes(signal, data)
+    course = Course(
         looks,
         _axis(title, unit),
         unit == "share",
         None if before is None else before.estimate,
         None if before is None else before.low,
         None if before is None else before.high,
+        sorted(set(changed.values())),
         None if alarm is None or alarm.since not in firsts else firsts.index(alarm.since),
         None if alarm is None or alarm.period not in lasts else lasts.index(alarm.period),
     )
@@ -103,8 +111,21 @@ def course_figure(name: str, title: str, signal: WatchedSignal) -> list[Drawing[
         says += (
             f". It {alarm.direction} since {alarm.since}, to {level_words(alarm.level, unit)}; alarm: {alarm.period}"
         )
+    if changed:
+        says += f". Settings changed in {', '.join(changed)}"
     key = f"course-{name.replace('_', '-')}"
-    return [Drawing(_paint, data, key, title[:1].upper() + title[1:], f"{says}.", SIZE)]
+    return [Drawing(_paint, course, key, title[:1].upper() + title[1:], f"{says}.", SIZE)]
+
+
+def _looks_of_changes(signal: WatchedSignal, data: WatchData) -> Mapping[str, int]:
+    """Return the look that holds each period at which settings changed, by the period as it is written."""
+    place = {period: at for at, period in enumerate((*data.baseline_periods, *data.periods))}
+    return {
+        printable(change.period, longest=_NAME): at
+        for change in data.changes
+        for at, look in enumerate(signal.looks)
+        if place[look.first] <= place[change.period] <= place[look.last]
+    }
 
 
 def _axis(title: str, unit: WatchUnit) -> str:
@@ -134,6 +155,9 @@ def _paint(axes: Axes, data: Course) -> None:
     marks = {"markersize": 3, "marker": "o", "linestyle": "none"}
     axes.plot(places[:before], values[:before], color=COLOURS["random"], label="of the baseline", **marks)  # type: ignore[arg-type]
     axes.plot(places[before:], values[before:], color=COLOURS["judge"], label="watched", **marks)  # type: ignore[arg-type]
+    for number, at in enumerate(data.changed):
+        name = {"label": "settings changed"} if number == 0 else {}
+        axes.axvline(at - 0.5, color=COLOURS["ink"], linewidth=1, linestyle=":", **name)  # type: ignore[arg-type]
     if data.since is not None:
         axes.axvline(data.since - 0.5, color=COLOURS["bad"], linewidth=1, linestyle=(0, (4, 2)), label="shift")
     if data.alarm is not None:
@@ -160,7 +184,7 @@ def _cut(name: str) -> str:
 _NAME = 40
 """Letters of a period or a file."""
 
-_STATES = {"moved": "bad", "nothing moved": "good", "too early": "open"}
+_STATES: Mapping[WatchVerdict, answers.State] = {"moved": "bad", "nothing moved": "good", "too early": "open"}
 
 
 def describe(document: Watch) -> Part:
@@ -172,11 +196,11 @@ def describe(document: Watch) -> Part:
 
 def _blocks(document: Watch) -> Iterator[Block]:
     yield Table.facts(_facts(document))
-    yield _verdict(document)
+    yield answers.verdict(answer(document), _further(document))
     courses = [
         drawing
         for name, signal in document.signals.items()
-        for drawing in course_figure(name, TITLES.get(name, name), signal)
+        for drawing in course_figure(name, TITLES.get(name, name), signal, document.data)
     ]
     if courses:
         yield Part("Over time", courses, "detail", anchor="courses")
@@ -212,11 +236,54 @@ def _span(periods: list[str]) -> str:
     return f"{counted(len(periods), 'period')}, {ends}"
 
 
-def _verdict(document: Watch) -> Part:
+def answer(document: Watch) -> answers.StatedVerdict:
+    """Return what moved; picks of other settings than those of the baseline are told first, and are no still log."""
+    changes, moved = document.data.changes, [signal for signal in document.signals.values() if signal.alarm]
+    word, state = document.verdict, _STATES[document.verdict]
+    still = bool(changes) and document.verdict == "nothing moved"
+    return answers.StatedVerdict(
+        _changed_word(changes[-1].changed) if still else word,
+        "open" if still else state,
+        document.sentences[0],
+        moved[0].alarm.level if moved and moved[0].alarm else None,
+        facts=[_change_words(changes)] if changes else [],
+        question="Did the picks of production move?",
+        then=_next(document),
+    )
+
+
+def _changed_word(changed: Sequence[str]) -> str:
+    """Say in short whether the judge or another setting is not as before."""
+    return "the judge was changed" if any(key.startswith("judge") for key in changed) else "settings were changed"
+
+
+def _change_words(changes: Sequence[SettingsChange]) -> str:
+    last, word = changes[-1], _changed_word(changes[-1].changed)
+    names = ", ".join(printable(key, longest=_NAME) for key in last.changed)
+    before = f"; {counted(len(changes) - 1, 'earlier change')}" if len(changes) > 1 else ""
+    return (
+        f"{word[:1].upper()}{word[1:]} in {printable(last.period, longest=_NAME)} ({names}{before}): the baseline "
+        "holds picks from before, so that figures of then and of now are not of the same way of picking."
+    )
+
+
+_KEPT = {name: f"--{name}" for name in ("labels", "by", "time", "first", "year", "confidence", "seed")}
+"""Flags of a watch that hold for a new baseline too."""
+
+
+def _next(document: Watch) -> Sequence[Said]:
+    """Return the same watch with a baseline that begins at the last change; nothing where nothing was changed."""
+    if not document.data.changes:
+        return ()
+    since = shell_flag("--baseline-from", document.data.changes[-1].period)
+    why = "Watch what is picked now against a baseline of its own, which begins at the change:"
+    return answers.steps(why, document.then("watch", since, of=("picks",), takes=PickKeywords, keep=_KEPT))
+
+
+def _further(document: Watch) -> Sequence[Said]:
+    """Return the sentences after the first one: those of further signals that moved lead too."""
     moved = sum(signal.alarm is not None for signal in document.signals.values())
-    leading = max(moved, 1)
-    words = [Said("lead" if at < leading else "finding", text) for at, text in enumerate(document.sentences)]
-    return Part(document.verdict, words, "verdict", _STATES[document.verdict])  # type: ignore[arg-type]
+    return [Said("lead" if at < moved else "finding", text) for at, text in enumerate(document.sentences) if at > 0]
 
 
 def _table(document: Watch) -> Table:

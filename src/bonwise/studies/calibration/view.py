@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
@@ -14,6 +14,7 @@ from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.calibration import result
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.table.facts import JudgeCounts
+from bonwise.table.reading_options import ReadingKeywords
 
 __all__ = ["described"]
 
@@ -35,6 +36,7 @@ _DRAWN = ("recovery", "within_r", "global_r", "sign_agreement")
 def described(document: result.CalibrationStudy) -> DescribedStudy:
     """Describe what calibrating does to the metrics and the picks: one part per judge."""
     settings = document.settings
+    stated = {name: _answer(judge) for name, judge in document.judges.items() if judge.methods}
     judges = {
         name: Part(_title(name, judge), list(_judge(judge, settings, f"calibration-{at}")))
         for at, (name, judge) in enumerate(document.judges.items(), start=1)
@@ -51,9 +53,20 @@ def described(document: result.CalibrationStudy) -> DescribedStudy:
         judges=judges,
         notes=[Said("note", how)],
         together=list(_over_judges(document)),
-        answers={name: _answer(judge) for name, judge in document.judges.items() if judge.methods},
-        then="Calibrate only if the change is shown and the picks gain; otherwise keep the raw scores.",
+        answers=stated,
+        question="Do calibrated scores pick better?",
+        then=_then(document, stated),
     )
+
+
+def _then(document: result.CalibrationStudy, stated: Mapping[str, answers.StatedVerdict]) -> Sequence[Said]:
+    """Return by which judges' calibrated scores to pick; an audit of the raw ones where none gains."""
+    good = [printable(name, longest=60) for name, answer in stated.items() if answer.state == "good"]
+    if good:
+        whose = "" if len(stated) == 1 else f" of {', '.join(good)}"
+        return answers.steps(f"Pick by the calibrated scores{whose}, and learn the map again when the judge changes.")
+    why = "Keep the raw scores: no gain of calibrating them is shown. What their picks are worth, an audit says:"
+    return answers.steps(why, document.then("audit", takes=ReadingKeywords))
 
 
 def _over_judges(document: result.CalibrationStudy) -> Iterator[Block]:
@@ -88,11 +101,12 @@ def _answer(judge: result.CalibrationJudge) -> answers.StatedVerdict:
     outcomes = [answers.outcome_of(change) for change in changes.values()]
     each = "; ".join(f"{name} {change_words(change, 'recovery')}" for name, change in changes.items())
     says = f"Change of recovery by calibration: {each}."
+    figure = max(changes.values(), key=lambda change: float("-inf") if change.estimate is None else change.estimate)
     if "above" in outcomes:
-        return answers.StatedVerdict("better picks", "good", says)
+        return answers.StatedVerdict("better picks", "good", says, figure)
     if set(outcomes) == {"below"}:
-        return answers.StatedVerdict("worse picks", "bad", says)
-    return answers.StatedVerdict("no change shown", "open", says)
+        return answers.StatedVerdict("worse picks", "bad", says, figure)
+    return answers.StatedVerdict("no change shown", "open", says, figure)
 
 
 def _title(name: str, judge: result.CalibrationJudge) -> str:

@@ -44,7 +44,6 @@ _ORDERS_HOW = (
 )
 
 
-_TRUST = "Ask in both orders, and trust the verdicts that both orders together decide."
 _OTHER_ORDER = "Ask in the other order too: one order alone does not show what the order does."
 
 
@@ -70,8 +69,30 @@ def verdicts(document: VerdictsStudy) -> DescribedStudy:
             ("bonwise", settings.version),
         ],
         answers={name: _answer(judge) for name, judge in document.judges.items()},
-        then=_TRUST if len(settings.verdict_columns) > 1 else _OTHER_ORDER,
+        question="Can the verdicts be trusted, and what does the order do?",
+        then=list(_then(document)),
     )
+
+
+def _then(document: VerdictsStudy) -> Iterator[Said]:
+    """Yield which verdicts to trust: those that both orders decide, where these are shown to be right."""
+    if len(document.settings.verdict_columns) == 1:
+        yield Said("finding", _OTHER_ORDER)
+        return
+    decided = {name: judge.best_known.accuracy_decided for name, judge in document.judges.items()}
+    for outcome, says in _DECIDED.items():
+        own = [(name, right) for name, right in decided.items() if outcome_of(right, 0.5) == outcome][:_MOST]
+        each = [f"{printable(name, longest=_LONGEST)} {with_any_interval(right, 'share')}" for name, right in own]
+        if own:
+            yield Said("finding", f"{says} Right: {', '.join(each)}.")
+
+
+_DECIDED = {
+    "above": "Ask in both orders, and trust the verdicts that both orders together decide.",
+    "below": "Do not trust the verdicts, also not those that both orders together decide: most of these are wrong.",
+    "open": "Do not trust the verdicts yet: not even those that both orders together decide are shown to be right.",
+}
+"""What to do, by whether the verdicts that both orders decide are right more often than a coin."""
 
 
 def _answer(judge: VerdictsJudge) -> StatedVerdict:
@@ -87,8 +108,10 @@ def _answer(judge: VerdictsJudge) -> StatedVerdict:
         return replace(agreed, says=f"{agreed.says.rstrip('.')}; {effect}.")
     figure = f"{effect}; {agreement_words(agreement)}"
     if outcome_of(worth) == "open":
-        return StatedVerdict("no position effect shown", "open", f"No side is shown to gain by its place: {figure}.")
-    return StatedVerdict("the order matters", "bad", f"Verdicts depend on the order: {figure}.")
+        return StatedVerdict(
+            "no position effect shown", "open", f"No side is shown to gain by its place: {figure}.", worth
+        )
+    return StatedVerdict("the order matters", "bad", f"Verdicts depend on the order: {figure}.", worth)
 
 
 def _number(worth: EstimateRecord) -> str:

@@ -14,6 +14,7 @@ from bonwise.report.figures.forest import Forest, Row, forest_figure
 from bonwise.report.table_facts import table_facts
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.label_strategy import result, verdicts_view
+from bonwise.table.reading_options import ReadingKeywords
 
 __all__ = [
     "RECOVERY",
@@ -300,6 +301,9 @@ _HOW = (
 def strategies(document: result.StrategiesStudy) -> DescribedStudy:
     """Describe ways of asking: one part per judge."""
     settings = document.settings
+    stated = {
+        name: _answer(judge, document) for name, judge in document.judges.items() if _minus_scores(judge, document)
+    }
     judges = {
         name: Part(_title(name, judge), list(_judge(judge, settings, str(at))))
         for at, (name, judge) in enumerate(document.judges.items(), start=1)
@@ -317,13 +321,18 @@ def strategies(document: result.StrategiesStudy) -> DescribedStudy:
                 "intervals, clustered by prompt",
             )
         ],
-        answers={
-            name: _answer(judge, document)
-            for name, judge in document.judges.items()
-            if _minus_scores(judge, document)
-        },
-        then="Take the way that recovers most per call, then audit the judge with it.",
+        answers=stated,
+        question="Is it better to ask for verdicts on pairs than for scores?",
+        then=_then(document, stated),
     )
+
+
+def _then(document: result.StrategiesStudy, stated: Mapping[str, answers.StatedVerdict]) -> Sequence[Said]:
+    """Return how to ask on: by verdicts where those of a judge are shown to be better, else for scores."""
+    if any(answer.word == _BETTER for answer in stated.values()):
+        return answers.steps("Ask in the way that is shown to recover more, and audit the picks that it makes.")
+    why = "Keep asking for scores: no other way is shown to recover more. What their picks are worth, an audit says:"
+    return answers.steps(why, document.then("audit", takes=ReadingKeywords))
 
 
 def _minus_scores(judge: result.StrategiesJudge, document: result.StrategiesStudy) -> dict[str, EstimateRecord]:
@@ -342,14 +351,18 @@ def _answer(judge: result.StrategiesJudge, document: result.StrategiesStudy) -> 
     apart = _minus_scores(judge, document)
     better = [name for name, less in apart.items() if answers.outcome_of(less) == "above"]
     worse = [name for name, less in apart.items() if answers.outcome_of(less) == "below"]
-    name, best = max(apart.items(), key=lambda way: float("-inf") if way[1].estimate is None else way[1].estimate)
+    shown = {name: apart[name] for name in better} or apart
+    name, best = max(shown.items(), key=lambda way: float("-inf") if way[1].estimate is None else way[1].estimate)
     pairs = "" if judge.strategies else f", on {numbers.counted(judge.matched_pairs.pairs, 'pair')} judged both ways"
     says = f"The way furthest above scores is {name}: recovery {change_words(best, RECOVERY)}{pairs}."
     if better:
-        return answers.StatedVerdict("verdicts are better", "good", says)
+        return answers.StatedVerdict(_BETTER, "good", says, best)
     if len(worse) == len(apart):
-        return answers.StatedVerdict("scores are better", "good", f"Every other way recovers less. {says}")
-    return answers.StatedVerdict("no difference shown", "open", says)
+        return answers.StatedVerdict("scores are better", "good", f"Every other way recovers less. {says}", best)
+    return answers.StatedVerdict("no difference shown", "open", says, best)
+
+
+_BETTER = "verdicts are better"
 
 
 def _title(name: str, judge: result.StrategiesJudge) -> str:

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import groups_of, unit_of
-from bonwise.printable import printable
+from bonwise.printable import printable, shell_flag
 from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.mix.result import CurveAt, MixJudge, MixSettings, MixStudy
+from bonwise.table.reading_options import ReadingKeywords
 
 __all__ = ["described"]
 
@@ -60,8 +61,19 @@ def described(document: MixStudy) -> DescribedStudy:
         limits=_LIMITS,
         judges=judges,
         answers={name: _answer(judge) for name, judge in document.judges.items() if judge.change},
-        then="Quote the figures without the easy candidates where users never see such candidates.",
+        question="Do the easy candidates change the figures?",
+        then=_then(document),
     )
+
+
+def _then(document: MixStudy) -> Sequence[Said]:
+    """Return the audit without the candidates where they are shown to move a figure."""
+    moved = any(_answer(judge).state == "bad" for judge in document.judges.values() if judge.change)
+    if not moved:
+        return answers.steps("No figure is shown to move: quote those of the pools that your users choose from.")
+    flags = [shell_flag("--control", name) for name in document.settings.control]
+    why = "Quote the figures without the easy candidates where users never see such candidates:"
+    return answers.steps(why, document.then("audit", *flags, takes=ReadingKeywords))
 
 
 def _answer(judge: MixJudge) -> answers.StatedVerdict:
@@ -71,8 +83,8 @@ def _answer(judge: MixJudge) -> answers.StatedVerdict:
     says = f"With the easy candidates in every pool: {each}."
     moved = [name for name in known if answers.outcome_of(judge.change[name]) != "open"]
     if moved:
-        return answers.StatedVerdict(f"{' and '.join(moved)} changed", "bad", says)
-    return answers.StatedVerdict("no change shown", "open", says)
+        return answers.StatedVerdict(f"{' and '.join(moved)} changed", "bad", says, judge.change[moved[0]])
+    return answers.StatedVerdict("no change shown", "open", says, judge.change[known[0]])
 
 
 def _title(name: str, judge: MixJudge) -> str:

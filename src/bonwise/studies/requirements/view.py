@@ -16,6 +16,7 @@ from bonwise.report.figures.names import short
 from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy
 from bonwise.studies.requirements.result import OwnFigures, RequirementsJudge, RequirementsStudy, Target
+from bonwise.table.reading_options import PilotKeywords, ReadingKeywords
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -235,10 +236,17 @@ _YARDSTICK = (
 _HEADING = "What a wanted recovery takes"
 _LONGEST = 60
 
+_AS_A_GATE = 0.9
+"""Confidence of two-sided intervals whose lower end is that of a gate."""
+
+_NARROWEST = 0.02
+"""Half-width that is planned for where the estimate is as wanted."""
+
 
 def described(document: RequirementsStudy) -> DescribedStudy:
     """Describe what a wanted recovery takes: one part per judge."""
     settings = document.settings
+    stated = {name: _reached(judge) for name, judge in document.judges.items() if judge.targets}
     judges = {
         name: Part(_title(name, judge), list(_judge(name, judge, settings.reference, f"requirements-{at}")))
         for at, (name, judge) in enumerate(document.judges.items(), start=1)
@@ -251,9 +259,33 @@ def described(document: RequirementsStudy) -> DescribedStudy:
         judges=judges,
         notes=[Said("note", f"in brackets {numbers.percent(settings.confidence)} intervals, clustered by prompt")],
         instead=many_requirements(document),
-        answers={name: _reached(judge) for name, judge in document.judges.items() if judge.targets},
-        then="For a better judge try another prompt or several draws per candidate, then audit it again.",
+        answers=stated,
+        question="What does the judge recover, and what would a better one need?",
+        then=_then(document, stated),
     )
+
+
+def _then(document: RequirementsStudy, stated: Mapping[str, answers.StatedVerdict]) -> Sequence[Said]:
+    """Return what follows: which prompts to send on, and of one judge the gate that it reaches, or more labels."""
+    if {answer.state for answer in stated.values()} == {"bad"}:
+        why = "For a better judge try another prompt, or see which prompts to send to a stronger one:"
+        return answers.steps(why, document.then("route", takes=ReadingKeywords))
+    judges = [judge for judge in document.judges.values() if judge.targets]
+    own = judges[0].judge.recovery if len(judges) == 1 else None
+    if own is None or own.estimate is None:
+        return answers.steps("See what keeps each verdict open:", document.then("audit", takes=ReadingKeywords))
+    wanted = sorted(target.target for target in judges[0].targets)
+    reached = [target for target in wanted if answers.outcome_of(own, target) == "above"]
+    if reached:
+        # A gate is one-sided at 95%, which an interval of less than 90% does not promise.
+        gate = [f"--fail-under recovery={reached[-1]:g}"] if document.settings.confidence >= _AS_A_GATE else []
+        audit = document.then("audit", *gate, takes=ReadingKeywords)
+        return answers.steps("Audit it with the gate that it reaches:", audit)
+    width = max(round(abs(own.estimate - wanted[0]), 2), _NARROWEST)
+    plan = document.then(
+        f"plan --question recovery --half-width {width:g} --pilot", of=("source",), takes=PilotKeywords
+    )
+    return answers.steps("More labels would settle it; see how many:", plan)
 
 
 def _reached(judge: RequirementsJudge) -> answers.StatedVerdict:
@@ -267,14 +299,16 @@ def _reached(judge: RequirementsJudge) -> answers.StatedVerdict:
         most = reached[-1]
         wanted = f"a wanted recovery of {numbers.percent(most.target)}"
         return answers.StatedVerdict(
-            f"reaches {numbers.percent(most.target)}", "good", f"The judge reaches {wanted}: {has}."
+            f"reaches {numbers.percent(most.target)}", "good", f"The judge reaches {wanted}: {has}.", own
         )
     least = targets[0]
     wanted, why = numbers.percent(least.target), _why_not(judge.judge, least)
     if answers.outcome_of(own, least.target) == "below":
         says = f"The judge recovers less than {wanted} of the possible gain: {_with_ends(own)}. {why}"
-        return answers.StatedVerdict(f"recovers less than {wanted}", "bad", says)
-    return answers.StatedVerdict("not settled", "open", f"The judge is not shown to recover {wanted}: {has}. {why}")
+        return answers.StatedVerdict(f"recovers less than {wanted}", "bad", says, own)
+    return answers.StatedVerdict(
+        "not settled", "open", f"The judge is not shown to recover {wanted}: {has}. {why}", own
+    )
 
 
 def _why_not(own: OwnFigures, least: Target) -> str:
