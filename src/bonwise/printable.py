@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePath
 
-__all__ = ["all_printable", "listed", "printable", "quoted", "shell_flag", "shell_path", "shell_word", "writable"]
+__all__ = [
+    "all_printable",
+    "file_name",
+    "listed",
+    "printable",
+    "quoted",
+    "shell_flag",
+    "shell_path",
+    "shell_word",
+    "writable",
+]
 
 _LONGEST_WHOLE = 1024
 """Bits of a whole number that is written out: any float has no more."""
@@ -29,6 +39,11 @@ def printable(value: object, *, longest: int | None = None) -> str:
 def all_printable(values: Iterable[object], *, longest: int | None = None) -> list[str]:
     r"""Return texts as `printable` returns each."""
     return [printable(value, longest=longest) for value in values]
+
+
+def file_name(source: str | Path, *, longest: int | None = None) -> str:
+    """Return a file's name without its folders, for a title: what a reader passes on says nothing of the writer's."""
+    return printable(PurePath(source).name or source, longest=longest)
 
 
 def writable(text: str) -> str:

@@ -77,7 +77,7 @@ def test_every_page_keeps_the_promises(show, made):
         assert page.locator("h1").inner_text().startswith(KINDS[kind][1])
 
 
-@pytest.mark.parametrize("made", ["route"], indirect=True)
+@pytest.mark.parametrize("made", ["audit"], indirect=True)
 def test_a_command_has_the_width_of_its_box(show, made):
     """On a wide screen the command that comes next is on one line, with its button beside it."""
     with show(made[1], viewport={"width": 1280, "height": 800}) as page:

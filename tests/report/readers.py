@@ -15,7 +15,8 @@ HOSTILE = "<script>alert(1)</script>|`x`\x1b[31m\n# \u202e"
 
 def words(markup):
     """Return the words of a page or of a part of a notebook, without styles and scripts."""
-    body = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", markup.replace("<wbr>", ""), flags=re.DOTALL)
+    whole = re.sub(r"</?(b|wbr)>(?=[\w$,.;:%-])|(?<=\()</?b>", "", markup)
+    body = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", whole, flags=re.DOTALL)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from math import log10
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from hypothesis import strategies as st
 
 import bonwise
 from bonwise.report.amounts import brief, money, per_unit, score, seconds
+from bonwise.report.blocks import Column, Table
 from bonwise.report.numbers import (
     NOTHING,
     Ends,
     against,
-    alike,
+    column,
     estimate,
     interval,
     number,
@@ -159,10 +161,40 @@ def test_differences_of_shares_are_points(found):
     assert unit_of_difference("number") == "number"
 
 
+@given(st.lists(found(), min_size=1, max_size=6), units)
+def test_a_column_has_the_decimals_of_its_narrowest_interval(rows, unit):
+    """All figures of a unit have as many decimals as the row that needs most; estimates and intervals agree."""
+    assume(all(SCALE[unit] * (row.high - row.low) > 1e-2 for row in rows))
+    alone = [interval(row, unit) for row in rows]
+    needed = max(decimals(end) for text in alone for end in figures(text.replace(", ", " ")))
+    for cells in ([estimate(row, unit) for row in rows], alone):
+        written = column([NOTHING, *cells, ""])
+        assert {decimals(end) for text in written for end in figures(text.replace(", ", " "))} == {needed}
+    assert column([NOTHING, "prompts", ""]) == [NOTHING, "prompts", ""]
+
+
+def test_a_column_of_several_quantities_is_not_stretched():
+    """Shares agree, counts in calls and tokens keep their own digits, and no number gets more than four by others."""
+    gain, length = Ends(0.0063, 0.0011, 0.0085), Ends(406.9, 396.0, 417.8)
+    cells = [estimate(gain), estimate(length), number(440.0), estimate(Ends(0.31, 0.2, 0.4), "share"), "-"]
+    assert column(cells, several=True) == ["0.0063", "406.9", "440", "31%", "-"]
+    assert column(cells[:2]) == ["0.0063", "406.9000"]
+    assert column([number(0.958, "share"), number(0.0417, "share")]) == ["95.8%", "4.2%"]
+    assert column([number(0.5), number(0.00001)]) == ["0.500", "1.00e-05"]
+
+
+def test_a_table_writes_its_columns_together():
+    """Whoever makes a table, its cells agree, and they stay as they are where fewer rows are shown."""
+    wide, narrow = Ends(0.56, 0.3, 0.8), Ends(0.4567, 0.4467, 0.4617)
+    table = Table.of((Column("way", "name"), Column("value")), [("a", estimate(wide)), ("b", estimate(narrow))])
+    assert [row.cells for row in table.rows] == [("a", "0.560"), ("b", "0.457")]
+    assert replace(table, rows=table.rows[:1]).rows[0].cells == ("a", "0.560")
+
+
 @given(st.lists(st.none() | finite, max_size=6))
 def test_figures_of_a_column_are_in_their_order(values):
     """With as many decimals each the order of what is written is that of the figures."""
-    texts = alike(values)
+    texts = column([number(value) for value in values])
     known = sorted(
         (value, float(*figures(text))) for value, text in zip(values, texts, strict=True) if text != NOTHING
     )

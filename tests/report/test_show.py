@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import io
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from rich.console import Console
 
 import bonwise
 import bonwise as bw
 from auditing.tables import cohort, two_judges
 from bonwise.errors import MissingExtraError, UsageError
-from bonwise.report.show import figure
+from bonwise.report.blocks import Column, Part, Row, Said, Table
+from bonwise.report.short import LINES, in_short
+from bonwise.report.show import describe, figure
+from bonwise.report.show import printed as printed_parts
+from bonwise.report.terminal import plain, renderables
 
 # Figures by name: the same drawings as the page's, their numbers, and errors that list the names.
 
@@ -135,3 +143,92 @@ def test_text_is_text_in_a_notebook(monkeypatch):
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     assert f"{plan}" == str(plan) == plan.to_text()
     assert str(plan).startswith("Verdict: feasible")
+
+
+# The short form of any result: the verdict, the first table, caveats, and what was left out is counted.
+
+
+LONG = Part(
+    "Numbers of letters",
+    [
+        Said("note", "Two files."),
+        Part("no difference shown", [Said("lead", "Neither is longer."), *[Said("finding", "So.")] * 9], "verdict"),
+        Part("Outcomes", [Said("bad", "A gate is not met."), Said("finding", "It may be met later.")], "outcomes"),
+        Part("First", [Table.of((Column("word", "name"), Column("length")), [(f"w{at}", "1") for at in range(40)])]),
+        Part("Second", [Table.of((Column("other", "name"),), [("a",)]), *[Said("caveat", "Few.")] * 9]),
+        Part("For a page", [Table.of((Column("more", "name"),), [("hidden",)])], "detail"),
+    ],
+)
+
+
+def shown(described, *, full=False):
+    """Return what a terminal shows."""
+    return plain(renderables(described if full else in_short(described), full=full))
+
+
+def test_a_long_result_is_shown_in_short():
+    """At most 24 lines hold the verdict, the first table and caveats; the last line counts all that is left out."""
+    printed = shown(LONG).splitlines()
+    assert len(printed) <= 24
+    assert printed[:2] == ["Verdict: no difference shown", "Neither is longer."]
+    rows = sum(bool(re.fullmatch(r"w\d+ +1", line)) for line in printed)
+    caveats = printed.count("Few.")
+    assert rows >= 3
+    assert "A gate is not met." in printed
+    assert "other" not in " ".join(printed)
+    assert "hidden" not in " ".join(printed)
+    left_out = re.fullmatch(
+        r"More: (\d+) sentences, (\d+) rows, 1 table and (\d+) caveats: add --full, or .* in Python\.", printed[-1]
+    )
+    assert int(left_out[2]) == 40 - rows
+    assert int(left_out[3]) == 9 - caveats
+    assert int(left_out[1]) == 11 - sum(line in {"So.", "It may be met later.", "Two files."} for line in printed)
+    full = shown(LONG, full=True)
+    assert full.count("Few.") == full.count("So.") == 9
+    assert "More:" not in full
+
+
+def test_a_short_result_is_shown_whole():
+    """Nothing is left out of what fits a screen, and strong rows of a long table are kept."""
+    small = replace(LONG, blocks=LONG.blocks[:3])
+    assert shown(small) == shown(small, full=True)
+    rows = [Row((f"w{at}", "1"), strong=at == 39) for at in range(40)]
+    table = Table((Column("word", "name"), Column("length")), rows)
+    assert "w39" in shown(replace(LONG, blocks=[*LONG.blocks[:3], table]))
+
+
+def test_without_a_verdict_the_first_sentences_are_the_answer():
+    """What a result says before its table stays, and another judge's table of the same columns too."""
+    table = Table.of((Column("word", "name"), Column("length")), [(f"w{at}", "1") for at in range(40)])
+    printed = shown(Part("Words", [Said("lead", "They are short."), Part("a", [table]), Part("b", [table])]))
+    assert printed.splitlines()[1] == "They are short."
+    assert printed.count("w0 ") == 2
+    assert len(printed.splitlines()) <= 2 * LINES
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_no_word_breaks_on_a_narrow_terminal(width):
+    """Every word of a narrow terminal is one of a wide terminal: cells and sentences break between words."""
+    study = bw.study_calibration(cohort(60))
+
+    def at(columns):
+        stream = io.StringIO()
+        console = Console(file=stream, width=columns, color_system=None, force_terminal=True, force_jupyter=False)
+        for part in printed_parts(study, full=True):
+            console.print(part, markup=False, highlight=False, emoji=False)
+        return [line for line in stream.getvalue().splitlines() if "hidden" not in line and "--json" not in line]
+
+    wide = {word for line in at(2000) for word in line.split()}
+    assert [word for line in at(width) for word in line.split() if word not in wide and set(word) != {"─"}] == []
+
+
+def test_titles_are_names(tmp_path):
+    """The title of a result names its file without the folders around it; the facts of a page keep the path."""
+    path = tmp_path / "a folder" / "scores.csv"
+    path.parent.mkdir()
+    cohort(60).to_csv(path, index=False)
+    for result in (bw.audit(path), bw.study_requirements(path), bw.study_calibration(path), bw.doctor(path)):
+        title = describe(result).title
+        assert "scores.csv" in title
+        assert "a folder" not in title
+        assert str(tmp_path) not in title

@@ -10,7 +10,7 @@ from typing import Literal
 
 from bonwise.auditing import result_exhibits, view_exhibits, view_judges, view_labels, view_verdict
 from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report.blocks import Block, Part, Said, Table
 from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
 from bonwise.report.numbers import count, count_range, counted, listed_counts, percent
@@ -36,7 +36,7 @@ def title(settings: AuditSettings) -> str:
     against = (
         "against oracle labels" if settings.reference is None else f"agreement with {printable(settings.reference)}"
     )
-    return f"{what} {printable(settings.source)}, {against}"
+    return f"{what} {file_name(settings.source)}, {against}"
 
 
 def facts(document: Audit) -> Table:

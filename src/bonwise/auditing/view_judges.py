@@ -465,27 +465,28 @@ def _cells(
 ) -> Iterator[Sequence[str]]:
     """Return the cells of each row, written column by column."""
     found = [judge.metrics[one.name] for one in shown]
-    units = [one.unit for one in shown]
-    figures = list(zip(found, units, strict=True))
+    figures = [(figure, metric.unit) for figure, metric in zip(found, shown, strict=True)]
     names = numbers.all_named((one.name for one in shown), reference)
     starred = [f"{name} *" if one.method == "labelled_only" else name for name, one in zip(names, found, strict=True)]
-    written = [starred, numbers.estimates(figures), numbers.intervals(figures)]
+    written = [starred, *([write(*figure) for figure in figures] for write in (numbers.estimate, numbers.interval))]
     for column in beside:
         if column.title == _LABELS_ALONE:
-            alone = numbers.estimates((one.labelled_only, unit) for one, unit in figures)
             written.append(
-                ["" if one.labelled_only is None else cell for one, cell in zip(found, alone, strict=True)]
+                [
+                    "" if one.labelled_only is None else numbers.estimate(one.labelled_only, unit)
+                    for one, unit in figures
+                ]
             )
         else:
             controlled: Mapping[str, EstimateRecord] = judge.with_control or {}
-            written.append(numbers.estimates((controlled.get(one.name), one.unit) for one in shown))
+            written.append([numbers.estimate(controlled.get(one.name), one.unit) for one in shown])
     if judge.labelled_cells is not None:
         behind = [judge.labelled_cells.counts.get(one.name) for one in shown]
         written += [
             ["" if one is None or not getattr(one, title) else numbers.count(getattr(one, title)) for one in behind]
             for title in _RESTS_ON
         ]
-    written.append(numbers.counts(one.n for one in found))
+    written.append([numbers.count(one.n) for one in found])
     if _known_support(judge):
         written.append(["" if one.effective_n is None else numbers.count(int(one.effective_n)) for one in found])
     written.append(numbers.all_named((one.meaning for one in shown), reference))

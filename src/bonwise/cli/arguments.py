@@ -28,6 +28,7 @@ __all__ = [
     "AllowUnscored",
     "Confidence",
     "Force",
+    "Full",
     "HtmlTarget",
     "JsonTarget",
     "MarkdownTarget",
@@ -98,6 +99,9 @@ HtmlTarget = Annotated[
 Confidence = Annotated[float, rare("--confidence", help="Of the two-sided intervals.")]
 Force = Annotated[
     bool, rare("--force", help="Replace files that bonwise did not write; never labels that were filled in.")
+]
+Full = Annotated[
+    bool, typer.Option("--full", help="Print every table and sentence of the result, not the short form.")
 ]
 Seed = Annotated[int, rare("--seed", help="Seed of everything that is drawn.")]
 

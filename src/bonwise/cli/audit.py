@@ -99,9 +99,6 @@ def audit(
     per_prompt: Annotated[
         Path | None, given.rare(help="Write one row per prompt here (CSV or JSONL), the worst first.")
     ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Print every metric and what the verdict rests on, not the short form.")
-    ] = False,
 ) -> int:
     """Audit a judge, or logged picks, against oracle labels.
 
@@ -143,7 +140,7 @@ def audit(
         elif html is not None:
             also = further_studies(audited, calibration=calibration, verdicts=verdicts, pools=pools)
             _write_page(audited, html, pools=pools, also=also, then=then)
-        _deliver(audited, output, per_prompt=per_prompt, markdown=markdown, junit=junit, then=then, full=full)
+        _deliver(audited, output, per_prompt=per_prompt, markdown=markdown, junit=junit, then=then)
     return _exit_code(audited.gates)
 
 
@@ -181,7 +178,6 @@ def _deliver(
     markdown: str | None,
     junit: str | None,
     then: Sequence[Said],
-    full: bool,
 ) -> None:
     if per_prompt is not None:
         given.write_table(audit.per_prompt(), per_prompt)
@@ -189,7 +185,7 @@ def _deliver(
         build_server.write_junit(audit, junit)
     if markdown is not None:
         build_server.write_markdown(audit, markdown)
-    given.deliver(audit, output.json, out=output.out, aside="-" in (markdown, junit), then=then, full=full)
+    given.deliver(audit, output.json, out=output.out, aside="-" in (markdown, junit), then=then, full=output.full)
 
 
 def _exit_code(gates: Sequence[result_verdict.Gate]) -> int:

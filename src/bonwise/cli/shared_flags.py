@@ -153,11 +153,13 @@ class Output:
     """A file for the JSON document, ``-`` for standard output."""
     force: bool = field(default=False, metadata={"flag": given.Force})
     """Whether to replace files that bonwise did not write."""
+    full: bool = field(default=False, metadata={"flag": given.Full})
+    """Whether all of the result is printed."""
 
     @property
     def targets(self) -> dict[str, Any]:
         """Where the result goes, by the form it has there."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "force"}
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name not in {"force", "full"}}
 
     def refuse_overwriting(
         self,
@@ -174,7 +176,7 @@ class Output:
     ) -> None:
         """Write and print a document, see `bonwise.cli.arguments.deliver`."""
         targets = {name: target for name, target in self.targets.items() if name != "json"}
-        given.deliver(document, self.json, **targets, aside=aside, described=described, then=then)
+        given.deliver(document, self.json, **targets, aside=aside, described=described, then=then, full=self.full)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import PurePath
 
 from bonwise.auditing.view_judges import best_of
 from bonwise.comparing.result import DECIDING, PickComparison, PicksSide
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures import forest, names
@@ -52,7 +51,7 @@ _SUMMED_UP = (
 
 def describe(document: PickComparison) -> Part:
     """Describe two sets of picks on the same prompts."""
-    title = f"Picks of {printable(document.first.source)} against {printable(document.second.source)}"
+    title = f"Picks of {file_name(document.first.source)} against {file_name(document.second.source)}"
     return Part(title, list(_blocks(document)))
 
 
@@ -82,7 +81,7 @@ def _blocks(document: PickComparison) -> Iterator[Block]:
 
 def answer(document: PickComparison) -> answers.StatedVerdict:
     """Return which picks are better by recovery, or by gain where recovery is undefined."""
-    first, second = (printable(PurePath(side.source).name) for side in (document.first, document.second))
+    first, second = (file_name(side.source) for side in (document.first, document.second))
     return replace(_verdict(document), question=f"Which picks are better, those of {first} or those of {second}?")
 
 
@@ -120,7 +119,7 @@ def _left_out(document: PickComparison) -> Iterator[Said]:
             names = ", ".join(printable(name, longest=40) for name in side.only_here[:_MOST_NAMES])
             more = ", ..." if len(side.only_here) > _MOST_NAMES else ""
             yield Said(
-                "caveat", f"{numbers.count(len(side.only_here))} only in {printable(side.source)}: {names}{more}"
+                "caveat", f"{numbers.count(len(side.only_here))} only in {file_name(side.source)}: {names}{more}"
             )
     for reason, times in Counter(prompt.reason for prompt in document.dropped).most_common(_MOST_REASONS):
         yield Said("caveat", f"dropped {numbers.counted(times, 'prompt')}: {printable(reason, longest=120)}")
@@ -242,7 +241,7 @@ def _values(document: PickComparison) -> list[Drawing[forest.Forest]]:
     first, second = document.first.metrics, document.second.metrics
     values = [first[_BY_CHANCE], first[_OF_PICKS], second[_OF_PICKS], first[_OF_BEST]]
     words = _in_words(dict(zip(("random pick", "first", "second", "best candidate"), values, strict=True)))
-    files = (f"first: {_file(document.first)}", f"second: {_file(document.second)}")
+    files = (f"first: {file_name(document.first.source)}", f"second: {file_name(document.second.source)}")
     shown = dict(zip(("random pick", *files, "best candidate"), values, strict=True))
     return forest.forest_figure(
         _rows(shown),
@@ -253,11 +252,6 @@ def _values(document: PickComparison) -> list[Drawing[forest.Forest]]:
         across="mean label",
         roles=("random", "judge", "other", "oracle"),
     )
-
-
-def _file(side: PicksSide) -> str:
-    # A folder says less than the file in it.
-    return PurePath(side.source).name or side.source
 
 
 def _rows(figures: _Figures) -> list[forest.Row]:

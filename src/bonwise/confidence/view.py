@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bonwise.confidence.result import BinRecord, ConfidenceAudit, JudgeConfidence, Level
 from bonwise.estimates import EstimateRecord
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report import numbers, table_facts
 from bonwise.report.answers import StatedVerdict, of_judges, outcome_of, steps, verdict
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
@@ -38,7 +38,7 @@ def describe(document: ConfidenceAudit) -> Part:
     settings, stated = document.settings, answer(document)
     ties = "" if settings.oracle_ties is None else _TIES[settings.oracle_ties]
     return Part(
-        f"Stated confidence of {printable(settings.source)}",
+        f"Stated confidence of {file_name(settings.source)}",
         [
             Table.facts(
                 [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.doctoring.result import AnnotatorCounts, ColumnFacts, DoctorDocument, JudgeScores, LabelCoverage
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report import answers
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import NOTHING, count, counted, number, setting
@@ -28,7 +28,7 @@ _LONGEST = 600
 
 def describe(document: DoctorDocument) -> Part:
     """Describe a file before it is audited."""
-    return Part(printable(document.source), list(_blocks(document)))
+    return Part(file_name(document.source), list(_blocks(document)))
 
 
 def _blocks(document: DoctorDocument) -> Iterator[Block]:

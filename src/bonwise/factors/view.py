@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bonwise.factors import figures, result, view_answers
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, curves_figure
@@ -147,7 +147,7 @@ def _ends(found: result.PromptMap) -> str:
 
 def describe(document: result.FactorFit) -> Part:
     """Describe the fit: first how well it predicts, then the models, then how it was chosen."""
-    return Part(f"Factor model of {printable(document.settings.source)}", list(_blocks(document)))
+    return Part(f"Factor model of {file_name(document.settings.source)}", list(_blocks(document)))
 
 
 def _blocks(document: result.FactorFit) -> Iterator[Block]:
@@ -313,7 +313,7 @@ _OWN = "factor model"
 
 def describe_study(document: result.FactorStudy) -> Part:
     """Describe the study: by human ratings, by judges, then every method."""
-    return Part(f"Human ratings and judges of {printable(document.settings.source)}", list(_study_blocks(document)))
+    return Part(f"Human ratings and judges of {file_name(document.settings.source)}", list(_study_blocks(document)))
 
 
 def _study_blocks(document: result.FactorStudy) -> Iterator[Block]:

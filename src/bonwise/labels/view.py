@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from bonwise.labels import result
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import Ends, count, counted, estimate, interval, interval_title, number, percent
 from bonwise.report.table_facts import table_facts, values_read_as
@@ -33,7 +33,7 @@ def describe_label_designs(document: result.DesignComparison) -> Part:
     """Describe what each design would have cost or saved."""
     settings = document.settings
     return Part(
-        f"Label designs for the audit of {printable(settings.judge)} on {printable(settings.source)}",
+        f"Label designs for the audit of {printable(settings.judge)} on {file_name(settings.source)}",
         list(_comparison_blocks(document)),
     )
 
@@ -147,14 +147,14 @@ def describe_label_sheet(document: result.PoolSheet) -> Part:
     ]
     if data.single:
         blocks.append(Said("caveat", f"{counted(data.single, 'prompt')} with fewer than 2 candidates left out."))
-    return Part(f"Label sheet for {printable(settings.pools)}, seed {settings.seed}", blocks)
+    return Part(f"Label sheet for {file_name(settings.pools)}, seed {settings.seed}", blocks)
 
 
 def describe(document: result.LabelDraw) -> Part:
     """Describe what was drawn."""
     settings = document.settings
     return Part(
-        f"Labels for the audit of {printable(settings.judge)} on {printable(settings.source)}, phase "
+        f"Labels for the audit of {printable(settings.judge)} on {file_name(settings.source)}, phase "
         f"{settings.phase}, seed {settings.seed}",
         list(_draw_blocks(document)),
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from bonwise.monitoring.result import LabelCounts, Look, Monitor, RecoverySettings, VoteCounts
 from bonwise.printable import printable
 from bonwise.report import answers, numbers, table_facts
-from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import LABELS, limits
 from bonwise.table.facts import LabelsLeftOut
@@ -195,8 +195,9 @@ def _looks(document: Monitor) -> Table:
         *(() if stop is None else (Column("rule", "words", spare=1),)),
     )
     marks = [() if stop is None else ("stop" if look.n == stop else "",) for look in document.looks]
-    rows = [(*_row(look), *mark) for look, mark in zip(document.looks, marks, strict=True)]
-    return Table.of(columns, rows, "Figures at each look")
+    looks = zip(document.looks, marks, strict=True)
+    rows = [Row((*_row(look), *mark), strong=look is document.looks[-1]) for look, mark in looks]
+    return Table(columns, rows, "Figures at each look")
 
 
 def _row(look: Look) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
+from bonwise.report.numbers import FigureText, column
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -265,12 +267,12 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Row]
     title: str = ""
-    role: Literal["table", "facts", "headlines", "finder", "definitions"] = "table"
+    role: Literal["table", "facts", "headlines", "finder", "definitions", "sample"] = "table"
     """``facts`` are names and values for the head of a page. ``headlines`` are figures to read first: name, figure,
     interval, meaning, and what stands beside. Terminal and Markdown leave both out, because their figures stand
     elsewhere too. ``finder`` has rows that open, a search field and sorting on a page; a page has one at most, a
     notebook none. Its title says what the field searches. ``definitions`` are a term, what it is, and an address that
-    says more: a page alone has them, and adds them itself.
+    says more, and of a ``sample`` what its only row opens to: a page alone has them, and adds them itself.
     """
     at_a_glance: int = 0
     """Rows that a terminal shows, which counts the others; 0 for all."""
@@ -278,6 +280,15 @@ class Table:
     """Of a finder: further rows, which do not open and which a page without a script leaves out."""
     kinds: Sequence[tuple[str, str]] = ()
     """Of a finder: what to filter its rows by, name and value, those of a name together."""
+
+    def __post_init__(self) -> None:
+        """Write the figures of each column with the same number of decimals."""
+        if self.role == "table" and any(isinstance(cell, FigureText) for row in self.rows for cell in row.cells):
+            several = any(each.kind == "metric" for each in self.columns)
+            columns = zip(*(row.cells for row in self.rows), strict=True)
+            cells = zip(*(column(each, several=several) for each in columns), strict=True)
+            rows = [replace(row, cells=written) for row, written in zip(self.rows, cells, strict=True)]
+            object.__setattr__(self, "rows", rows)
 
     @classmethod
     def of(cls, columns: Sequence[Column], rows: Iterable[Sequence[str]], title: str = "") -> Table:

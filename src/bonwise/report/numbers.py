@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 from typing import Literal, Protocol
@@ -11,19 +11,17 @@ __all__ = [
     "NOTHING",
     "Bounded",
     "Ends",
+    "FigureText",
     "Unit",
     "against",
-    "alike",
     "all_named",
+    "column",
     "count",
     "count_range",
     "counted",
-    "counts",
     "estimate",
-    "estimates",
     "interval",
     "interval_title",
-    "intervals",
     "listed_counts",
     "named",
     "number",
@@ -48,6 +46,9 @@ _OF_A_WIDTH = 2
 
 _ALONE = 3
 """Significant digits of a figure without an interval."""
+
+_OF_SEVERAL = 4
+"""Significant digits of a figure whose column holds other quantities too."""
 
 _MORE = 1
 """Decimals added at most for an end that would be written as 0."""
@@ -94,30 +95,85 @@ class Ends:
     high: float | None
 
 
+class FigureText(str):
+    """A figure as it is written alone, which `column` writes again with the decimals of its neighbours."""
+
+    __slots__ = ("decimals", "figures", "unit", "write")
+    figures: Sequence[float]
+    unit: Unit
+    decimals: int | None
+    write: Callable[[int | None], str]
+
+    @classmethod
+    def of(
+        cls, values: Sequence[float], unit: Unit, decimals: int | None, write: Callable[[int | None], str]
+    ) -> FigureText:
+        """Return the text of values that belong together, by what writes them."""
+        text = cls(write(decimals))
+        text.unit, text.decimals, text.write = unit, decimals, write
+        text.figures = [abs(value) * _SCALES[unit] for value in values if abs(value) > _ROUNDING_ERROR]
+        return text
+
+    def behind(self, sign: str) -> FigureText:
+        """Return the text behind a sign, such as that of a currency."""
+        text = FigureText.of((), self.unit, self.decimals, lambda decimals: sign + self.write(decimals))
+        text.figures = self.figures
+        return text
+
+    def beside(self, decimals: int | None, *, several: bool) -> str:
+        """Write it with so many decimals; where a column is of several quantities, with four digits at most."""
+        if decimals is not None and several and self.unit == "number":
+            own = None if self.decimals is None or not self.figures else _decimals(max(self.figures), _OF_SEVERAL)
+            decimals = None if own is None else min(decimals, max(self.decimals or 0, own))
+        return self if decimals is None else self.write(decimals)
+
+
+def column(cells: Sequence[str], *, several: bool = False) -> list[str]:
+    """Write the figures of a column again, those of a unit with as many decimals as its narrowest interval has.
+
+    `several` is for rows of several quantities.
+    """
+    shown = [cell for cell in cells if isinstance(cell, FigureText)]
+    together = {unit: _together([cell for cell in shown if cell.unit == unit]) for unit in _SCALES}
+    return [
+        cell.beside(together[cell.unit], several=several) if isinstance(cell, FigureText) else cell for cell in cells
+    ]
+
+
+def _together(cells: Sequence[FigureText]) -> int | None:
+    """Return the decimals of the narrowest interval; without any, of the largest figure, if all keep two digits."""
+    most = _MOST_OF_A_PERCENT if cells and cells[0].unit != "number" else _MOST_DECIMALS
+    known = [cell.decimals for cell in cells if cell.decimals is not None and cell.decimals <= most]
+    sizes = [size for cell in cells for size in cell.figures if size < _LONGEST]
+    if known or not sizes:
+        return max(known, default=None)
+    fewest = _decimals(max(sizes) if most == _MOST_DECIMALS else min(max(sizes), 99), _ALONE)  # 100% has one decimal
+    return fewest if fewest <= most and min(sizes) * 10**fewest >= 10 else None
+
+
 def estimate(figure: Bounded | None, unit: Unit = "number", *, sign: bool = False) -> str:
     """Write an estimate, a dash where there is none; with `sign` a plus stands before a figure above 0."""
     if figure is None or figure.estimate is None:
         return NOTHING
-    return _in_unit(_written(figure.estimate, unit, _decimals_of(figure, unit), sign=sign), unit)
+    return _figure_text(figure.estimate, unit, _decimals_of(figure, unit), sign=sign)
+
+
+def _figure_text(value: float, unit: Unit, decimals: int | None, *, sign: bool) -> FigureText:
+    return FigureText.of(
+        (value,), unit, decimals, lambda digits: _in_unit(_written(value, unit, digits, sign=sign), unit)
+    )
 
 
 def interval(figure: Bounded | None, unit: Unit = "number", *, sign: bool = False) -> str:
     """Write an interval; a dash where there is none."""
     if figure is None or figure.low is None or figure.high is None:
         return NOTHING
-    decimals, after = _decimals_of(figure, unit), "" if unit == "points" else _AFTER[unit]
-    low, high = (_written(end, unit, decimals, sign=sign) + after for end in (figure.low, figure.high))
-    return f"[{low}, {high}]"
+    ends, after = (figure.low, figure.high), "" if unit == "points" else _AFTER[unit]
 
+    def write(decimals: int | None) -> str:
+        return f"[{', '.join(_written(end, unit, decimals, sign=sign) + after for end in ends)}]"
 
-def estimates(figures: Iterable[tuple[Bounded | None, Unit]]) -> list[str]:
-    """Write a column of estimates, each in its unit."""
-    return [estimate(figure, unit) for figure, unit in figures]
-
-
-def intervals(figures: Iterable[tuple[Bounded | None, Unit]]) -> list[str]:
-    """Write the column of their intervals."""
-    return [interval(figure, unit) for figure, unit in figures]
+    return FigureText.of(ends, unit, _decimals_of(figure, unit), write)
 
 
 def with_interval(figure: Bounded, unit: Unit = "number", *, sign: bool = False) -> str:
@@ -138,7 +194,7 @@ def number(value: float | None, unit: Unit = "number", *, like: Bounded | None =
     """Write a figure without interval, a dash for none, with the decimals of `like`; with `sign` a plus above 0."""
     if value is None:
         return NOTHING
-    return _in_unit(_written(value, unit, None if like is None else _decimals_of(like, unit), sign=sign), unit)
+    return _figure_text(value, unit, None if like is None else _decimals_of(like, unit), sign=sign)
 
 
 def against(value: float, other: float, unit: Unit = "number", *, like: Bounded | None = None) -> str:
@@ -152,13 +208,6 @@ def against(value: float, other: float, unit: Unit = "number", *, like: Bounded 
         return _in_unit(f"{value * _SCALES[unit]:.{_ALONE}g}", unit)
     # However close the two are: one that fails a gate is not written as the gate.
     return _in_unit(f"{value * _SCALES[unit]:,.{decimals}f}", unit)
-
-
-def alike(values: Sequence[float | None], unit: Unit = "number") -> list[str]:
-    """Write a column of figures without intervals with the decimals that show three digits of the largest."""
-    largest = max((abs(value) * _SCALES[unit] for value in values if value is not None), default=0.0)
-    decimals = _decimals(largest, _ALONE) if largest > _ROUNDING_ERROR else None
-    return [NOTHING if value is None else _written(value, unit, decimals) + _AFTER[unit] for value in values]
 
 
 def unit_of_difference(unit: Unit) -> Unit:
@@ -179,11 +228,6 @@ def percent(share: float) -> str:
 def count(value: int | None) -> str:
     """Write a count, thousands apart."""
     return NOTHING if value is None else f"{value:,}"
-
-
-def counts(values: Iterable[int | None]) -> list[str]:
-    """Write a column of counts."""
-    return [count(value) for value in values]
 
 
 def counted(value: int, noun: str) -> str:

@@ -13,6 +13,7 @@ from bonwise.errors import UsageError
 from bonwise.extras import PAGES
 from bonwise.report.blocks import Drawing, FigureData, Part, drawings_of
 from bonwise.report.markdown import rendered as as_markdown
+from bonwise.report.short import in_short as shortened
 from bonwise.report.terminal import plain, renderables
 
 if TYPE_CHECKING:
@@ -44,13 +45,13 @@ def answer(document: Document) -> StatedVerdict | None:
 def describe(document: Document, *, in_short: bool = False) -> Part:
     """Return the description of a document, titled as the whole; one for programs alone is a UsageError.
 
-    `in_short` asks for what a terminal shows at first; of most documents that is all.
+    `in_short` asks for what a terminal shows at first, by the document's own short form where it has one.
     """
-    view = view_of(document.schema_, "short" if in_short else "view")
+    view, whole = view_of(document.schema_, "short" if in_short else "view"), view_of(document.schema_)
     if view is None:
         raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone")
     described: Part = view(document)
-    return described
+    return shortened(described) if in_short and view is whole else described
 
 
 def is_described(document: Document) -> bool:

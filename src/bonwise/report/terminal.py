@@ -29,6 +29,10 @@ _WORDS = 36
 """Columns that words need at least; a column with fewer is better left out."""
 
 
+_NAME = 24
+"""Columns up to which a name stays on one line on any terminal: a name is no sentence, and breaks within a word."""
+
+
 @dataclass(frozen=True)
 class FittedTable:
     """A table whose names and figures are never cut short.
@@ -86,7 +90,7 @@ class FittedTable:
 
     def _cap(self, options: ConsoleOptions) -> int:
         """Return the width up to which a name stays on one line."""
-        return max(1, options.max_width // (2 * self.left))
+        return max(min(_NAME, options.max_width), options.max_width // (2 * self.left))
 
     def _foldable(self, headers: Sequence[str]) -> int:
         """Return by how much columns of words may be narrowed."""
@@ -108,7 +112,7 @@ class FittedTable:
 
     def _table(self, shown: Sequence[str], cap: int = 0) -> RichTable:
         title = Text(self.title, "table.title") if self.title else None
-        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title=title)
+        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title=title, title_justify="left")
         at = [position for position, header in enumerate(self.headers) if header in shown]
         for position in at:
             header = self.headers[position]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import count, counted, number
 from bonwise.results import Count, Document, FrameRow, NonNegative, Number, Positive, Record, Share
@@ -121,7 +121,7 @@ _SMALL = 0.001
 
 def describe(document: LearnDocument) -> Part:
     """Describe what a pilot says of further calls."""
-    return Part(printable(document.source), list(_blocks(document)))
+    return Part(file_name(document.source), list(_blocks(document)))
 
 
 def _blocks(document: LearnDocument) -> Iterator[Block]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from bonwise.printable import printable, shell_path
+from bonwise.printable import file_name, printable, shell_path
 from bonwise.report.amounts import money, per_unit, score, seconds
 from bonwise.report.answers import StatedVerdict, steps, verdict
-from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Part, Row, Said, Table
+from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Drawing, Part, Row, Said, Table
+from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import limits
-from bonwise.report.numbers import NOTHING, count, counted, number, setting
+from bonwise.report.numbers import NOTHING, column, count, counted, number, setting
 from bonwise.selection import result
 
 __all__ = [
@@ -230,8 +231,9 @@ def describe(document: result.SelectionsDocument) -> Part:
     """Describe what was picked, then what it took, then each pool that the document holds."""
     settings, totals = document.settings, document.totals
     alone = _alone(document)
-    title = f"Picks from {settings.source}"
-    if settings.source is None:
+    if settings.source is not None:
+        title = f"Picks from {file_name(settings.source)}"
+    else:
         title = f"Pick of {settings.judge}" if alone is None else headline(alone)
     inside: list[Block] = [_decided(totals, settings.ended), *_totals(totals)]
     if alone is not None:
@@ -366,10 +368,21 @@ def _decided(totals: result.SelectionTotals, ended: str | None) -> Part:
         (how, count(times), number(times / totals.pools, "share"), MEANINGS[how])
         for how, times in totals.decided_by.items()
     ]
+    blocks += _drawn_decisions(totals)
     blocks.append(Table.of(columns, rows, "What decided"))
     if len(totals.stopped) > 1:
         blocks.append(_tally(totals.stopped, "Why asking stopped", "reason", "pools"))
     return Part("What was picked", blocks, anchor="picked")
+
+
+def _drawn_decisions(totals: result.SelectionTotals) -> list[Drawing[Forest]]:
+    shares = [(how, times / totals.pools, None, None) for how, times in totals.decided_by.items()]
+    written = column([number(share, "share") for _, share, *_ in shares])
+    each = "; ".join(f"{how} {share}" for how, share in zip(totals.decided_by, written, strict=True))
+    says = f"Share of {counted(totals.pools, 'pool')}: {each}."
+    return forest_figure(
+        shares, "picks-decided", "What decided", says, across="share of pools", unit="share", bars=True, said=written
+    )
 
 
 def _totals(totals: result.SelectionTotals) -> Iterator[Part]:
@@ -479,11 +492,22 @@ def headline(pick: result.PickRecord) -> str:
 def single_pick(pick: result.PickRecord) -> Iterator[Block]:
     """Yield what stands below the headline."""
     yield from story(pick)
+    yield from _drawn_scores(pick)
     yield _candidates(pick)
     tokens = counted(pick.input_tokens + pick.output_tokens + pick.reused_tokens, "token")
     cost = f", {money(pick.cost)}" if pick.cost else ""
     took = f"{counted(pick.calls, 'call')}, {counted(pick.from_ledger, 'answer')} from a ledger, {tokens}{cost}"
     yield Said("note", took)
+
+
+def _drawn_scores(pick: result.PickRecord) -> list[Drawing[Forest]]:
+    """Draw the scores, the best first, with the interval that the judge stated for each if it did."""
+    ends = [(pick.low[at], pick.high[at]) if pick.low else (None, None) for at in range(len(pick.ids))]
+    rows = [(_cut(pick.ids[at]), pick.scores[at], *ends[at]) for at in by_rank(pick)]
+    known = "; ".join(f"{name} {score(value)}" for name, value, *_ in rows[:_MOST_PARAMETERS] if value is not None)
+    roles = ["judge" if at == pick.index else "other" for at in by_rank(pick)]
+    says = f"The highest scores: {known}."
+    return forest_figure(rows, "pick-scores", "Scores of the candidates", says, None, across="score", roles=roles)
 
 
 def _candidates(pick: result.PickRecord) -> Table:

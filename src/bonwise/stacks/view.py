@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.auditing.view_judges import best_of
 from bonwise.estimates import EstimateRecord
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
@@ -31,7 +31,7 @@ _TOO_FAR = 0.05
 
 def describe(document: StackFit) -> Part:
     """Describe a fitted stack."""
-    return Part(f"Stack of the judges of {printable(document.source)}", list(_blocks(document)))
+    return Part(f"Stack of the judges of {file_name(document.source)}", list(_blocks(document)))
 
 
 def _blocks(document: StackFit) -> Iterator[Block]:

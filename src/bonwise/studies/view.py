@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import takewhile
 
 from bonwise.auditing import result, result_labels, view_judges
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report import answers, table_facts
 from bonwise.report.blocks import Block, Part, Said, Table, drawings_of
 from bonwise.report.limits import limits
@@ -176,7 +176,7 @@ def _whose(study: StudyDocument, audit: result.Audit) -> str:
     settings = study.settings
     if not isinstance(settings, StudySettings) or settings.source == audit.settings.source:
         return ""
-    return f" of {printable(settings.source, longest=120)}"
+    return f" of {file_name(settings.source, longest=120)}"
 
 
 def _untold(judge: StudyJudge, known: result_labels.AuditData | None) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report.answers import StatedVerdict, agreement_answer, of_judges, steps, verdict
 from bonwise.report.blocks import Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
@@ -39,7 +39,7 @@ def describe(document: preferences_result.PreferenceAudit) -> Part:
     orders = "both presentation orders averaged" if several else "one presentation order"
     confidence = percent(settings.confidence)
     return Part(
-        f"Pairwise verdicts of {printable(settings.source)}, against {_reference(document)}",
+        f"Pairwise verdicts of {file_name(settings.source)}, against {_reference(document)}",
         [
             Table.facts(
                 [
@@ -84,7 +84,7 @@ def answer(document: preferences_result.PreferenceAudit) -> StatedVerdict:
 
 def _reference(document: preferences_result.PreferenceAudit) -> str:
     labels, column = document.labels, printable(document.settings.oracle)
-    return column if labels is None else f"{column} of {printable(labels.source)}"
+    return column if labels is None else f"{column} of {file_name(labels.source)}"
 
 
 def _table(document: preferences_result.PreferenceAudit, *, several: bool) -> Table:

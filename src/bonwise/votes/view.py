@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import ceil
 
 from bonwise.estimates import EstimateRecord
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report import amounts, answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
@@ -193,19 +193,19 @@ _REPLACED: dict[result.DrawnHow, str] = {"with_replacement": "with", "without_re
 def describe(document: result.PreferenceStudy) -> Part:
     """Describe what the votes can and cannot tell."""
     return Part(
-        f"Votes of {printable(document.settings.source)}",
+        f"Votes of {file_name(document.settings.source)}",
         [
             Table.facts(_facts(document.settings)),
             *drawn_pairs(document),
             *_opening(document),
             answers.verdict(answer(document)),
             Said("note", _MARGIN),
+            *vote_pairs(document),
             _margins(document),
             *_near_ties(document),
             *_detection(document),
             *_prompts(document),
             *_screening(document),
-            *vote_pairs(document),
             limits(_LIMITS),
         ],
     )

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from bonwise.printable import printable
-from bonwise.report.numbers import NOTHING, Bounded, Unit, counted, estimate, interval, number, percent
+from bonwise.report.numbers import NOTHING, Bounded, FigureText, Unit, counted, estimate, interval, number, percent
 from bonwise.watching.result import WatchData, WatchedSignal, WatchSettings, WatchVerdict
 
 __all__ = [
@@ -48,7 +48,7 @@ def level_figure(level: Bounded | None, unit: WatchUnit) -> str:
         return NOTHING
     whole = level.low is None or level.high is None
     written = number(level.estimate, plain_unit(unit)) if whole else estimate(level, plain_unit(unit))
-    return f"${written}" if unit == "dollars" else written
+    return written.behind("$") if unit == "dollars" and isinstance(written, FigureText) else written
 
 
 def level_ends(level: Bounded | None, unit: WatchUnit) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bonwise.printable import printable, shell_flag
-from bonwise.report import amounts, answers, table_facts
+from bonwise.report import answers, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Value
 from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
 from bonwise.report.limits import LABELS, limits
-from bonwise.report.numbers import NOTHING, count, counted, interval_title, listed_counts, percent
+from bonwise.report.numbers import NOTHING, count, counted, interval_title, listed_counts, number, percent
 from bonwise.table.reading_options import PickKeywords
 from bonwise.watching.result import LevelRecord, SettingsChange, Watch, WatchData, WatchedSignal, WatchVerdict
 from bonwise.watching.sentences import TITLES, WatchUnit, level_ends, level_figure, level_words
@@ -144,19 +144,15 @@ def _paint(axes: Axes, data: Course) -> None:
         axes.axhline(data.level, color=COLOURS["muted"], linewidth=0.9, linestyle=(0, (3, 3)))
     for at, look in enumerate(data.looks):
         if look.value is not None:
-            tell(
-                at,
-                look.value,
-                f"{_cut(look.last)}: {percent(look.value) if data.percent else amounts.brief(look.value)}",
-            )
+            tell(at, look.value, f"{_cut(look.last)}: {number(look.value, 'share' if data.percent else 'number')}")
     before = sum(look.log10_e is None for look in data.looks)
     places = range(count)
     axes.plot(places, values, color=COLOURS["judge"], linewidth=1, alpha=0.6)
     marks = {"markersize": 3, "marker": "o", "linestyle": "none"}
     axes.plot(places[:before], values[:before], color=COLOURS["random"], label="of the baseline", **marks)  # type: ignore[arg-type]
     axes.plot(places[before:], values[before:], color=COLOURS["judge"], label="watched", **marks)  # type: ignore[arg-type]
-    for number, at in enumerate(data.changed):
-        name = {"label": "settings changed"} if number == 0 else {}
+    for rank, at in enumerate(data.changed):
+        name = {"label": "settings changed"} if rank == 0 else {}
         axes.axvline(at - 0.5, color=COLOURS["ink"], linewidth=1, linestyle=":", **name)  # type: ignore[arg-type]
     if data.since is not None:
         axes.axvline(data.since - 0.5, color=COLOURS["bad"], linewidth=1, linestyle=(0, (4, 2)), label="shift")
@@ -199,7 +195,7 @@ def _blocks(document: Watch) -> Iterator[Block]:
     yield answers.verdict(answer(document), _further(document))
     courses = [
         drawing
-        for name, signal in document.signals.items()
+        for name, signal in sorted(document.signals.items(), key=lambda item: item[1].alarm is None)
         for drawing in course_figure(name, TITLES.get(name, name), signal, document.data)
     ]
     if courses:
@@ -289,7 +285,7 @@ def _further(document: Watch) -> Sequence[Said]:
 def _table(document: Watch) -> Table:
     confidence = interval_title(document.settings.confidence)
     columns = (
-        (Column("signal", "name"), lambda name, _: TITLES.get(name, name)),
+        (Column("signal", "metric"), lambda name, _: TITLES.get(name, name)),
         (Column("baseline"), lambda _, signal: level_figure(signal.baseline, signal.unit)),
         (Column(confidence, spare=2), lambda _, signal: level_ends(signal.baseline, signal.unit)),
         (Column("now"), lambda _, signal: level_figure(_now(signal), signal.unit)),

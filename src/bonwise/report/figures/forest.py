@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median_low
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
@@ -16,7 +16,7 @@ from bonwise.report.figures.names import told_apart
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MOST", "Forest", "ReferenceMark", "Row", "forest_figure"]
+__all__ = ["MOST", "Forest", "ReferenceMark", "Row", "forest_figure", "shortened"]
 
 Row = tuple[str, float | None, float | None, float | None]
 """Label, estimate, low end and high end; None where there is none."""
@@ -125,6 +125,28 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
         return []
     height = _RowText.of(data).height * len(data.drawn) + _EDGES + (0.22 if marks else 0) + (0.2 if across else 0)
     return [blocks.Drawing(_paint, data, key, title, " ".join([says, *_left_out(data)]), (SIZE[0], height))]
+
+
+def shortened(drawing: blocks.Drawing[Any], tallest: float) -> blocks.Drawing[Any]:
+    """Return a drawing, or of a forest that is taller the judge's rows and the largest others."""
+    data = drawing.data
+    if drawing.size[1] <= tallest or not isinstance(data, Forest):
+        return drawing
+    height = _RowText.of(data).height
+    others = [role != "judge" for role in data.roles] or [False] * len(data.drawn)
+    order = sorted(range(len(data.drawn)), key=lambda at: (others[at], -(data.drawn[at][1] or 0.0)))
+    kept = sorted(order[: max(1, int((tallest - _EDGES) / height))])
+    shown = replace(
+        data,
+        every=[data.every[at] for at in kept],
+        roles=[data.roles[at] for at in kept if at < len(data.roles)],
+        marks=[replace(mark, row=kept.index(mark.row)) for mark in data.marks if mark.row in kept],
+        said=[data.said[at] for at in kept if at < len(data.said)],
+        beside=data.beside or data.drawn,
+    )
+    says = f"{len(kept)} of {numbers.counted(len(data.every), 'row')}; the drawing of all of them is below."
+    size = (drawing.size[0], drawing.size[1] - height * (len(data.drawn) - len(kept)))
+    return replace(drawing, data=shown, key=f"{drawing.key}-first", says=says, size=size)
 
 
 def _paint(axes: Axes, data: Forest) -> None:

@@ -57,6 +57,9 @@ _KEPT = ",;:/?!@$&'()*+=-_.~|[]"
 _BREAK = "\n"
 """Nothing printable holds one."""
 
+_FIGURE = re.compile(r"[-+$]?\d[\d.,]*%?(?: points?)? \[[-+$\d.,%e ]+\]")
+"""An estimate with its interval."""
+
 _DECIMAL = re.compile(r"-?\d+(?:\.\d+)?")
 """A number that a script can read."""
 
@@ -88,6 +91,7 @@ def environment() -> Environment:
         "data_address": _data_address,
         "alone": _alone,
         "first_sentence": _first_sentence,
+        "figured": _figured,
         "lines_data": _lines_data,
     }
     made.globals["light_colours"] = dict(LIGHT)
@@ -156,6 +160,12 @@ def _cut(value: str, longest: int) -> str:
 def _first_sentence(value: str) -> tuple[str, str]:
     first, *others = _SENTENCE.split(value, maxsplit=1)
     return first, "".join(others)
+
+
+def _figured(value: str) -> Markup:
+    """Return a sentence whose figures with an interval stand out, each on one line."""
+    # No letter of such a figure is one that is escaped.
+    return Markup(_FIGURE.sub(r"<b>\g<0></b>", str(escape(printable(value)))))  # noqa: S704 - escaped
 
 
 def _count(value: int) -> str:

@@ -11,11 +11,25 @@ from datetime import UTC, date, datetime
 from itertools import count, islice
 
 from bonwise.release import release
-from bonwise.report.blocks import Bar, Block, Drawing, Part, Said, Stepped, Table, decisive_first, drawings_of
+from bonwise.report.blocks import (
+    Bar,
+    Block,
+    Cards,
+    Drawing,
+    FigureData,
+    Part,
+    Row,
+    Said,
+    Stepped,
+    Table,
+    decisive_first,
+    drawings_of,
+)
+from bonwise.report.figures import forest
 from bonwise.report.page import defined, view
 from bonwise.report.page.environment import environment
 
-__all__ = ["few", "fragment", "made_on", "whole_page"]
+__all__ = ["few", "fragment", "made_on", "whole_page", "with_picture"]
 
 
 _DRAWINGS = 2
@@ -96,13 +110,14 @@ def _without_scripted(blocks: Sequence[Block]) -> Iterator[Block]:
             yield replace(block, blocks=list(_without_scripted(block.blocks)))
 
 
-def _without_drawings(blocks: Sequence[Block]) -> Iterator[Block]:
+def _without_drawings(blocks: Sequence[Block], only: Drawing[FigureData] | None = None) -> Iterator[Block]:
+    """Yield blocks without their drawings, or without one of them."""
     for block in blocks:
         if isinstance(block, Part):
             # What was there for its drawings alone has no place without them.
-            if left := list(_without_drawings(block.blocks)):
+            if left := list(_without_drawings(block.blocks, only)):
                 yield replace(block, blocks=left)
-        elif not isinstance(block, Drawing):
+        elif not isinstance(block, Drawing) or (only is not None and block is not only):
             yield block
 
 
@@ -142,13 +157,49 @@ _SHOWN = count(1)
 """Outputs of this process: a notebook may show one result in two places."""
 
 
+_TALLEST = 4.6
+"""Inches of the picture of a verdict."""
+
+
+def with_picture(described: Part) -> Part:
+    """Return a description whose verdict shows a sample, and the first drawing if it has no picture of its own."""
+    blocks = described.blocks
+    drawing, more = next(drawings_of(blocks), None), list[Block](islice(_samples(blocks), 1))
+    for at, verdict in enumerate(blocks):
+        if isinstance(verdict, Part) and verdict.role == "verdict":
+            before, after = blocks[:at], blocks[at + 1 :]
+            if drawing is not None and not any(isinstance(block, Bar | Drawing) for block in verdict.blocks):
+                picture = forest.shortened(drawing, _TALLEST)
+                more.insert(0, picture)
+                if picture is drawing:
+                    before, after = (list(_without_drawings(side, drawing)) for side in (before, after))
+            shown = replace(verdict, blocks=[*verdict.blocks, *more])
+            return replace(described, blocks=[*before, shown, *after])
+    return described
+
+
+def _samples(blocks: Sequence[Block]) -> Iterator[Table]:
+    """Yield of each finder the texts of its first row: what was asked, what was picked, and one other answer."""
+    for block in blocks:
+        if isinstance(block, Part):
+            yield from _samples(block.blocks)
+        elif isinstance(block, Table) and block.role == "finder" and block.rows:
+            row = block.rows[0]
+            cards = next((each.cards[:2] for each in row.inside if isinstance(each, Cards)), ())
+            words = [[said for said in card.blocks if isinstance(said, Said)] for card in cards]
+            asked = [text for part in row.inside if isinstance(part, Part) for text in part.blocks][:1]
+            if any(words):
+                pair = Cards([replace(card, blocks=texts) for card, texts in zip(cards, words, strict=True)])
+                yield Table((), [Row((), inside=[Part(f"For example, {row.cells[0]}", asked), pair])], role="sample")
+
+
 def whole_page(described: Part) -> str:
     """Return a description as one HTML page that loads nothing from elsewhere."""
     templates = environment()
     script = templates.get_template("page.js").render()
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     return templates.get_template("page.html").render(
-        page=view.page_view(defined.with_definitions(described)),
+        page=view.page_view(with_picture(defined.with_definitions(described))),
         script_hash=digest,
         version=release(),
         made_on=made_on(),

@@ -56,6 +56,9 @@ _UNFOLDED, _FOLDS_FROM = 3, 5
 """Findings in a row that stay open, and how many fold the others."""
 
 
+_TableKind = Literal["table", "headlines", "finder", "definitions", "sample"]
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A drawing as markup."""
@@ -74,7 +77,7 @@ class Figure:
 class PagePart:
     """What stands on a page between two headings."""
 
-    kind: Literal["said", "table", "headlines", "finder", "definitions", "figures", "section", "bar", "stepped"]
+    kind: Literal["said", "figures", "section", "bar", "stepped"] | _TableKind
     role: Role = "finding"
     said: Sequence[Said] = ()
     """Sentences of one role; of findings those beyond the first few are folded."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
@@ -46,7 +46,7 @@ def described(document: result.CalibrationStudy) -> DescribedStudy:
         f"in brackets {numbers.percent(settings.confidence)} intervals, paired by prompt"
     )
     return DescribedStudy(
-        title=f"Calibration of judges of {printable(settings.source)}",
+        title=f"Calibration of judges of {file_name(settings.source)}",
         heading="Calibration",
         anchor="calibration",
         limits=_LIMITS,

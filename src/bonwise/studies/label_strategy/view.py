@@ -7,7 +7,7 @@ from typing import Literal
 
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report import amounts, answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, Row, forest_figure
@@ -89,7 +89,7 @@ def asking_table(
 def _column(key: str, ways: Iterable[result.WayMetrics]) -> Sequence[str]:
     found = [_decimals_of(way, key) for way in ways]
     if key in _SMALL:
-        return numbers.alike(found)
+        return [numbers.number(value) for value in found]
     if key == _CALLS:
         return [numbers.NOTHING if value is None else amounts.brief(value) for value in found]
     if key == _WHOLE:
@@ -155,7 +155,7 @@ def pair_draw(document: result.PairDraw) -> DescribedStudy:
     """Describe pairs that were drawn."""
     settings = document.settings
     return DescribedStudy(
-        title=f"Pairs drawn from {printable(settings.source)}, seed {settings.seed}",
+        title=f"Pairs drawn from {file_name(settings.source)}, seed {settings.seed}",
         heading="Pairs drawn to be judged",
         anchor="label-strategy-draw",
         limits=verdicts_view.LIMITS,
@@ -309,7 +309,7 @@ def strategies(document: result.StrategiesStudy) -> DescribedStudy:
         for at, (name, judge) in enumerate(document.judges.items(), start=1)
     }
     return DescribedStudy(
-        title=f"Ways of asking a judge: {printable(settings.source)}",
+        title=f"Ways of asking a judge: {file_name(settings.source)}",
         heading="Ways of asking the judge",
         anchor="label-strategy",
         limits=verdicts_view.LIMITS,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import groups_of, unit_of
-from bonwise.printable import printable, shell_flag
+from bonwise.printable import file_name, printable, shell_flag
 from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
@@ -55,7 +55,7 @@ def described(document: MixStudy) -> DescribedStudy:
         for at, (name, judge) in enumerate(document.judges.items(), start=1)
     }
     return DescribedStudy(
-        title=f"Mixed difficulty of {printable(settings.source)}, control: {controls}",
+        title=f"Mixed difficulty of {file_name(settings.source)}, control: {controls}",
         heading="Easy candidates mixed in",
         anchor="mix",
         limits=_LIMITS,
@@ -100,10 +100,10 @@ def _judge(judge: MixJudge, settings: MixSettings, suffix: str) -> Iterator[Bloc
     for sentence in judge.sentences:
         yield Said("finding", numbers.named(printable(sentence, longest=1000), reference))
     yield from _figures(judge, suffix)
-    yield _curve(judge)
-    yield Said("note", _LEGEND)
     yield _change(judge, settings)
     yield from (Said("note", note) for note in _change_notes(judge, reference))
+    yield _curve(judge)
+    yield Said("note", _LEGEND)
     yield Part("", [Said("note", _HOW)], "detail")
 
 

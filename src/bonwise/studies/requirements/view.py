@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
-from bonwise.printable import printable
+from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Value
 from bonwise.report.figures.axes import COLOURS, tell
@@ -252,7 +252,7 @@ def described(document: RequirementsStudy) -> DescribedStudy:
         for at, (name, judge) in enumerate(document.judges.items(), start=1)
     }
     return DescribedStudy(
-        title=f"{_HEADING} on the labels of {printable(settings.source)}",
+        title=f"{_HEADING} on the labels of {file_name(settings.source)}",
         heading=_HEADING,
         anchor="requirements",
         limits=_LIMITS,
