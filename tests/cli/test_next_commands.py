@@ -491,9 +491,15 @@ RULES = [
         NOTHING,
         "",
     ),
-    ("route", lambda d: side(own(d)["recommendation"]["captured"]) == "above", "good", None, ""),
-    ("route", lambda d: side(own(d)["recommendation"]["captured"]) == "below", "bad", None, ""),
-    ("route", lambda d: side(own(d)["recommendation"]["captured"]) == "open", "open", None, ""),
+    (
+        "route",
+        lambda d: side(own(d)["recommendation"]["captured"]) == "above",
+        "good",
+        ("route",),
+        "--save router.json",
+    ),
+    ("route", lambda d: side(own(d)["recommendation"]["captured"]) == "below", "bad", NOTHING, ""),
+    ("route", lambda d: side(own(d)["recommendation"]["captured"]) == "open", "open", NOTHING, ""),
     ("selections", lambda d: d["totals"]["picked"] < d["totals"]["pools"], "bad", NOTHING, ""),
     (
         "selections",

@@ -11,7 +11,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.estimates import EstimateRecord
-from bonwise.report.answers import StatedVerdict, outcome_of, verdict_of_judges
+from bonwise.report.answers import StatedVerdict, of_judges, outcome_of, verdict
 from bonwise.report.blocks import Part, next_of
 from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 from bonwise.report.numbers import Ends
@@ -41,10 +41,10 @@ def test_an_outcome_follows_the_interval(low, high, outcome):
 def test_judges_that_differ_leave_the_state_open():
     """A verdict on several judges is green or red only where all agree."""
     good, bad = StatedVerdict("helps", "good", "It helps."), StatedVerdict("hurts", "bad", "It hurts.")
-    (both,) = verdict_of_judges({"a": good, "b": bad})
-    (alike,) = verdict_of_judges({"a": good, "b": good})
+    both = verdict(of_judges({"a": good, "b": bad}))
+    alike = verdict(of_judges({"a": good, "b": good}))
     assert (both.state, alike.state, alike.title) == ("open", "good", "helps")
-    assert list(verdict_of_judges({})) == []
+    assert of_judges({}) is None
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,14 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-import pytest
 from scipy.special import expit
 
 from bonwise.routing.front import route
-from bonwise.routing.gain_model import fit_gain
+from bonwise.routing.judged_prompts import judged_prompts
+from bonwise.routing.signal_study import choose, recommend, study_signal
 from bonwise.routing.signals import SIGNALS
+from bonwise.table.panel import lay_out
+from bonwise.table.score_table import ScoreTable
 from stats.routed_figures import routed_share
 
 SHARE = 0.25
@@ -89,24 +91,44 @@ def unlearnt(law, name):
 def tried(law, prompts, samples):
     """Study samples of a law, and try each recommended router on the unseen prompts.
 
-    A row holds the part of the possible lift that it captures, its lift, the lift that the study claims, and the
-    lower end of that claim (NaN where it has none). Every study must recommend the expected gain, fitted to all its
-    prompts, and claim the cross-fitted figures of that signal.
+    A row holds the part of the possible lift that it captures, the part that the study claims, and the lower end of
+    that claim (NaN where it has none).
     """
     others, rows = unseen(law), []
     for at in range(samples):
-        found = route(table(law, prompts, 1, prompts, at))
-        study = found["judge"]
-        values = found.router().value(others.features)
-        mine, figures = prompts_of(found), study.signals["expected_gain"].at(SHARE)
-        assert values == pytest.approx(fit_gain(_expected(mine.features), mine.gain).predict(others.features))
-        assert study.recommendation.captured.estimate == figures.captured
-        reached = routed_share(values, others.outcomes, SHARE)
-        low = np.nan if figures.lift_low is None else figures.lift_low
-        rows.append((reached.captured.estimate, reached.lift.estimate, figures.lift, low))
+        study = route(table(law, prompts, 1, prompts, at))
+        reached = routed_share(study.router().value(others.features), others.outcomes, SHARE)
+        claimed = study["judge"].recommendation.captured
+        rows.append((reached.captured.estimate, claimed.estimate, np.nan if claimed.low is None else claimed.low))
     return np.array(rows)
 
 
-def _expected(features):
-    """Return the features that the expected gain looks at."""
-    return {name: values for name, values in features.items() if name in ("width", *SIGNALS["expected_gain"].needs)}
+def by_chance(prompts, *seed, kind="uniform"):
+    """Return a table in which no signal carries anything: labels owe nothing to scores, widths or draws."""
+    rng = np.random.default_rng([*seed, prompts])
+    laws = {"uniform": rng.random, "binary": lambda shape: (rng.random(shape) < 0.3).astype(float)}
+    labels = laws.get(kind, lambda shape: np.exp(rng.standard_normal(shape)))((prompts, 4))
+    width = np.exp(0.6 * rng.standard_normal((prompts, 1))) * rng.uniform(0.8, 1.2, (prompts, 4))
+    scores = np.round(rng.standard_normal((prompts, 4)) * width, 1)
+    draws = {
+        f"draw_{k}": np.round(scores + (k > 0) * 0.5 * width * rng.standard_normal(width.shape), 1) for k in range(4)
+    }
+    columns = {"oracle_label": labels, "ci_width": np.round(width, 3), **draws}
+    return pd.DataFrame(
+        {
+            "prompt_id": np.repeat(np.arange(prompts), 4),
+            "candidate": np.tile(np.arange(4), prompts),
+            **{name: values.ravel() for name, values in columns.items()},
+        }
+    )
+
+
+def is_shown(frame):
+    """Tell whether the best signal is shown to be better than random, and whether any is with no choice counted."""
+    opened = ScoreTable.from_frame(frame)
+    prompts = judged_prompts(opened, lay_out(opened)[0])
+    signals = {name: study_signal(signal, prompts, (SHARE,), 0.95) for name, signal in SIGNALS.items()}
+    taken, confidence = choose(signals, prompts, SHARE, 0.95, any_share=False)
+    lows = [signal.shares[SHARE][1].low for signal in signals.values() if signal.shares]
+    captured = recommend(taken, prompts, SHARE, len(lows), confidence).captured
+    return captured.low is not None and captured.low > 0, any(low is not None and low > 0 for low in lows)

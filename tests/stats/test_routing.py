@@ -14,6 +14,7 @@ from bonwise.stats.routing import (
     SHARES,
     Outcomes,
     gaussian_share,
+    routed_differences,
     routed_part,
     routed_recovery,
     routing_bound,
@@ -297,10 +298,14 @@ def test_without_sending_it_is_the_recovery_of_the_audit():
     st.sampled_from(SHARES),
 )
 def test_a_plain_loop_agrees(prompts, share):
-    """Prompts in the order of the signal are sent until the share is filled, those at its edge in part."""
+    """Prompts in the order of the signal are sent until the share is filled, those at its edge in part.
+
+    A judge that never errs, and one that may pick worse than the first; its differences to both judges alone.
+    """
     random = [0.3 * one for one, *_ in prompts]
     value = [r + 0.3 * v for r, (_, v, *_) in zip(random, prompts, strict=True)]
     gain = [0.05 + g for _, _, g, *_ in prompts]
+    errs = [g - 0.4 * r for g, r in zip(gain, random, strict=True)]
     weight = [w for *_, w in prompts]
     signal = np.array([float(s) for *_, s, _ in prompts])
     outcomes = Outcomes(np.array(value), np.array(gain), np.array(weight))
@@ -318,6 +323,46 @@ def test_a_plain_loop_agrees(prompts, share):
     below = sum(w * (v + g - r) for w, v, g, r in zip(weight, value, gain, random, strict=True))
     if found.estimate is not None:
         assert found.estimate == pytest.approx(above / below, abs=1e-6)
+    best = np.array(value) + np.array(gain)
+    strong = Outcomes(np.array(value), np.array(errs), np.array(weight), best)
+    rows = list(zip(weight, value, sent, errs, random, strict=True))
+    routed = routed_recovery(signal, strong, np.array(random), share)
+    if routed.estimate is not None:
+        kept = sum(w * (v + p * g - r) for w, v, p, g, r in rows) / below
+        assert routed.estimate == pytest.approx(min(kept, 1), abs=1e-6)
+    differences = [
+        sum(w * part(v, p, g) for w, v, p, g, _ in rows) / sum(weight)
+        for part in (lambda v, p, g: v + p * g, lambda _, p, g: p * g, lambda _, p, g: (1 - p) * g)
+    ]
+    estimates = routed_differences(signal, strong, share)
+    assert [figure.estimate for figure in estimates] == pytest.approx(differences, abs=1e-6)
+    assert strong.perfect.gain == pytest.approx(gain)
+
+
+@pytest.mark.parametrize("tables", [200, pytest.param(1000, marks=pytest.mark.slow)], ids=["thinned", "full"])
+@pytest.mark.parametrize("share", [0.25, 0.5])
+def test_intervals_of_a_judge_that_errs_cover_the_population(share, tables):
+    """Of tables of 150 prompts 91 % or more of the intervals of value, differences and recovery hold the truth."""
+    rng = np.random.default_rng(11)
+    n, K = 40_000, 3
+    noise, label = rng.uniform(0.05, 0.6, (n, 1)), rng.random((n, K))
+    first, second = (label + scale * rng.standard_normal((n, K)) for scale in (noise, 0.15))
+    rows = np.arange(n)
+    value, strong = (label[rows, scores.argmax(axis=1)] for scores in (first, second))
+    population = Outcomes(value, strong - value, np.ones(n), label.max(axis=1))
+    signal, random = noise[:, 0] * rng.uniform(0.7, 1.3, n), label.mean(axis=1)
+
+    def figures(at):
+        part = population.some(at)
+        recovery = routed_recovery(signal[at], part, random[at], share)
+        return (*routed_differences(signal[at], part, share), recovery)
+
+    truth = [figure.estimate for figure in figures(rows)]
+    held = np.zeros(4)
+    for _ in range(tables):
+        drawn = figures(rng.integers(0, n, 150))
+        held += [figure.low <= true <= figure.high for figure, true in zip(drawn, truth, strict=True)]
+    assert (held / tables).min() >= 0.91, held / tables
 
 
 @pytest.mark.parametrize("tables", [150, pytest.param(1000, marks=pytest.mark.slow)], ids=["thinned", "full"])

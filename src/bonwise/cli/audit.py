@@ -54,7 +54,7 @@ def further_studies(
     if settings.draws > 1 or {"ci_width", "low", "high"} & set(table.rows.columns):
         from bonwise.routing.front import route
 
-        studies.append(_or_why("Routing", partial(route, table, seed=settings.seed, **asked)))
+        studies.append(_or_why("Routing", partial(route, table, strong="none", seed=settings.seed, **asked)))
     return studies
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bonwise.cli import arguments, shared_flags
-from bonwise.errors import UsageError
 from bonwise.routing.front import route as study
 from bonwise.selection.learning import learn
 from bonwise.table.reading_options import ReadingOptions
@@ -65,24 +64,31 @@ def route(
     *,
     call: shared_flags.TypedCall,
     save: Annotated[Path | None, typer.Option(help="Write the recommended router here, for bonwise select.")] = None,
-    judge: Annotated[str | None, typer.Option(help="Whose router to save, where there are several judges.")] = None,
     output: shared_flags.TableOutput,
 ) -> int:
     """Choose which prompts a stronger judge should decide.
 
-    Compares every routing signal with the gain of a perfect judge, and recommends one.
+    Compares every routing signal with what the stronger judge gains, and recommends one.
     """
-    if judge is not None and save is None:
-        raise UsageError("--judge says whose router to save, and none is saved", hint="give --save FILE too")
     output.refuse_overwriting(*call.paths(), also=(save,))
     studied = call.run()
     if save is not None:
-        router = studied.router(judge)
+        router = studied.router()
         router.save(save)
         for line in _about_production(save, router):
             arguments.say(line)
-    output.deliver(studied)
+    output.deliver(studied, then=shared_flags.steps_next(_by_rule(save)))
     return 0
+
+
+def _by_rule(save: Path | None) -> Sequence[Said]:
+    """Say how to pick by a saved rule; nothing where none was saved: the document itself says what is next."""
+    from bonwise.printable import shell_path
+    from bonwise.report.blocks import Said
+
+    if save is None:
+        return ()
+    return [Said("finding", f"Pick by it: give bonwise select --strong KIND:MODEL --route {shell_path(save)}.")]
 
 
 def _about_production(save: Path, router: SavedRouter) -> Iterator[str]:

@@ -22,7 +22,6 @@ __all__ = [
     "outcome_of",
     "steps",
     "verdict",
-    "verdict_of_judges",
 ]
 
 State = Literal["good", "bad", "open", "neutral"]
@@ -81,13 +80,6 @@ def verdict(answer: StatedVerdict, more: Sequence[Block] = ()) -> Part:
     """Return the verdict of a result; what to do next is in it on a page, and last on a terminal."""
     leads = [Said("lead", printable(sentence, longest=_LONGEST)) for sentence in (*answer.facts, answer.says)]
     return Part(answer.word, [*leads, *more, *_next(answer.then)], "verdict", answer.state)
-
-
-def verdict_of_judges(answers: Mapping[str, StatedVerdict], then: Sequence[Said] = ()) -> Iterator[Part]:
-    """Yield the verdict of `of_judges`; nothing without a judge."""
-    whole = of_judges(answers, then=then)
-    if whole is not None:
-        yield verdict(whole)
 
 
 def of_judges(

@@ -9,6 +9,6 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy(__name__, RESULTS := {"result": ("RouteStudy",)})
 
-DOCUMENTS = {"route": ("result:RouteStudy", "view:describe"), "router": ("saved:SavedRouter", "")}
+DOCUMENTS = {"route": ("result:RouteStudy", "view:describe", "view:answer"), "router": ("saved:SavedRouter", "")}
 
 PUBLIC = {"front": ("route",), "router": ("Router",)}

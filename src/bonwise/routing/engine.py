@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from bonwise.progress import counting
 from bonwise.release import release
 from bonwise.report import amounts, numbers
 from bonwise.results import given
-from bonwise.routing import gain_model, judged_prompts, result, signal_study, signals
+from bonwise.routing import gain_model, judged_prompts, result, signal_study, signals, worth
 from bonwise.stats import correlation, draw_prior, estimand, redraws, routing
 from bonwise.stats.sums import Floats
 from bonwise.table import checks, facts, opening, reading_options, score_table
@@ -90,6 +91,7 @@ def redraw_paths(draws: Floats, prior: draw_prior.DrawPrior, *, most: int = 8, s
 
 
 _LEAST_DRAWS = 3
+_LEAST_LABELS = 75
 _NOTHING = 1e-12  # a gain below it is rounding
 _SHARES = (0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1)
 
@@ -131,7 +133,7 @@ def split_budget(
             f"{panel.judge}: {error}", hint="further draws are not expected to help here: spend on routing"
         ) from error
     features = {name: prompts.features[name] for name in signals.FIRST_PASS_FEATURES if name in prompts.features}
-    expected = gain_model.cross_fitted(features, prompts.gain, prompts.weights, seed=seed)
+    expected = gain_model.cross_fitted(features, prompts.gain, prompts.weights)
     plan = _BudgetUse(
         np.maximum(np.nan_to_num(expected, nan=0.0), 0.0),
         redraw_paths(drawn, prior, seed=seed),
@@ -240,9 +242,9 @@ def _check(prompts: judged_prompts.JudgedPrompts, mean_calls: float, strong_cost
             f"the budget of {prompts.panel.judge!r} cannot be split without {_LEAST_DRAWS} scores of each candidate",
             hint="give columns draw_0, draw_1, draw_2 ..., as the judge resampled:MODEL does",
         )
-    if (labelled := len(prompts.outcomes.gain)) < signals.LEAST_LABELS:
+    if (labelled := len(prompts.outcomes.gain)) < _LEAST_LABELS:
         raise InputError(
-            f"{labelled} labelled prompts are fewer than the {signals.LEAST_LABELS} it takes to split a budget",
+            f"{labelled} labelled prompts are fewer than the {_LEAST_LABELS} it takes to split a budget",
             hint="label more prompts",
         )
     # What has no first score was not drawn, whatever came later.
@@ -266,6 +268,11 @@ def routed(  # noqa: PLR0913 - all but the source are named
     first_pass_only: bool,
     mean_calls: float | None,
     strong_cost: float | None,
+    strong: str | None,
+    judge: str | None,
+    target: Mapping[str, float],
+    budget: float | str | None,
+    prices: Mapping[str, float],
     confidence: float,
     seed: int,
 ) -> result.RouteStudy:
@@ -281,17 +288,33 @@ def routed(  # noqa: PLR0913 - all but the source are named
     table = opening.open_table(source, options)
     opening.refuse_clusters(table, "routing")
     table.check_scales(alike=False)
+    stronger = worth.stronger_judge(table, strong, judge, prices)
+    wanted = worth.wanted_of(target, budget, table.reference)
+    if wanted and stronger is None:
+        raise UsageError("a target or a budget takes a stronger judge of the table", hint="name it: --strong NAME")
+    question = None
+    if stronger is not None:
+        question = worth.RouteQuestion(table, *stronger, prices, wanted, share, confidence)
     judges: dict[str, result.JudgeRoute] = {}
     studied: dict[str, signal_study.StudiedJudge] = {}
     refused: dict[str, str] = {}
-    panels = lay_out(table, exclude=options.exclude, shape=options.shape)
+    panels = [
+        panel
+        for panel in lay_out(table, exclude=options.exclude, shape=options.shape)
+        if panel.judge == judge or (judge is None and (stronger is None or panel.judge != stronger[0]))
+    ]
+    if not panels:
+        raise UsageError(f"{table.source} holds no judge but {stronger}", hint="add the scores of a cheaper judge")
+    in_table = stronger[0] if stronger is not None and stronger[1] != "reference" else None
     with counting("judge", len(panels)) as step:
         for panel in panels:
             try:
-                prompts = judged_prompts.judged_prompts(table, panel, first_pass_only=first_pass_only)
+                prompts = judged_prompts.judged_prompts(
+                    table, panel, strong=in_table, first_pass_only=first_pass_only
+                )
                 split = None
                 if mean_calls is not None and strong_cost is not None:
-                    single = _of_one_draw(prompts, table, panel, first_pass_only=first_pass_only)
+                    single = _of_one_draw(prompts, table, panel, in_table, first_pass_only=first_pass_only)
                     split = split_budget(single, mean_calls, strong_cost, confidence=confidence, seed=seed)
                 scale = table.judge_scales.get(panel.judge, table.judge_scales.get(""))
                 judges[panel.judge], studied[panel.judge] = signal_study.study_judge(
@@ -301,6 +324,7 @@ def routed(  # noqa: PLR0913 - all but the source are named
                     seed=seed,
                     budget=split,
                     scale="" if scale is None else str(scale),
+                    question=question,
                 )
             except InputError as error:
                 if len(panels) == 1:
@@ -323,17 +347,30 @@ def routed(  # noqa: PLR0913 - all but the source are named
         shape=panels[0].shape,
         reference=table.reference,
         version=release(),
-        **given(labels_left_out=facts.labels_left_out(table.labels_left_out), unlabelled=table.unlabelled),
+        **given(
+            labels_left_out=facts.labels_left_out(table.labels_left_out),
+            unlabelled=table.unlabelled,
+            strong=None if stronger is None else stronger[0],
+            prices=dict(prices) or None,
+            wanted=wanted or None,
+        ),
         **reading_options.values_read(table),
     )
     return result.RouteStudy.of(judges, settings, refused).computed_from(studied)
 
 
 def _of_one_draw(
-    prompts: judged_prompts.JudgedPrompts, table: score_table.ScoreTable, panel: Panel, *, first_pass_only: bool
+    prompts: judged_prompts.JudgedPrompts,
+    table: score_table.ScoreTable,
+    panel: Panel,
+    strong: str | None,
+    *,
+    first_pass_only: bool,
 ) -> judged_prompts.JudgedPrompts:
     """Return settled prompts by their first draw: further ones follow it, also where a study is of the mean."""
     single = prompts
     if prompts.first != "draw_0":
-        single = judged_prompts.judged_prompts(table, panel, first_pass_only=first_pass_only, one_draw=True)
+        single = judged_prompts.judged_prompts(
+            table, panel, strong=strong, first_pass_only=first_pass_only, one_draw=True
+        )
     return single.some(single.settled)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from bonwise.flags import Flag, as_share
+from bonwise.flags import Flag, as_share, numbers
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 
@@ -16,8 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["route"]
 
 
+def _target(text: str, flag: str) -> dict[str, float]:
+    """Read ``recovery=0.6`` or ``recovery=60%``."""
+    part = 100 if text.endswith("%") else 1
+    return {name: value / part for name, value in numbers([text.removesuffix("%")], flag).items()}
+
+
 @opens_a_table
-def route(
+def route(  # noqa: PLR0913 - all but the source are named
     source: Annotated[ScoreSource, Flag("Scores and labels: CSV, JSONL, Parquet or a folder.", "FILE", Path)],
     *,
     share: Annotated[float, Flag("Part of the prompts to send on, between 0 and 1.", parse=as_share)] = 0.25,
@@ -28,6 +35,24 @@ def route(
         float | None, Flag("Split so many calls per prompt between further draws and routing.", rare=True)
     ] = None,
     strong_cost: Annotated[float | None, Flag("Price of routing one prompt, in calls.")] = None,
+    strong: Annotated[
+        str | None, Flag("Judge of the table that decides the prompts sent on; none for one that never errs.")
+    ] = None,
+    judge: Annotated[
+        str | None, Flag("The first judge to study and to save the router of; all if not given.")
+    ] = None,
+    target: Annotated[
+        Mapping[str, float] | None,
+        Flag("Recommend the share that reaches this, such as recovery=0.6.", kind=str, read=_target),
+    ] = None,
+    budget: Annotated[
+        float | str | None,
+        Flag("Recommend the share that 1,000 prompts may cost: dollars (3.50) or calls (6000calls).", kind=str),
+    ] = None,
+    prices: Annotated[
+        Mapping[str, float] | None,
+        Flag("JUDGE=DOLLARS per call (repeatable).", "--price", kind=list[str], read=numbers),
+    ] = None,
     confidence: float = CONFIDENCE,
     seed: int = SEED,
     **reading: Unpack[ReadingKeywords],
@@ -46,10 +71,22 @@ def route(
     mean_calls, strong_cost : float, optional
         Split a joint budget of so many calls per prompt between further draws and routing, which costs
         so many calls a routed prompt. Both or neither.
+    strong : str, optional
+        Judge of the table that decides the prompts sent on: the study is then of what this judge would gain, and
+        compares it alone, the route and the first judge alone. If not given, the most expensive judge where the
+        price of each is known, or the reference of ``oracle``; else a judge that never errs, as with ``"none"``.
+    judge : str, optional
+        The first judge to study; all but the stronger one if not given.
+    target : mapping of str to float, optional
+        ``{"recovery": 0.6}``, or ``"agreement"`` with a reference: recommend the least share that reaches it.
+    budget : float or str, optional
+        Dollars per 1,000 prompts, or calls such as ``"6000calls"``: recommend the largest share that it pays for.
+    prices : mapping of str to float, optional
+        US dollars per call, by judge.
     confidence : float
         Of the two-sided intervals, in [0.5, 1).
     seed : int
-        Of the parts of the cross-fit.
+        Of the parts of the cross-fit behind the bound, and of redraws; no signal or verdict depends on it.
     **reading
         How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
 
@@ -78,6 +115,11 @@ def route(
         first_pass_only=first_pass_only,
         mean_calls=mean_calls,
         strong_cost=strong_cost,
+        strong=strong,
+        judge=judge,
+        target=target or {},
+        budget=budget,
+        prices=prices or {},
         confidence=confidence,
         seed=seed,
     )

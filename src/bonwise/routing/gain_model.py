@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,73 +12,99 @@ from bonwise.routing.result_router import FitReport, GainModel
 from bonwise.stats import correlation, estimand
 from bonwise.stats.sums import Floats, compared
 
-__all__ = ["bins_of", "cross_fitted", "cross_fitted_means", "fit_gain"]
+__all__ = [
+    "bins_of",
+    "cross_fitted",
+    "cross_fitted_again",
+    "cross_fitted_means",
+    "fit_gain",
+    "learnt_part",
+    "plain_feature",
+]
 
 FOLDS = 5
-"""Parts into which the labelled prompts are cut for the fit report."""
+"""Parts into which the labelled prompts are cut for `cross_fitted_means`."""
 
 BINS = 10
 """Bins of about equal weight in which `cross_fitted_means` averages the gain."""
 
+PLAIN = ("width", "margin")
+"""Features that rank prompts without labels, in order of preference."""
+
+_HALF = 50
+"""Labelled prompts at which the slopes of features beside the plain one count one half."""
+
 _LEAST = 2  # labelled prompts below which a line has nothing to go by
 
 
-_Line = tuple[Floats, Floats, Floats, float]
-"""``intercept + sum_j b_j (x_j - mean_j) / scale_j``: means, scales, the b_j, which are units of the gain a standard
-deviation, and the intercept.
-"""
+def learnt_part(labelled: int) -> float:
+    """Return about how much the slopes of features beside the plain one count, from 0 to 1."""
+    return labelled**2 / (labelled**2 + _HALF**2)
 
 
-def fit_gain(
-    features: Mapping[str, Floats], gain: Floats, weights: Floats | None = None, *, seed: int = 0
-) -> GainModel:
+def plain_feature(names: Sequence[str]) -> str:
+    """Return towards which feature few labels shrink the slopes of all; empty where none of them is plain."""
+    return next((name for name in PLAIN if name in names), "")
+
+
+def fit_gain(features: Mapping[str, Floats], gain: Floats, weights: Floats | None = None) -> GainModel:
     """Fit E[gain | features] by linear ridge on standardised features.
 
     The penalty is ``1 + .001 m`` for m labelled prompts: below a thousand of them a straight line does better than
-    squares or trees. `gain` is ``max_i O_i - sum_i w_i O_i``, NaN without labels: such a prompt, and one that lacks a
-    feature, is left out; fewer than two others are a ValueError. `weights` are such as 1 / propensity.
+    squares or trees. Beside a plain feature the slopes of the others have ``50^2 / m`` more: of few labels they count
+    about ``m^2 / (m^2 + 50^2)``, and what is left is the plain feature. `gain` is NaN without labels: such a prompt,
+    and one that lacks a feature, is left out; fewer than two others are a ValueError. `weights` are such as
+    1 / propensity.
     """
     names = tuple(features)
     X, y, w, rows = _complete(features, names, gain, weights)
     if len(rows) < _LEAST:
         raise ValueError(f"a model of the gain needs {_LEAST} labelled prompts with features, not {len(rows)}")
-    means, scales, coefficients, intercept = _solve(X, y, w)
+    lines = _Lines.of(names, X, w)
     return GainModel.model_validate(
         {
             "names": list(names),
-            "means": means.tolist(),
-            "scales": scales.tolist(),
-            "coefficients": coefficients.tolist(),
-            "intercept": intercept,
+            "means": lines.means.tolist(),
+            "scales": lines.scales.tolist(),
+            "coefficients": lines.solve(y)[0][1:].tolist(),
+            "intercept": float(np.average(y, weights=w)),
             "penalty": _penalty(len(y)),
-            "fit": _report((X, y, w), weighted=weights is not None, seed=seed),
+            "fit": _report(lines, y, weighted=weights is not None),
         }
     )
 
 
 def cross_fitted(
-    features: Mapping[str, Floats],
-    gain: Floats,
-    weights: Floats | None = None,
-    *,
-    folds: int = FOLDS,
-    seed: int = 0,
-    one_level: bool = False,
+    features: Mapping[str, Floats], gain: Floats, weights: Floats | None = None, *, one_level: bool = False
 ) -> Floats:
-    """Predict each prompt's gain by a model that it was no part of; without labels, from all `folds` parts.
+    """Predict each prompt's gain by the model of all other labelled prompts.
 
     `one_level` puts the mean gain of all labelled prompts in the place of that of each model, for predictions that
-    rank prompts of different parts: where the gains of a part are high the mean of the others is low, so that with
-    few labels the levels alone rank prompts against their gain. A prediction is NaN where a feature is, and all are
-    where labelled prompts are too few to fit.
+    rank prompts: where the gain of a prompt is high the mean of the others is low, so that with few labels the levels
+    alone rank prompts against their gain. A prediction is NaN where a feature is, and all are where labelled prompts
+    are too few to fit.
     """
     names = tuple(features)
     X, y, w, rows = _complete(features, names, gain, weights)
     predicted = np.full(len(gain), np.nan)
     if len(rows) < 2 * _LEAST:
         return predicted
-    predicted[:] = _along(_solve(X, y, w), _matrix(features, names))
-    predicted[rows] = _out_of_fold((X, y, w), folds, seed, one_level=one_level)
+    lines = _Lines.of(names, X, w)
+    around = (_matrix(features, names) - lines.means) / lines.scales
+    predicted[:] = np.average(y, weights=w) + around @ lines.solve(y)[0][1:]
+    predicted[rows] = lines.left_out(y[:, None], one_level=one_level)[:, 0]
+    return predicted
+
+
+def cross_fitted_again(features: Mapping[str, Floats], gains: Floats, weights: Floats) -> Floats:
+    """Predict as `cross_fitted` on one level, for each column of `gains`; all prompts are labelled."""
+    names = tuple(features)
+    predicted = np.full(gains.shape, np.nan)
+    known = ~np.isnan(_matrix(features, names)).any(axis=1)
+    if known.sum() >= 2 * _LEAST:
+        w = weights[known] / weights[known].mean()
+        lines = _Lines.of(names, _matrix(features, names)[known], w)
+        predicted[known] = lines.left_out(gains[known], one_level=True)
     return predicted
 
 
@@ -134,17 +161,45 @@ def _matrix(features: Mapping[str, Floats], names: Sequence[str]) -> Floats:
     return np.stack([np.asarray(features[name], dtype=float) for name in names], axis=1)
 
 
-def _solve(X: Floats, y: Floats, w: Floats) -> _Line:
-    means = np.average(X, axis=0, weights=w)
-    scales = np.sqrt(np.average((X - means) ** 2, axis=0, weights=w))
-    # A feature that does not vary gets coefficient 0 at any scale; the scale must not be rounding error.
-    scales = np.where(scales > 1e-9 * np.maximum(np.abs(means), 1e-3), scales, 1.0)
-    centre = float(np.average(y, weights=w))
-    Z = (X - means) / scales
-    coefficients = np.linalg.solve(
-        Z.T @ (w[:, None] * Z) + _penalty(len(y)) * np.eye(X.shape[1]), Z.T @ (w * (y - centre))
-    )
-    return means, scales, np.asarray(coefficients, dtype=np.float64), centre
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """Standardised features of labelled prompts, on which lines are fitted to gains."""
+
+    means: Floats
+    scales: Floats
+    Z: Floats
+    w: Floats
+    penalties: Floats
+    """Of the intercept and each slope."""
+
+    @classmethod
+    def of(cls, names: Sequence[str], X: Floats, w: Floats) -> _Lines:
+        means = np.average(X, axis=0, weights=w)
+        scales = np.sqrt(np.average((X - means) ** 2, axis=0, weights=w))
+        # A feature that does not vary gets coefficient 0 at any scale; the scale must not be rounding error.
+        varies = scales > 1e-9 * np.maximum(np.abs(means), 1e-3)
+        scales = np.where(varies, scales, 1.0)
+        plain = plain_feature([name for name, differs in zip(names, varies, strict=True) if differs])
+        extra = [0.0 if not plain or name == plain else _HALF**2 / len(X) for name in names]
+        penalties = np.array([0.0, *(_penalty(len(X)) + more for more in extra)])
+        return cls(means, scales, (X - means) / scales, w, penalties)
+
+    def solve(self, gains: Floats) -> tuple[Floats, Floats]:
+        """Return intercept and slopes for each column of gains, and how far the gain of each prompt moves them."""
+        D = np.column_stack([np.ones(len(self.Z)), self.Z])
+        moves = np.linalg.solve(D.T @ (self.w[:, None] * D) + np.diag(self.penalties), (self.w[:, None] * D).T)
+        lines: Floats = moves @ gains
+        return lines, np.asarray(moves, dtype=np.float64)
+
+    def left_out(self, gains: Floats, *, one_level: bool) -> Floats:
+        """Predict each prompt by the line of all others, for each column of gains."""
+        lines, moves = self.solve(gains)
+        # Sherman and Morrison: a prompt left out moves the line by its residual over 1 minus its leverage.
+        reach = np.einsum("tj,jt->t", self.Z, moves[1:])
+        residuals = (gains - lines[0] - self.Z @ lines[1:]) / (1 - moves[0] - reach)[:, None]
+        level = np.average(gains, axis=0, weights=self.w) if one_level else lines[0] - moves[0][:, None] * residuals
+        predicted: Floats = level + self.Z @ lines[1:] - reach[:, None] * residuals
+        return predicted
 
 
 def _penalty(labelled: int) -> float:
@@ -152,39 +207,19 @@ def _penalty(labelled: int) -> float:
     return 1 + 0.001 * labelled
 
 
-def _along(line: _Line, X: Floats) -> Floats:
-    means, scales, coefficients, intercept = line
-    predicted: Floats = intercept + ((X - means) / scales) @ coefficients
-    return predicted
-
-
-def _out_of_fold(data: tuple[Floats, Floats, Floats], folds: int, seed: int, *, one_level: bool) -> Floats:
-    X, y, w = data
-    part, level = _parts(len(y), folds, seed), float(np.average(y, weights=w))
-    predicted = np.empty(len(y))
-    for fold in range(folds):
-        held, kept = part == fold, part != fold
-        line = _solve(X[kept], y[kept], w[kept])
-        predicted[held] = _along(line, X[held])
-        if one_level:
-            predicted[held] += level - line[3]
-    return predicted
-
-
-def _report(data: tuple[Floats, Floats, Floats], *, weighted: bool, seed: int) -> FitReport:
-    _, y, w = data
-    n, ess = len(y), float(w.sum() ** 2 / np.sum(w**2))
+def _report(lines: _Lines, y: Floats, *, weighted: bool) -> FitReport:
+    w, n = lines.w, len(y)
     if n < 2 * _LEAST:
         unknown = estimand.Estimate.undefined("too few labelled prompts to hold some back", n)
         together, r2 = unknown, unknown
     else:
-        together = correlation.correlation(_out_of_fold(data, FOLDS, seed, one_level=True), y, w)
-        r2 = _r2(_out_of_fold(data, FOLDS, seed, one_level=False), y, w)
+        together = correlation.correlation(lines.left_out(y[:, None], one_level=True)[:, 0], y, w)
+        r2 = _r2(lines.left_out(y[:, None], one_level=False)[:, 0], y, w)
     return FitReport(
         labelled=n,
-        folds=FOLDS,
+        folds=n,
         weighted=weighted,
-        ess=ess,
+        ess=float(w.sum() ** 2 / np.sum(w**2)),
         correlation=EstimateRecord.of(together),
         r2=EstimateRecord.of(r2),
     )

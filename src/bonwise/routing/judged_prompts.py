@@ -38,6 +38,10 @@ class JudgedPrompts:
     """What the first pass said of each candidate: features, pick and gain rest on it."""
     unscored: dict[str, int] = field(default_factory=dict)
     """Candidates that the first pass left without a score, by reason."""
+    differs: Floats | None = field(default=None, repr=False)
+    """Probability, over ties, that a stronger judge of the table picks another candidate; None without one."""
+    without_strong: int = 0
+    """Labelled prompts of which that judge scored nothing."""
 
     @property
     def settled(self) -> np.typing.NDArray[np.bool_]:
@@ -56,6 +60,7 @@ class JudgedPrompts:
             labelled=self.labelled[which],
             outcomes=self.outcomes.some(known),
             wrong=self.wrong[known],
+            differs=None if self.differs is None else self.differs[known],
             draws=None if self.draws is None else self.draws[np.repeat(which, self.panel.sizes)],
         )
 
@@ -67,6 +72,11 @@ class JudgedPrompts:
     def gain(self) -> Floats:
         """Gain of every prompt, NaN where it is not labelled."""
         return self._of_all(self.outcomes.gain)
+
+    @property
+    def apart(self) -> Floats:
+        """Probability, over ties, that the stronger judge picks another candidate: one that never errs, a better."""
+        return self.wrong if self.differs is None else self.differs
 
     @property
     def random(self) -> Floats:
@@ -92,12 +102,18 @@ class JudgedPrompts:
 
 
 def judged_prompts(
-    table: score_table.ScoreTable, panel: Panel, *, first_pass_only: bool = False, one_draw: bool = False
+    table: score_table.ScoreTable,
+    panel: Panel,
+    *,
+    strong: str | None = None,
+    first_pass_only: bool = False,
+    one_draw: bool = False,
 ) -> JudgedPrompts:
     """Compute the features and outcomes of one judge's prompts, in a panel of `lay_out(table)`.
 
-    `first_pass_only` leaves repeated scores and other judges out of the features; `one_draw` takes the first draw for
-    the first pass even where the table has a score of its own.
+    `strong` is the judge of the table to which prompts are sent, in place of one that never errs; prompts of which it
+    scored nothing count as unlabelled. `first_pass_only` leaves repeated scores and other judges out of the features;
+    `one_draw` takes the first draw for the first pass even where the table has a score of its own.
     """
     weighted = "propensity" in table.frame.columns
     panel = _with_first_scores(table, panel, one_draw=one_draw)
@@ -106,29 +122,50 @@ def judged_prompts(
     repeats = cell_scores.cell_repeats(table, panel, one_draw=one_draw)
     draws = None if first_pass_only else repeats.draws
     features = pool_features(repeats.first, panel.sizes, repeats.width, draws)
-    others = [judge for judge in table.judges if judge != panel.judge]
+    others = [judge for judge in table.judges if judge not in (panel.judge, strong)]
     if others and not first_pass_only:
         features["disagreement"] = disagreement(
             repeats.first, panel.sizes, [cell_scores.scores_of(table, panel, other) for other in others]
         )
     labelled = panel.labelled_cells == panel.sizes
+    stronger, without_strong = None if strong is None else cell_scores.scores_of(table, panel, strong), 0
+    if stronger is not None:
+        scored = np.logical_or.reduceat(~np.isnan(stronger), np.cumsum(panel.sizes) - panel.sizes)
+        without_strong = int((labelled & ~scored).sum())
+        labelled = labelled & scored
     if not labelled.any():
         raise InputError(
-            f"no prompt of {panel.judge!r} has labels for all its candidates",
+            f"no prompt of {panel.judge!r} has labels for all its candidates"
+            f"{'' if strong is None else f', and a score of {strong!r}'}",
             hint="add an oracle_label column, --labels FILE, or --oracle judge:NAME",
         )
-    known = panel.keep(labelled)
-    sums = Sums(*known.sums(repeats.first[np.repeat(labelled, panel.sizes)]))
+    known, cells = panel.keep(labelled), np.repeat(labelled, panel.sizes)
+    sums = Sums(*known.sums(repeats.first[cells]))
     everywhere = np.ones(len(known.sizes), dtype=bool)
     weights = (
         1 / cell_scores.propensities(table, known.prompt_ids, everywhere) if weighted else np.ones(len(known.sizes))
     )
     # Only rounding can carry a gain below 0.
-    outcomes = Outcomes(sums.J, np.maximum(sums.M - sums.J, 0.0), weights)
+    outcomes, differs = Outcomes(sums.J, np.maximum(sums.M - sums.J, 0.0), weights), None
+    if stronger is not None:
+        picked = Sums(*known.sums(stronger[cells])).J
+        outcomes = Outcomes(sums.J, picked - sums.J, weights, sums.M)
+        apart = disagreement(repeats.first[cells], known.sizes, [stronger[cells]])
+        differs = np.nan_to_num(apart, nan=1.0)
     unscored = cell_scores.unscored_reasons(table, panel, np.isnan(repeats.first))
     wrong = 1 - sums.hit
     return JudgedPrompts(
-        panel, features, labelled, outcomes, wrong, weighted, repeats.draws, repeats.first_of, unscored
+        panel,
+        features,
+        labelled,
+        outcomes,
+        wrong,
+        weighted,
+        repeats.draws,
+        repeats.first_of,
+        unscored,
+        differs,
+        without_strong,
     )
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "AcrossBins",
     "BudgetSplit",
     "CalibrationCheck",
+    "FoundBy",
     "GainBin",
     "GainDecomposition",
     "GainGrid",
@@ -44,9 +45,12 @@ __all__ = [
     "RecommendedRoute",
     "RouteSettings",
     "RouteStudy",
+    "RouteWorth",
     "RoutedData",
     "RoutedShareRecord",
+    "RoutedValue",
     "SignalRecord",
+    "Wanted",
 ]
 
 
@@ -185,6 +189,8 @@ class RoutedData(Record):
     """Of these, those with labels for all candidates."""
     unscored: dict[str, Count] | None = None
     """Candidates that the first pass left without a score, by reason: they are picked only where none has one."""
+    unscored_by_strong: Count | None = None
+    """Labelled prompts of which the stronger judge scored nothing: they count as unlabelled."""
     prompts_under_two_scores: Count | None = None
     """Prompts with fewer than two first scores: they are sent first, and in no figure of a signal alone."""
     dropped: list[DroppedPrompt]
@@ -241,8 +247,12 @@ class RecommendedRoute(Record):
     threshold: Number
     """Prompts whose signal lies above it are sent; those at it, with the probability that fills the share."""
     captured: EstimateRecord
-    """Part of the possible lift; of a learnt signal cross-fitted."""
+    """Part of the possible lift; of a learnt signal cross-fitted. The interval counts the choice among signals."""
     sentences: list[str]
+    among: Count | None = None
+    """Signals with figures, of which it has the largest lift."""
+    confidence: Confidence | None = None
+    """Confidence at which an interval of that signal alone counts the choice at the confidence asked for."""
 
 
 class BudgetSplit(Record):
@@ -265,6 +275,74 @@ class BudgetSplit(Record):
     over_routing: EstimateRecord
     """Gain minus that of routing alone, paired by prompt."""
     sentence: str
+
+
+FoundBy = Literal["named", "price", "reference"]
+"""How the stronger judge was found."""
+
+Wanted = Literal["recovery", "agreement", "cost", "calls"]
+"""What a share is recommended for."""
+
+
+class RoutedValue(Record):
+    """One share sent to the stronger judge of the table; 0 is the first judge alone, 1 the stronger one alone."""
+
+    share: Share
+    """Part of the prompts that is sent."""
+    value: EstimateRecord
+    """Mean label of the picks; with a reference, how often they are those of the reference."""
+    recovery: EstimateRecord | None = None
+    """Part of the way from random picks to the best ones; absent with a reference."""
+    over_cheap: EstimateRecord
+    """Value minus that of the first judge alone, and value of the stronger one alone minus it, paired by prompt."""
+    under_strong: EstimateRecord
+    """Value minus that of the first judge alone, and value of the stronger one alone minus it, paired by prompt."""
+    calls: NonNegative
+    """Per 1,000 prompts, those of the first judge included."""
+    tokens: NonNegative | None = None
+    """Per 1,000 prompts, where the table says what scores took."""
+    cost: NonNegative | None = None
+    """US dollars per 1,000 prompts, where prices are known."""
+
+    @property
+    def main(self) -> EstimateRecord:
+        """The figure that a target is of."""
+        return self.value if self.recovery is None else self.recovery
+
+
+class RouteWorth(Record):
+    """The first judge alone, a route, and the stronger judge alone, by the labels."""
+
+    strong: str
+    """The stronger judge."""
+    found_by: FoundBy
+    """Whether it was named, is the most expensive, or stands for the labels."""
+    frontier: Annotated[list[RoutedValue], Field(min_length=2)]
+    """In rising order of the share, from 0 to 1. Between these the intervals count the choice of the signal."""
+    share: Share | None
+    """The share to send: as given, or for the target or the budget; None where no share fits."""
+    shown_share: Share | None = None
+    """Least share from which on every interval lies at or above the target."""
+    reason: str | None = None
+    """Why no share fits."""
+
+    @model_validator(mode="after")
+    def _goes_from_one_judge_to_the_other(self) -> Self:
+        shares = [routed.share for routed in self.frontier]
+        if shares != sorted(set(shares)) or shares[0] != 0 or shares[-1] != 1:
+            raise ValueError("the frontier does not rise from a share of 0 to one of 1")
+        if (self.share is None) != (self.reason is not None) or self.share not in (None, *shares):
+            raise ValueError("the share to send is neither on the frontier nor missing for a reason")
+        return self
+
+    @property
+    def routes(self) -> bool:
+        """Whether a part of the prompts is sent, not none or all."""
+        return self.share is not None and 0 < self.share < 1
+
+    def at(self, share: float) -> RoutedValue:
+        """Return the figures at one of the shares."""
+        return next(routed for routed in self.frontier if routed.share == share)
 
 
 GainGrid = Annotated[
@@ -297,6 +375,8 @@ class JudgeRoute(Record):
     recommendation: RecommendedRoute
     budget: BudgetSplit | None = None
     """Where a joint budget was given."""
+    worth: RouteWorth | None = None
+    """Where the table holds the stronger judge."""
 
     @model_validator(mode="after")
     def _holds_all_signals_against_the_same_shares(self) -> Self:
@@ -322,7 +402,7 @@ class JudgeRoute(Record):
 
 
 _OF_ONE = tuple(JudgeRoute.model_fields)
-_ALONE = ("judge", *(key for key in _OF_ONE if key != "budget"))
+_ALONE = ("judge", *(key for key in _OF_ONE if key not in ("budget", "worth")))
 _TOGETHER = ("judges", "not_studied")
 
 
@@ -352,6 +432,12 @@ class RouteSettings(ValuesRead):
     """Of bonwise."""
     labels_left_out: LabelsLeftOut | None = None
     unlabelled: UnlabelledCandidates | None = None
+    strong: str | None = None
+    """The stronger judge of the table; without one it is a judge that never errs."""
+    prices: dict[str, NonNegative] | None = None
+    """US dollars per call that were stated, by judge."""
+    wanted: dict[Wanted, NonNegative] | None = None
+    """Target that a share was to reach, or dollars or calls per 1,000 prompts that it may cost."""
 
     @model_validator(mode="after")
     def _budget_is_whole(self) -> Self:
@@ -389,6 +475,8 @@ class RouteStudy(Document):
     """Of the only judge, see `JudgeRoute`."""
     budget: BudgetSplit | None = None
     """Of the only judge, where a joint budget was given."""
+    worth: RouteWorth | None = None
+    """Of the only judge, where the table holds the stronger judge."""
     several_judges: Annotated[dict[str, JudgeRoute], Field(min_length=1)] | None = Field(default=None, alias="judges")
     left_unstudied: dict[str, str] | None = Field(default=None, alias="not_studied")
     """The judges that could not be studied, and why."""
@@ -415,7 +503,7 @@ class RouteStudy(Document):
         except ValidationError as error:  # what the parts of the only judge say together
             raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
         for name, judge in judges.items():
-            if judge.recommendation.share != self.settings.share:
+            if judge.recommendation.share != self.settings.share and not self.settings.wanted:
                 raise ValueError(f"the recommendation for {name!r} is of another share than settings.share")
             if judge.budget is not None and self.settings.mean_calls is None:
                 raise ValueError(f"the budget of {name!r} was split, and settings.mean_calls is null")
@@ -454,7 +542,7 @@ class RouteStudy(Document):
         Raises
         ------
         bonwise.errors.UsageError
-            No such judge, or several and none named.
+            No such judge, several and none named, or no share to route.
         """
         if judge is None and len(self.judges) > 1:
             raise UsageError(
@@ -462,7 +550,11 @@ class RouteStudy(Document):
                 hint=f"name one of {', '.join(self.judges)}",
             )
         name = judge if judge is not None else next(iter(self.judges))
-        router: SavedRouter = self._studied("router()", name).router(self[name].recommendation, self.settings.seed)
+        worth = self[name].worth
+        if worth is not None and not worth.routes:
+            alone = worth.reason or f"{worth.strong if worth.share else name} alone is enough"
+            raise UsageError(f"there is no share to route for {name}: {alone}", hint="state another target or budget")
+        router: SavedRouter = self._studied("router()", name).router(self[name].recommendation)
         return router
 
     def save(self, path: str | Path, judge: str | None = None) -> None:

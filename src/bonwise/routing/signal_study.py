@@ -10,28 +10,22 @@ import numpy as np
 
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
-from bonwise.report.numbers import count, counted
+from bonwise.report.numbers import counted, percent
 from bonwise.results import given
 from bonwise.routing import gain_decomposition, gain_model, judged_prompts, result, result_router, saved
-from bonwise.routing.signals import (
-    DRAW_FEATURES,
-    FALLBACK,
-    LEAST_LABELS,
-    SIGNALS,
-    Signal,
-    compared_signals,
-    fit_signal,
-)
+from bonwise.routing.signal_choice import confidence_of_choice
+from bonwise.routing.signals import LEAST_LABELS, SIGNALS, Signal, compared_signals, fit_signal
+from bonwise.routing.worth import RouteQuestion
 from bonwise.stats import routing, sums
 from bonwise.stats.correlation import correlation
 from bonwise.stats.estimand import Estimate
 from bonwise.table.facts import DroppedPrompt
 
 __all__ = [
-    "LEAST_LABELS_TO_RECOMMEND",
     "SHARES",
     "StudiedJudge",
     "StudiedSignal",
+    "choose",
     "recommend",
     "share_record",
     "study_judge",
@@ -59,15 +53,20 @@ class StudiedSignal:
         return cls(signal, record)
 
     @property
+    def sent(self) -> sums.Floats:
+        """The signal of each labelled prompt, where it has figures."""
+        return np.zeros(0) if self.per_prompt is None else self.per_prompt
+
+    @property
     def lacking(self) -> int:
         """Labelled prompts without a value of the signal, though two candidates are scored: they are routed last."""
         return self.record.lacking or 0
 
 
 def study_signal(
-    signal: Signal, prompts: judged_prompts.JudgedPrompts, shares: tuple[float, ...], confidence: float, seed: int
+    signal: Signal, prompts: judged_prompts.JudgedPrompts, shares: tuple[float, ...], confidence: float
 ) -> StudiedSignal:
-    """Study one signal; the seed deals the parts of the cross-fit."""
+    """Study one signal."""
     features, outcomes = prompts.features, prompts.outcomes
     labelled = len(outcomes.gain)
     missing = [name for name in signal.needs if name not in features or np.isnan(features[name]).all()]
@@ -77,19 +76,14 @@ def study_signal(
         return StudiedSignal.without(
             signal, f"{labelled} labelled prompts are fewer than the {LEAST_LABELS} it takes to be learnt"
         )
-    looks_at = signal.looks_at(features, labelled) if signal.learnt else signal.needs
+    looks_at = signal.looks_at(features)
     if signal.learnt:
-        taken = {name: features[name] for name in looks_at}
-        values = gain_model.cross_fitted(taken, prompts.gain, prompts.weights, seed=seed, one_level=True)
+        known = {name: features[name] for name in looks_at}
+        values = gain_model.cross_fitted(known, prompts.gain, prompts.weights, one_level=True)
     else:
         values = signal.value(features)
     values = compared_signals(values)  # as in production, where equal widths must tie
     sent, values = prompts.sent_first(values)[prompts.labelled], values[prompts.labelled]
-    without = [
-        feature
-        for feature in DRAW_FEATURES
-        if feature in features and feature in signal.also and feature not in looks_at
-    ]
     figures = {share: routing.routed_share(sent, outcomes, share, confidence=confidence) for share in shares}
     record = result.SignalRecord(
         meaning=signal.meaning,
@@ -99,9 +93,8 @@ def study_signal(
         features=list(looks_at),
         lacking=int(np.isnan(sent).sum()),
         decomposition=gain_decomposition.decompose(
-            values, prompts.wrong, outcomes.gain, outcomes.weights, confidence=confidence
+            values, prompts.apart, outcomes.gain, outcomes.weights, confidence=confidence
         ),
-        **given(note="too few labelled prompts to look at repeated scores" if without else None),
     )
     return StudiedSignal(signal, record, figures, sent)
 
@@ -128,71 +121,43 @@ def share_record(share: float, figures: tuple[Estimate, Estimate, Estimate]) -> 
     )
 
 
-LEAST_LABELS_TO_RECOMMEND = 100
-"""Labelled prompts from which ``expected_gain`` was found to be the best choice on prompts it was not fitted to."""
-
-_LEAST_LABELS_FOR_THE_INTERVAL = 500
-"""Labelled prompts from which the cross-fitted interval holds what the fitted router lifts as often as it says."""
-
-_LEARNT: result_router.SignalName = "expected_gain"
-
-_FALLBACKS: tuple[result_router.SignalName, ...] = (FALLBACK, "margin")
-"""What is taken instead, in a fixed order: the best of several on these prompts would look better than it is."""
-
-
 def recommend(
-    signals: Mapping[result_router.SignalName, StudiedSignal],
-    prompts: judged_prompts.JudgedPrompts,
-    share: float,
-    seed: int,
+    taken: StudiedSignal, prompts: judged_prompts.JudgedPrompts, share: float, among: int, confidence: float
 ) -> result.RecommendedRoute:
-    """Take the expected gain where 100 labelled prompts or more teach it, else the interval width or the margin.
-
-    None is chosen by its figures on these prompts, so that the figures claimed are not the best of several.
-    """
-    learnt = signals[_LEARNT]
-    taken = learnt if _taught(learnt) >= LEAST_LABELS_TO_RECOMMEND else _fallback(signals)
-    fitted = fit_signal(taken.signal.name, prompts.features, prompts.gain, prompts.weights, seed=seed)
-    _, lift, captured = taken.shares[share]
+    """Recommend a signal that was chosen among several, its interval at the confidence that counts the choice."""
+    fitted = fit_signal(taken.signal.name, prompts.features, prompts.gain, prompts.weights)
+    _, lift, captured = routing.routed_share(taken.sent, prompts.outcomes, share, confidence=confidence)
     return result.RecommendedRoute(
         signal=taken.signal.name,
         share=share,
         threshold=routing.threshold(prompts.sent_first(fitted.value(prompts.features)), share, prompts.population),
         captured=EstimateRecord.of(captured),
+        among=among,
+        confidence=confidence,
         sentences=[
             f"{taken.signal.name}: {taken.signal.meaning}.",
-            *_why(taken, learnt),
+            *_why(taken, among),
             *_caveats(taken, lift, int((~prompts.settled).sum())),
         ],
     )
 
 
-def _taught(learnt: StudiedSignal) -> int:
-    """Return how many labelled prompts have all features of a learnt signal; 0 where it has no figures."""
-    return 0 if learnt.per_prompt is None else int(np.isfinite(learnt.per_prompt).sum())
-
-
-def _fallback(signals: Mapping[result_router.SignalName, StudiedSignal]) -> StudiedSignal:
-    for name in _FALLBACKS:
-        if signals[name].per_prompt is not None:
-            return signals[name]
-    raise UsageError("no signal can be computed", hint="score at least two candidates of each prompt")
-
-
-def _why(taken: StudiedSignal, learnt: StudiedSignal) -> tuple[str, ...]:
-    if taken is learnt:
-        sentences = ["Its figures are cross-fitted: each prompt's gain is predicted by a model of other prompts."]
-        if _taught(learnt) < _LEAST_LABELS_FOR_THE_INTERVAL:
-            least = _LEAST_LABELS_FOR_THE_INTERVAL
-            sentences.append(f"Below {least} labelled prompts they are approximate, and too low on average.")
-        return tuple(sentences)
-    missing = f"{_LEARNT} has no figures: {learnt.record.reason}."
-    if learnt.per_prompt is not None:
-        missing = (
-            f"{_LEARNT} is recommended from {LEAST_LABELS_TO_RECOMMEND} labelled prompts that have all its features; "
-            f"this table has {count(_taught(learnt))}."
+def _why(taken: StudiedSignal, among: int) -> Iterator[str]:
+    if among > 1:
+        yield f"It has the largest lift of {among} signals: the interval of what it captures counts that choice."
+    features, labelled = taken.record.features or (), int(np.isfinite(taken.sent).sum())
+    part, plain = round(gain_model.learnt_part(labelled), 2), gain_model.plain_feature(features)
+    if taken.signal.learnt:
+        yield "Its figures are cross-fitted: each prompt's gain is predicted by a model of all other prompts."
+    if taken.signal.learnt and part < _WHOLE:
+        yield (
+            f"With {counted(labelled, 'labelled prompt')} its other features count about {percent(part)} beside the "
+            f"{plain}; with more labels they count more."
         )
-    return missing, f"{taken.signal.name} is not shown to be better than others."
+
+
+_WHOLE = 0.95
+"""Part from which on the shrinkage of a learnt signal is not worth a sentence."""
 
 
 def _caveats(taken: StudiedSignal, lift: Estimate, unsettled: int) -> tuple[str, ...]:
@@ -222,10 +187,10 @@ class StudiedJudge:
     scale: str
     """The declared scale of the scores; empty where none was declared."""
 
-    def router(self, recommended: result.RecommendedRoute, seed: int) -> saved.SavedRouter:
+    def router(self, recommended: result.RecommendedRoute) -> saved.SavedRouter:
         """Return the recommended router, a learnt signal fitted to all labelled prompts."""
         prompts = self.prompts
-        fitted = fit_signal(recommended.signal, prompts.features, prompts.gain, prompts.weights, seed=seed)
+        fitted = fit_signal(recommended.signal, prompts.features, prompts.gain, prompts.weights)
         return saved.SavedRouter.of(
             recommended.signal,
             recommended.share,
@@ -243,7 +208,7 @@ class StudiedJudge:
         prompts = self.prompts
         random, values = prompts.random, self.signals[signal]
         recoveries = (
-            routing.routed_recovery(values, prompts.outcomes, random, share, confidence=confidence)
+            routing.routed_recovery(values, prompts.outcomes.perfect, random, share, confidence=confidence)
             for share in routing.SHARES
         )
         return routing.RoutedRecovery(signal, routing.SHARES, tuple(recoveries))
@@ -256,7 +221,11 @@ def _data(prompts: judged_prompts.JudgedPrompts) -> result.RoutedData:
     )
     unsettled = int((~prompts.settled).sum())
     return result.RoutedData(
-        **given(unscored=prompts.unscored or None, prompts_under_two_scores=unsettled or None),
+        **given(
+            unscored=prompts.unscored or None,
+            prompts_under_two_scores=unsettled or None,
+            unscored_by_strong=prompts.without_strong or None,
+        ),
         prompts=len(panel.sizes),
         labelled_prompts=labelled,
         dropped=[DroppedPrompt(prompt_id=drop.prompt_id, reason=drop.reason) for drop in panel.dropped],
@@ -272,11 +241,21 @@ def study_judge(
     seed: int = 0,
     budget: result.BudgetSplit | None = None,
     scale: str = "",
+    question: RouteQuestion | None = None,
 ) -> tuple[result.JudgeRoute, StudiedJudge]:
-    """Compare every signal of one judge with the gain; `share`, in (0, 1), is that of the recommendation."""
-    shares = tuple(sorted({*SHARES, share}))
-    outcomes = prompts.outcomes
-    signals = {signal.name: study_signal(signal, prompts, shares, confidence, seed) for signal in SIGNALS.values()}
+    """Compare every signal of one judge with the gain; `share`, in (0, 1), is that of the recommendation.
+
+    Where a question wants a share, that which it finds is recommended in its place, if it lies between 0 and 1.
+    """
+    wanted, worth = question is not None and bool(question.wanted), None
+    signals = _studied(prompts, share, confidence)
+    taken, level = choose(signals, prompts, share, confidence, any_share=wanted)
+    if question is not None:
+        worth = question.worth(prompts, taken.sent, taken.record.features or (), level)
+        if wanted and worth.share is not None and worth.routes:
+            share = worth.share
+            signals = _studied(prompts, share, confidence)
+    shares, outcomes = _shares(share), prompts.outcomes
     per_prompt = {name: signal.per_prompt for name, signal in signals.items() if signal.per_prompt is not None}
     settled, scores, grid = prompts.some(prompts.settled), prompts.panel.scores, None
     known = {name: values[settled.labelled] for name, values in settled.features.items()}
@@ -297,10 +276,46 @@ def study_judge(
             known["margin"], 1 - settled.wrong, weights, confidence=confidence
         ),
         voi_calibrated=gain_decomposition.voi_calibrated(known["margin"], gain, weights, confidence=confidence),
-        recommendation=recommend(signals, prompts, share, seed),
-        **given(budget=budget),
+        recommendation=recommend(taken, prompts, share, len(per_prompt), level),
+        **given(budget=budget, worth=worth),
     )
     return route, StudiedJudge(prompts, per_prompt, scale)
+
+
+def choose(
+    signals: Mapping[result_router.SignalName, StudiedSignal],
+    prompts: judged_prompts.JudgedPrompts,
+    share: float,
+    confidence: float,
+    *,
+    any_share: bool,
+) -> tuple[StudiedSignal, float]:
+    """Take the signal with the largest lift, and the confidence that counts the choice, of any share too if asked."""
+    known = [signal for signal in signals.values() if signal.per_prompt is not None]
+    if not known:
+        raise UsageError("no signal can be computed", hint="score at least two candidates of each prompt")
+    settled = prompts.some(prompts.settled & prompts.labelled)
+    inside = prompts.settled[prompts.labelled]
+    ranked = [
+        {name: settled.features[name] for name in signal.record.features or ()}
+        if signal.signal.learnt
+        else signal.sent[inside]
+        for signal in known
+    ]
+    shares = (share, 0.1, 0.25, 0.5, 0.75) if any_share else (share,)
+    # Of equal lifts the last is taken: the expected gain, which looks at what the others are.
+    best = max(reversed(known), key=lambda signal: signal.shares[share][1].estimate or 0.0)
+    return best, confidence_of_choice(ranked, settled.outcomes, shares, confidence)
+
+
+def _shares(share: float) -> tuple[float, ...]:
+    return tuple(sorted({*SHARES, share}))
+
+
+def _studied(
+    prompts: judged_prompts.JudgedPrompts, share: float, confidence: float
+) -> dict[result_router.SignalName, StudiedSignal]:
+    return {signal.name: study_signal(signal, prompts, _shares(share), confidence) for signal in SIGNALS.values()}
 
 
 def _bounds(

@@ -18,10 +18,8 @@ from bonwise.table.verdicts import Score, Verdict
 
 __all__ = [
     "DRAW_FEATURES",
-    "FALLBACK",
     "FIRST_PASS_FEATURES",
     "LEAST_LABELS",
-    "LEAST_LABELS_WITH_DRAWS",
     "SIGNALS",
     "FittedSignal",
     "Signal",
@@ -38,14 +36,8 @@ FIRST_PASS_FEATURES = ("top", "level", "spread", "margin", "tied", "width", "dis
 DRAW_FEATURES = ("draw_sd_mean", "draw_sd_max", "resampled_margin", "resampled_spread")
 """Features that need repeated scores of each candidate."""
 
-LEAST_LABELS = 75
-"""Labelled prompts below which a learnt signal does not reliably beat the width of the interval."""
-
-LEAST_LABELS_WITH_DRAWS = 100
-"""The same where it also looks at repeated scores."""
-
-FALLBACK: result_router.SignalName = "interval_width"
-"""The signal that stands in for a learnt one where labels are too few."""
+LEAST_LABELS = 20
+"""Labelled prompts below which nothing is learnt: no share of them carries an interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,27 +79,19 @@ class Signal:
         """Say what is lacking without one feature."""
         return f"needs {_WORDS[feature]}"
 
-    def looks_at(self, features: Mapping[str, Floats], labelled: int) -> tuple[str, ...]:
-        """Return the features that a learnt signal is fitted to, given how many prompts are labelled."""
+    def looks_at(self, features: Mapping[str, Floats]) -> tuple[str, ...]:
+        """Return the features that it is computed from."""
         given = [*self.needs, *(name for name in self.also if name in features)]
-        enough = labelled >= LEAST_LABELS_WITH_DRAWS
-        return tuple(
-            name for name in given if not np.isnan(features[name]).all() and (enough or name not in DRAW_FEATURES)
-        )
+        return tuple(name for name in given if not np.isnan(features[name]).all())
 
 
 @dataclass(frozen=True, slots=True)
 class FittedSignal:
-    """A signal that is ready for use, and what had to be done to make it so."""
+    """A signal that is ready for use."""
 
-    asked: str
-    """The name that was asked for."""
     signal: Signal
-    """The one taken: another where labels are too few for a learnt one."""
     model: result_router.GainModel | None = None
     """Of a learnt signal."""
-    note: str = ""
-    """Why another signal or fewer features were taken; empty where nothing was changed."""
 
     def value(self, features: Mapping[str, Floats]) -> Floats:
         """Compute the signal, as `Signal.value`."""
@@ -122,35 +106,25 @@ def find_signal(name: str) -> Signal:
 
 
 def fit_signal(
-    name: str, features: Mapping[str, Floats], gain: Floats, weights: Floats | None = None, *, seed: int = 0
+    name: str, features: Mapping[str, Floats], gain: Floats, weights: Floats | None = None
 ) -> FittedSignal:
     """Make a signal ready for use; one that is learnt is fitted to the labelled prompts.
 
-    With fewer than 75 of these it gives way to the width of the interval, and with fewer than 100 it does without
-    repeated scores; the note says so. `gain` is NaN without labels, and `weights` are such as 1 / propensity. A
-    UsageError says that a feature is absent, or that labels are too few and there are no intervals to fall back on.
+    `gain` is NaN without labels, `weights` are such as 1 / propensity. An absent feature, or fewer than 20 labelled
+    prompts, are a UsageError.
     """
     signal = find_signal(name)
     labelled = int(np.count_nonzero(~np.isnan(gain)))
     if not signal.learnt:
         signal.value(features)
-        return FittedSignal(name, signal)
+        return FittedSignal(signal)
     if labelled < LEAST_LABELS:
-        note = f"{labelled} labelled prompts are fewer than the {LEAST_LABELS} that {name} takes to be learnt"
-        if FALLBACK not in SIGNALS or "width" not in features:
-            raise UsageError(note, hint="label more prompts, or choose a signal that is not learnt")
-        return FittedSignal(name, SIGNALS[FALLBACK], None, f"{note}: {FALLBACK} is used in its place")
-    taken = signal.looks_at(features, labelled)
-    left_out = any(feature in features for feature in DRAW_FEATURES if feature in signal.also) and not set(
-        taken
-    ) & set(DRAW_FEATURES)
-    note = (
-        f"{labelled} labelled prompts are fewer than {LEAST_LABELS_WITH_DRAWS}: repeated scores are not looked at"
-        if left_out
-        else ""
-    )
-    model = gain_model.fit_gain({feature: features[feature] for feature in taken}, gain, weights, seed=seed)
-    return FittedSignal(name, signal, model, note)
+        raise UsageError(
+            f"{labelled} labelled prompts are fewer than the {LEAST_LABELS} that {name} takes to be learnt",
+            hint="label more prompts, or choose a signal that is not learnt",
+        )
+    known = {feature: features[feature] for feature in signal.looks_at(features)}
+    return FittedSignal(signal, gain_model.fit_gain(known, gain, weights))
 
 
 _WORDS = {
@@ -173,10 +147,10 @@ SIGNALS: Mapping[str, Signal] = MappingProxyType(
     {
         signal.name: signal
         for signal in (
-            Signal("margin", ("margin",), "a small margin between the two highest scores", _of=np.negative),
+            Signal("margin", ("margin",), "the two highest scores are close", _of=np.negative),
             Signal("margin_level", ("margin", "level"), "expected gain given margin and mean score", learnt=True),
-            Signal("interval_width", ("width",), "wide intervals of the scores", _of=np.positive),
-            Signal("draw_sd", ("draw_sd_mean",), "scatter of repeated scores", _of=np.positive),
+            Signal("interval_width", ("width",), "the intervals of the scores are wide", _of=np.positive),
+            Signal("draw_sd", ("draw_sd_mean",), "repeated scores of a candidate scatter", _of=np.positive),
             Signal("disagreement", ("disagreement",), "other judges pick other candidates", _of=np.positive),
             Signal("p_best", ("p_best",), "1 - P(the pick is the best)", _of=lambda p: 1 - p),
             Signal(

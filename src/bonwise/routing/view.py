@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from bonwise.estimates import EstimateRecord
-from bonwise.printable import printable
-from bonwise.report import amounts, numbers, table_facts
-from bonwise.report.answers import StatedVerdict, outcome_of, verdict_of_judges
+from bonwise.printable import file_name, printable, shell_flag
+from bonwise.report import amounts, answers, numbers, table_facts
+from bonwise.report.answers import Outcome, State, StatedVerdict, outcome_of
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 from bonwise.routing import result, result_router
+from bonwise.table.reading_options import ReadingKeywords
 
 __all__ = [
+    "answer",
     "captured_curves",
     "curve_table",
     "describe",
@@ -21,14 +23,10 @@ __all__ = [
     "grid_table",
     "signal_table",
     "value_curves",
+    "worth_table",
 ]
 
-_LIMITS = (
-    "What a real stronger judge is worth: the study takes the reference as a judge that never errs.",
-    "Which signal is best: the best of several on the same prompts looks better than it is.",
-    OTHER_PROMPTS,
-    LABELS,
-)
+_NEVER_ERRS = "What a real stronger judge is worth: the study takes the reference as a judge that never errs."
 
 _PANELS = 3
 """Signals whose values are drawn, the one to take and the best of the others; the table holds them all."""
@@ -175,6 +173,44 @@ def signal_table(judge: result.JudgeRoute, share: float) -> Table:
     return Table.of(columns, [*rows, last], title)
 
 
+def worth_table(worth: result.RouteWorth, rows: Iterable[tuple[str, result.RoutedValue]], title: str) -> Table:
+    """Return what shares bring and take; differences are in the unit of the labels, or points of agreement."""
+    agreement = worth.found_by == "reference"
+    unit: numbers.Unit = "share" if agreement else "number"
+    points = numbers.unit_of_difference(unit)
+    listed = list(rows)
+    columns: list[tuple[Column, Callable[[str, result.RoutedValue], str]]] = [
+        (Column("picks by", "name"), lambda name, _: name),
+        (Column("agreement" if agreement else "value"), lambda _, at: numbers.with_any_interval(at.value, unit)),
+        (Column("recovery"), lambda _, at: "" if at.recovery is None else _kept(at)),
+        (Column("above first judge", spare=2), lambda _, at: _difference(at, at.over_cheap, 0, points)),
+        (
+            Column(f"below {printable(worth.strong)}", spare=1),
+            lambda _, at: _difference(at, at.under_strong, 1, points),
+        ),
+        (Column("calls"), lambda _, at: f"{at.calls:,.0f}"),
+        (Column("tokens"), lambda _, at: "" if at.tokens is None else f"{at.tokens:,.0f}"),
+        (Column("cost"), lambda _, at: "" if at.cost is None else f"${amounts.price(at.cost)}"),
+    ]
+    filled = [(column, cell) for column, cell in columns if any(cell(*row) for row in listed)]
+    return Table.listing(filled, listed, f"{title}; calls, tokens and cost per 1,000 prompts")
+
+
+def _difference(at: result.RoutedValue, figure: EstimateRecord, none_at: int, unit: numbers.Unit) -> str:
+    return numbers.NOTHING if at.share == none_at else numbers.with_any_interval(figure, unit, sign=True)
+
+
+def _alone_and_routed(worth: result.RouteWorth, share: float) -> Iterator[tuple[str, result.RoutedValue]]:
+    yield "first judge alone", worth.frontier[0]
+    if worth.routes:
+        yield f"{numbers.percent(share)} sent on", worth.at(share)
+    yield f"{printable(worth.strong)} alone", worth.frontier[-1]
+
+
+def _kept(routed: result.RoutedValue) -> str:
+    return numbers.with_any_interval(routed.main, "share")
+
+
 def curve_table(judge: result.JudgeRoute, share: float) -> Table:
     """Return what each signal captures at every share."""
     shares = [sent.share for sent in judge.perfect if sent.share < 1]
@@ -234,17 +270,24 @@ def _cell(figure: EstimateRecord) -> str:
     return numbers.NOTHING if figure.estimate is None else f"{numbers.estimate(figure)} ({numbers.count(figure.n)})"
 
 
-_LIVE = (
-    Said("finding", "To route live, add --save router.json to the command of this study, then select with the rule:"),
-    Said("command", "bonwise select pools.jsonl --judge KIND:MODEL --strong KIND:MODEL --route router.json"),
-)
+_LIVE = "Save the rule, then pick by it with bonwise select --strong KIND:MODEL --route router.json:"
 _NOT_YET = (
-    Said(
-        "finding",
-        "Do not route by this signal yet. Label more prompts, or score each candidate again or by another judge, so "
-        "that more signals can be studied.",
-    ),
+    "Do not route by this signal yet. Label more prompts, or score each candidate again or by another judge, so that "
+    "more signals can be studied."
 )
+_KEPT = {
+    "share": "--share",
+    "mean_calls": "--mean-calls",
+    "strong_cost": "--strong-cost",
+    "judge": "--judge",
+    "strong": "--strong",
+    "target": "--target",
+    "budget": "--budget",
+    "prices": "--price",
+    "confidence": "--confidence",
+    "seed": "--seed",
+}
+"""Flags of what a router is made with."""
 
 _MOST_REASONS = 3
 """Reasons for which prompts were dropped that are told."""
@@ -257,9 +300,10 @@ _QUESTIONS = ("Is a pick with a larger margin right more often?", "Does a larger
 def describe(document: result.RouteStudy) -> Part:
     """Describe a study of routing: one part per judge, which ends with what to do."""
     settings, several = document.settings, len(document.judges) > 1
-    against = "a perfect judge" if settings.reference is None else printable(settings.reference)
+    against = printable(settings.strong or settings.reference or "a perfect judge")
+    untold = () if settings.strong else (_NEVER_ERRS,)
     return Part(
-        f"Routing of {printable(settings.source)} to {against}",
+        f"Routing of {file_name(settings.source)} to {against}",
         [
             Table.facts(_facts(document)),
             *_verdict(document),
@@ -268,7 +312,7 @@ def describe(document: result.RouteStudy) -> Part:
             *(
                 Part(
                     _title(name, judge.data),
-                    list(_judge(judge, settings, f"route-{at}", several=several)),
+                    list(_judge(judge, f"route-{at}", several=several)),
                     anchor=f"route-{at}",
                 )
                 for at, (name, judge) in enumerate(document.judges.items(), start=1)
@@ -277,15 +321,27 @@ def describe(document: result.RouteStudy) -> Part:
                 Said("caveat", f"not studied: {printable(name)}: {printable(reason)}")
                 for name, reason in document.not_studied.items()
             ),
-            limits(_LIMITS),
+            limits((*untold, OTHER_PROMPTS, LABELS)),
         ],
     )
 
 
+def answer(document: result.RouteStudy) -> StatedVerdict | None:
+    """Return which prompts a stronger judge should decide, or that none is shown to gain by it."""
+    by_judge = {name: _answer(judge) for name, judge in document.judges.items()}
+    helped = [name for name, stated in by_judge.items() if stated.word.startswith("route by")]
+    then = answers.steps(_NOT_YET)
+    if helped:
+        whose = [shell_flag("--judge", helped[0])] if len(by_judge) > 1 else []
+        flags = " ".join([*whose, "--save router.json"])
+        then = answers.steps(_LIVE, document.then("route", flags, takes=ReadingKeywords, keep=_KEPT))
+    return answers.of_judges(by_judge, "Which prompts should a stronger judge decide?", then)
+
+
 def _verdict(document: result.RouteStudy) -> Iterator[Part]:
-    answers = {name: _answer(judge.recommendation) for name, judge in document.judges.items()}
-    helps = any(answer.state == "good" for answer in answers.values())
-    yield from verdict_of_judges(answers, _LIVE if helps else _NOT_YET)
+    stated = answer(document)
+    if stated is not None:
+        yield answers.verdict(stated)
 
 
 def _facts(document: result.RouteStudy) -> Iterator[tuple[str, str]]:
@@ -306,28 +362,41 @@ def _title(name: str, data: result.RoutedData) -> str:
     )
 
 
-def _judge(judge: result.JudgeRoute, settings: result.RouteSettings, key: str, *, several: bool) -> Iterator[Block]:
+def _judge(judge: result.JudgeRoute, key: str, *, several: bool) -> Iterator[Block]:
     yield from _left_out(judge.data)
-    yield Part("", list(_figures(judge, settings, key)), anchor=f"{key}-figures")
+    yield Part("", list(_figures(judge, key)), anchor=f"{key}-figures")
     # Of one judge the verdict says what its signal captures.
-    answer = [Said("lead", _answer(judge.recommendation).says)] if several else []
-    todo = [*answer, *_recommendation(judge.recommendation), *_budget(judge.budget)]
+    lead = [Said("lead", _answer(judge).says)] if several else []
+    todo = [*lead, *_recommendation(judge), *_budget(judge.budget)]
     yield Part("", todo, "outcomes", anchor=f"{key}-what-to-do")
 
 
-def _figures(judge: result.JudgeRoute, settings: result.RouteSettings, key: str) -> Iterator[Block]:
-    yield from captured_curves(judge, settings.share, f"{key}-captured")
-    yield from value_curves(judge, settings.share, f"{key}-value")
-    yield signal_table(judge, settings.share)
+def _title_of(worth: result.RouteWorth) -> str:
+    return {
+        "named": f"Sending prompts on to {printable(worth.strong)}",
+        "price": f"Sending prompts on to {printable(worth.strong)}, the most expensive judge",
+        "reference": f"Agreement kept: {printable(worth.strong)} is the reference, not people",
+    }[worth.found_by]
+
+
+def _figures(judge: result.JudgeRoute, key: str) -> Iterator[Block]:
+    share, worth = judge.recommendation.share, judge.worth
+    yield from captured_curves(judge, share, f"{key}-captured")
+    yield from value_curves(judge, share, f"{key}-value")
+    if worth is not None:
+        yield worth_table(worth, _alone_and_routed(worth, share), _title_of(worth))
+        frontier = ((numbers.percent(routed.share), routed) for routed in worth.frontier)
+        yield worth_table(worth, frontier, f"Every share sent on by {judge.recommendation.signal}")
+    yield signal_table(judge, share)
     for name, signal in judge.signals.items():
         if signal.reason is not None or signal.note is not None:
             yield Said("note", f"{name}: {signal.reason or signal.note}")
-    yield from _without_interval(judge, settings.share)
-    yield curve_table(judge, settings.share)
+    yield from _without_interval(judge, share)
+    yield curve_table(judge, share)
     yield from factor_tables(judge)
     if judge.gain_by_margin_and_level is not None:
         yield grid_table(judge.gain_by_margin_and_level)
-    yield from _bound(judge, settings.share)
+    yield from _bound(judge, share)
     for question, check in zip(_QUESTIONS, (judge.confidence_calibrated, judge.voi_calibrated), strict=True):
         yield _check(question, check)
 
@@ -339,6 +408,11 @@ def _left_out(data: result.RoutedData) -> Iterator[Said]:
         why = numbers.listed_counts((printable(reason), times) for reason, times in data.unscored.items())
         yield Said(
             "caveat", f"{numbers.counted(sum(data.unscored.values()), 'candidate')} without a first score: {why}"
+        )
+    if data.unscored_by_strong:
+        yield Said(
+            "caveat",
+            f"left out, without a score of the stronger judge: {numbers.counted(data.unscored_by_strong, 'prompt')}",
         )
     if data.dropped:
         reasons = sorted({printable(prompt.reason) for prompt in data.dropped})
@@ -382,31 +456,86 @@ def _check(question: str, check: result.CalibrationCheck) -> Said:
     return Said("note", f"{question} {check.answer}: {check.reason}{known}")
 
 
-def _answer(route: result.RecommendedRoute) -> StatedVerdict:
-    """Return whether the signal to take is shown to be better than a random choice of prompts."""
+def _answer(judge: result.JudgeRoute) -> StatedVerdict:
+    """Return whether the signal to take is shown to be better than a random choice, and what the route is worth."""
+    route, worth = judge.recommendation, judge.worth
     captured, outcome = route.captured, outcome_of(route.captured)
-    if captured.estimate is None:
-        return StatedVerdict("undefined", "open", f"What routing by {route.signal} captures is undefined.")
+    kept = "" if worth is None else f" {_worth(worth, route.share)}"
+    if worth is not None and not worth.routes:
+        who = printable(worth.strong) if worth.share else "the first judge"
+        if worth.share is None:
+            return StatedVerdict("no share fits", "bad", f"{(worth.reason or '').capitalize()}.{kept}")
+        return StatedVerdict("one judge is enough", "good", f"Let {who} decide every prompt.{kept}")
     figure = _with_ends(numbers.estimate(captured, "share"), numbers.interval(captured, "share"))
     what = (
         f"{numbers.percent(route.share)} of the prompts sent on by {route.signal} capture {figure} of the "
-        "possible lift"
+        f"possible lift.{kept}"
     )
-    if outcome == "above":
-        return StatedVerdict(f"route by {route.signal}", "good", f"Routing helps: {what}.")
-    if outcome == "below":
-        return StatedVerdict("worse than random", "bad", f"Routing by {route.signal} does harm: {what}.")
-    return StatedVerdict("no help shown", "open", f"Routing is not shown to be better than random: {what}.")
+    word, state, opening = _WORDS[outcome]
+    if captured.estimate is None:
+        word, opening, what = "undefined", "", f"What routing by {route.signal} captures is undefined.{kept}"
+    elif worth is not None and outcome_of(worth.frontier[-1].over_cheap) == "below":
+        word, state, opening = "do not send on", "bad", f"{printable(worth.strong)} picks worse: "
+    elif worth is not None and outcome == "above" != outcome_of(worth.at(route.share).over_cheap):
+        word, state, opening = "no gain shown", "open", "Routing is not shown to beat the first judge: "
+    return StatedVerdict(word.format(route.signal), state, f"{opening.format(route.signal)}{what}", captured)
 
 
-def _recommendation(route: result.RecommendedRoute) -> Iterator[Said]:
-    sent = "to send on" if _answer(route).state == "good" else "that it would send on"
+_WORDS: Mapping[Outcome, tuple[str, State, str]] = {
+    "above": ("route by {}", "good", "Routing helps: "),
+    "below": ("worse than random", "bad", "Routing by {} does harm: "),
+    "open": ("no help shown", "open", "Routing is not shown to be better than random: "),
+}
+"""Word, state and first words by where the interval of what is captured lies."""
+
+
+def _worth(worth: result.RouteWorth, share: float) -> str:
+    """Say what the judges keep alone and, where a part is sent, what the route keeps and saves."""
+    first, last = worth.frontier[0], worth.frontier[-1]
+    strong, agrees = printable(worth.strong), worth.found_by == "reference"
+    measure = f"Agreement with {strong}" if agrees else "Recovery"
+    alone = f"{_kept(first)} by the first judge alone, {_kept(last)} by {strong} alone."
+    if not worth.routes:
+        return f"{measure}: {alone}"
+    routed = worth.at(share)
+    if routed.cost is not None and last.cost is not None:
+        took, instead = (f"${amounts.price(amount)}" for amount in (routed.cost, last.cost))
+        change = f" ({'saves' if routed.cost < last.cost else 'costs'} ${amounts.price(abs(last.cost - routed.cost))}"
+        change += ")" if routed.cost < last.cost else " more)"
+    else:
+        took, instead, change = f"{routed.calls:,.0f} calls", f"{last.calls:,.0f}", ""
+        change = f", about {share * last.calls:,.0f} of them of {strong}"
+    return (
+        f"{measure} is {_kept(routed)}: {alone} Per 1,000 prompts it takes {took}{change}; {strong} alone {instead}."
+    )
+
+
+_SENT: Mapping[str, tuple[str, Callable[[float], float]]] = {
+    "margin": ("with the smallest margin between the two highest scores, up to", lambda signal: -signal),
+    "interval_width": ("with the widest intervals, from a mean width of", lambda signal: signal),
+    "draw_sd": ("whose repeated scores scatter most, from a mean standard deviation of", lambda signal: signal),
+    "disagreement": (
+        "on which other judges most often pick another candidate, from a chance of",
+        lambda signal: signal,
+    ),
+    "p_best": ("whose pick is least likely to be the best, up to a chance of", lambda signal: 1 - signal),
+}
+"""Which prompts each signal that is not learnt sends, in words, and its threshold in their terms."""
+
+
+def _recommendation(judge: result.JudgeRoute) -> Iterator[Said]:
+    route = judge.recommendation
+    if judge.worth is not None and judge.worth.shown_share is not None:
+        yield Said(
+            "finding", f"The target is shown to be reached from {numbers.percent(judge.worth.shown_share)} on."
+        )
+    if judge.worth is not None and not judge.worth.routes:
+        return
+    sent = "to send on" if _answer(judge).state == "good" else "that it would send on"
+    which, turned = _SENT.get(route.signal, (f"with the highest {route.signal}, from", lambda signal: signal))
     # Adding 0 turns a negative zero into a plain 0.
-    above = amounts.brief(route.threshold + 0.0)
-    share = numbers.percent(route.share)
-    yield Said(
-        "finding", f"The {share} of the prompts {sent} are those with the highest {route.signal}, down to {above}."
-    )
+    edge = amounts.brief(turned(route.threshold) + 0.0)
+    yield Said("finding", f"The {numbers.percent(route.share)} of the prompts {sent} are those {which} {edge}.")
     for sentence in route.sentences:
         yield Said("finding", sentence)
 

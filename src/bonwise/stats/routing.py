@@ -20,6 +20,7 @@ __all__ = [
     "RoutedRecovery",
     "gaussian_share",
     "lift_contributions",
+    "routed_differences",
     "routed_part",
     "routed_recovery",
     "routed_share",
@@ -34,14 +35,16 @@ _SAME = 1e-12  # a part of the values that is rounding
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What each labelled prompt is worth under the weak judge, and what a perfect judge would add."""
+    """What each labelled prompt is worth under the weak judge, and what the stronger one would add."""
 
     value: Floats
     """Expected label of the weak judge's pick, in units of the label."""
     gain: Floats
-    """Highest label minus that value; 0 or more."""
+    """Label of the stronger judge's pick minus that value; of a judge that never errs, the highest label minus it."""
     weights: Floats
     """Such as 1 / propensity; ones where prompts were labelled alike."""
+    best: Floats | None = None
+    """Highest label, where the stronger judge errs; None of one that never does."""
 
     @property
     def relative(self) -> Floats:
@@ -51,7 +54,16 @@ class Outcomes:
 
     def some(self, which: np.typing.NDArray[np.bool_]) -> Outcomes:
         """Return some of the prompts."""
-        return Outcomes(self.value[which], self.gain[which], self.weights[which])
+        best = None if self.best is None else self.best[which]
+        return Outcomes(self.value[which], self.gain[which], self.weights[which], best)
+
+    @property
+    def perfect(self) -> Outcomes:
+        """The same where the stronger judge never errs."""
+        # Only rounding can carry such a gain below 0.
+        return (
+            self if self.best is None else Outcomes(self.value, np.maximum(self.best - self.value, 0), self.weights)
+        )
 
 
 def routed_share(
@@ -251,20 +263,18 @@ class RoutedRecovery(NamedTuple):
 def routed_recovery(
     signal: Floats, outcomes: Outcomes, random: Floats, share: float, *, confidence: float = 0.95
 ) -> Estimate:
-    """Estimate recovery where a share, in [0, 1], of the prompts is sent to a judge that never errs.
+    """Estimate recovery where a share, in [0, 1], of the prompts is sent to the stronger judge.
 
     With ``p_t`` the probability that prompt t is sent, ``g_t`` what it gains, ``v_t`` the label of the first judge's
-    pick and ``r_t`` that of a `random` one: ``mean(v_t + p_t g_t - r_t) / mean(v_t + g_t - r_t)``, with Fieller's
-    interval for fresh prompts, as in `routed_share`, and the low end of `RecoveryNearOne`.
+    pick, ``r_t`` that of a `random` one and ``m_t`` the highest: ``mean(v_t + p_t g_t - r_t) / mean(m_t - r_t)``. The
+    interval is Fieller's for fresh prompts, as in `routed_share`, with the low end of `RecoveryNearOne`.
     """
     w, n = outcomes.relative, len(random)
-    if share >= 1:
+    if share >= 1 and outcomes.best is None:
         return Estimate(1.0, 1.0, 1.0, 0.0, n, "exact")
-    sent = share * outcomes.gain
-    if share > 0:
-        sent = sent + lift_contributions(signal, outcomes, share)
-    above = w * (outcomes.value + sent - random)
-    below = w * (outcomes.value + outcomes.gain - random)
+    best = outcomes.value + outcomes.gain if outcomes.best is None else outcomes.best
+    above = w * (outcomes.value + _sent(signal, outcomes, share) - random)
+    below = w * (best - random)
     a, b = float(above.mean()), float(below.mean())
     if n < 2 or b <= _SAME * float(np.abs(below).max()):
         return Estimate.undefined("undefined: needs two prompts where labels differ", n)
@@ -278,3 +288,25 @@ def routed_recovery(
     return estimation.under(
         laws.RecoveryNearOne.over(law, value, law.se, law.df), confidence, estimate=value, se=law.se, n=n
     )
+
+
+def routed_differences(
+    signal: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Estimate the mean label where a share, in [0, 1], is sent on, and its distance to the two judges alone.
+
+    Returned are the mean label, it minus the first judge's, and the stronger judge's minus it: the means of
+    ``v + p g``, ``p g`` and ``(1 - p) g``, symbols as in `routed_recovery`, for fresh prompts.
+    """
+    w, sent = outcomes.relative, _sent(signal, outcomes, share)
+    value, over, under = (
+        correlation.from_influence(float(np.mean(w * part)), w * (part - np.mean(w * part)), confidence=confidence)
+        for part in (outcomes.value + sent, sent, outcomes.gain - sent)
+    )
+    return value, over, under
+
+
+def _sent(signal: Floats, outcomes: Outcomes, share: float) -> Floats:
+    """Return what sending the share adds to each prompt, as it moves with the threshold."""
+    sent: Floats = share * outcomes.gain
+    return sent + lift_contributions(signal, outcomes, share) if 0 < share < 1 else sent
