@@ -76,7 +76,8 @@ with bw.Selector(bw.Pointwise("openai/m"), strategy=strategies[0], router=router
     third: Doc = ranked[0].candidate
 judges: Sequence[bw.Judge] = [
     *(bw.Pointwise("openai/m"), bw.Pairwise("openai/m"), bw.Probability("openai/m"), bw.Interval("openai/m")),
-    *(bw.Logprob("openai/m"), bw.FunctionJudge(judge), bw.Jury([judge, "local:length"]), bw.Listwise("openai/m"), bw.Quantized(judge), bw.Resampled(judge), bw.Stack("s.json")),
+    *(bw.Logprob("openai/m"), bw.Listwise("openai/m"), bw.FunctionJudge(judge), bw.Jury([judge, "local:length"])),
+    *(bw.Quantized(judge), bw.Resampled(judge), bw.Stack("s.json")),
 ]
 watched: Watch = bw.watch("picks")
 bw.audit("scores.csv", label_col=["Anna", "Ben"], score_col="rating")
