@@ -520,7 +520,7 @@ RULES = [
         lambda d: side(d["difference"]["recovery"]) == "above" and not d.get("fallback"),
         "good",
         ("stack fit",),
-        "--out stack.json",
+        "--save stack.json",
     ),
     ("stack", lambda d: side(d["difference"]["recovery"]) == "below" and not d.get("fallback"), "bad", AUDIT, ""),
     ("stack", lambda d: side(d["difference"]["recovery"]) == "open" or d.get("fallback"), "open", AUDIT, ""),

@@ -147,6 +147,7 @@ def test_no_command_waits_for_a_pipe_of_any_ending(capsys, place, name, paramete
 
 
 REFUSED_FIRST = {
+    ("judge", "labels"),
     ("audit", "verdicts"),
     ("study confidence", "labels"),
     ("doctor", "labels"),
@@ -223,6 +224,7 @@ ELSEWHERE = {
     "auditing/per_prompt.py",
     "calls/ledger/place.py",
     "calls/prices.py",
+    "cli/app.py",
     "cli/build_server.py",
     "cli/entry.py",
     "cli/lookups.py",

@@ -58,7 +58,7 @@ def picked_and_shown():
 def loaded():
     """A document is read back, prints itself and has its table; only its page is refused."""
     document = bw.load("loaded.json")
-    assert "brier" in str(document)
+    assert "brier" in document.to_text(full=True)
     assert "brier" in document.to_markdown()
     assert document._repr_html_() is None
     refused(lambda: document.to_html("loaded.html"))

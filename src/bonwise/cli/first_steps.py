@@ -37,8 +37,14 @@ def demo(
     from bonwise.demo import run, text
     from bonwise.report.terminal import show
 
-    arguments.say("the demo takes about 15 seconds; most of them draw its page")
-    made = run.run_demo(folder, seed=seed, force=force, full=full, then=lambda audit: _next(audit, folder))
+    made = run.run_demo(
+        folder,
+        seed=seed,
+        force=force,
+        full=full,
+        begun=lambda: arguments.say("the demo takes about 15 seconds; most of them draw its page"),
+        then=lambda audit: _next(audit, folder),
+    )
     given_flags = {"--out": None if folder == _FOLDER else folder, "--seed": None if seed == SEED else seed}
     everything = " ".join(["bonwise demo", *shared_flags.flags_of({**given_flags, "--full": True})])
     show(text.demo_parts(made) if full else text.demo_in_short(made, everything), sys.stdout)

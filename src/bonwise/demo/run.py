@@ -235,13 +235,14 @@ def run_demo(
     seed: int = 0,
     force: bool = False,
     full: bool = True,
+    begun: Callable[[], object] = lambda: None,
     then: Callable[[result.Audit], Sequence[Said]] | None = None,
 ) -> Demo:
     """Judge the bundled tasks, pick, audit, and write every file of the journey.
 
     `folder` is made if absent; a file there that no demo wrote is refused, and nothing written, unless `force`
-    replaces it. Policies are tried where it is `full`. `then` returns what to type after an audit, for its
-    page; calls of Python where it is None.
+    replaces it; `begun` is called when nothing is refused. Policies are tried where it is `full`. `then` returns what
+    to type after an audit, for its page; calls of Python where it is None.
     """
     _AUDITED_ON_A_PAGE.require("the demo")
     if seed < 0:
@@ -255,6 +256,7 @@ def run_demo(
     _refuse_foreign_files(folder, bundled, force=force)
     with text_files.file_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
+    begun()
     for name, text in bundled.items():
         writing.write_whole(folder / name, text)
     judged = scoring.judge_pools_now([task.pool for task in tasks], judges)

@@ -34,12 +34,12 @@ def route(  # noqa: PLR0913 - all but the source are named
     mean_calls: Annotated[
         float | None, Flag("Split so many calls per prompt between further draws and routing.", rare=True)
     ] = None,
-    strong_cost: Annotated[float | None, Flag("Price of routing one prompt, in calls.")] = None,
+    strong_cost: Annotated[float | None, Flag("Price of routing one prompt, in calls.", rare=True)] = None,
     strong: Annotated[
         str | None, Flag("Judge of the table that decides the prompts sent on; none for one that never errs.")
     ] = None,
     judge: Annotated[
-        str | None, Flag("The first judge to study and to save the router of; all if not given.")
+        str | None, Flag("The first judge to study and to save the router of; all if not given.", rare=True)
     ] = None,
     target: Annotated[
         Mapping[str, float] | None,
@@ -51,7 +51,7 @@ def route(  # noqa: PLR0913 - all but the source are named
     ] = None,
     prices: Annotated[
         Mapping[str, float] | None,
-        Flag("JUDGE=DOLLARS per call (repeatable).", "--price", kind=list[str], read=numbers),
+        Flag("JUDGE=DOLLARS per call (repeatable).", "--price", kind=list[str], read=numbers, rare=True),
     ] = None,
     confidence: float = CONFIDENCE,
     seed: int = SEED,
