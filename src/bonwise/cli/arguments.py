@@ -82,13 +82,14 @@ def table_target(path: Path | None) -> Path | None:
 _TABLES = (".csv", ".jsonl", ".parquet")
 
 JsonTarget = Annotated[str | None, typer.Option("--json", help="Write the JSON document here; - for stdout.")]
-MarkdownTarget = Annotated[str | None, typer.Option("--markdown", help="Write it as Markdown here; - for stdout.")]
+rare = partial(typer.Option, hidden=True)
+"""Makes a flag that ``--help`` of a command with many flags leaves to ``--help-all``."""
+
+MarkdownTarget = Annotated[str | None, rare("--markdown", help="Write it as Markdown here; - for stdout.")]
 TableTarget = Annotated[
     Path | None,
     typer.Option("--out", callback=table_target, help="Write its table of figures here: .csv, .jsonl or .parquet."),
 ]
-rare = partial(typer.Option, hidden=True)
-"""Makes a flag that ``--help`` of a command with many flags leaves to ``--help-all``."""
 
 AllowUnscored = Annotated[
     bool, rare("--allow-unscored", help="End with exit code 0, not 1, where no candidate was scored.")

@@ -35,7 +35,7 @@ def monitor(  # noqa: PLR0913 - all but the source are named
         str | Path | LabelDesign | None,
         Flag("How prompts were drawn: uniform, or the file of bonwise labels draw --design uniform.", kind=str),
     ] = None,
-    verdict_col: Annotated[str | None, Flag("Column of the votes.", rare=True)] = None,
+    verdict_col: Annotated[str | None, Flag("Column of the votes.")] = None,
     pair_col: Annotated[
         Sequence[str],
         Flag("Columns of the two models, a,b, where they change places.", "", str, comma_separated, rare=True),

@@ -48,7 +48,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     power: Annotated[float, Flag("Probability of finding the effect.", rare=True)] = 0.9,
     confidence: Annotated[float, Flag("Of the test or the interval.", rare=True)] = CONFIDENCE,
     method: Annotated[Method, Flag("For votes: exact, or paper (equation 8).", kind=str, rare=True)] = "exact",
-    label_cost: Annotated[float | None, Flag("Price of a label.", rare=True)] = None,
+    label_cost: Annotated[float | None, Flag("Price of a label.")] = None,
     judge_cost: Annotated[float | None, Flag("Price of one score of one judge.", rare=True)] = None,
     raters: Annotated[int, Flag("Raters per candidate, or votes per prompt.", rare=True)] = 1,
     icc: Annotated[float | None, Flag("Correlation of two raters' labels of one prompt.", rare=True)] = None,

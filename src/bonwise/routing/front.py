@@ -51,7 +51,7 @@ def route(  # noqa: PLR0913 - all but the source are named
     ] = None,
     prices: Annotated[
         Mapping[str, float] | None,
-        Flag("JUDGE=DOLLARS per call (repeatable).", "--price", kind=list[str], read=numbers, rare=True),
+        Flag("JUDGE=DOLLARS per call (repeatable).", "--price", kind=list[str], read=numbers),
     ] = None,
     confidence: float = CONFIDENCE,
     seed: int = SEED,
