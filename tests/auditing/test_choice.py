@@ -239,7 +239,7 @@ def test_two_sets_of_picks_have_a_choice(tmp_path):
     apart = found.differences["recovery"]
     assert one.differences["first"].interval == [-apart.high, -apart.low]
     assert found.to_dict()["choice"]["recovery"]["best"] == ["second"]
-    assert "Best of 2 sets of picks by recovery: second" in str(found)
+    assert "Best of 2 sets of picks by recovery: second" in found.to_text(full=True)
 
 
 def test_picks_worth_the_same_are_both_the_best(tmp_path):

@@ -192,9 +192,8 @@ def test_everything_is_one_flag_away(found):
     weak = bw.audit(simulated(0.1))
     assert weak.to_text(full=True) == text(weak, full=True)
     assert weak.to_text() == str(weak)
-    assert (
-        bw.plan(question="recovery>0", candidates=4, within_r=0.3).to_text(full=True).startswith("Verdict: feasible")
-    )
+    planned = bw.plan(question="recovery>0", candidates=4, within_r=0.3).to_text(full=True)
+    assert planned.startswith("Verdict: 96 prompts are needed\n")
 
 
 def test_gates_follow_the_verdict():

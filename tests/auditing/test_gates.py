@@ -131,7 +131,7 @@ def test_an_unknown_metric_is_refused(found):
 
 def test_every_judge_is_held_against_every_gate():
     """With two judges and two gates there are four outcomes, each with the judge's name."""
-    found = audit(two_judges(200)).check({"recovery": -2, "tie_rate": 2}).gates
+    found = audit(two_judges(200)).check({"recovery": -2, "tie_rate": 0.9}).gates
     assert {(gate.judge, gate.metric, gate.state) for gate in found} == {
         ("first", "recovery", "met"),
         ("first", "tie_rate", "not met"),

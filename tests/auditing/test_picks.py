@@ -542,7 +542,7 @@ def test_picks_without_labels_and_elsewhere_are_refused_with_the_way_out(tmp_pat
 def test_two_sets_of_picks_are_compared(tmp_path, labels, capsys):
     """The comparison pairs the picks by prompt, with what they took."""
     files = picks(tmp_path / "a.jsonl"), picks(tmp_path / "b.jsonl", min)
-    done = typed(capsys, "compare", *files, "--labels", labels, "--json", "-")
+    done = typed(capsys, "compare", *files, "--labels", labels, "--full", "--json", "-")
     document = strict(done.out)
     assert (done.code, document["schema"], document["prompts"]) == (0, "bonwise.compare/1", 36)
     assert document["first"]["metrics"]["tokens_per_prompt"]["estimate"] == 100

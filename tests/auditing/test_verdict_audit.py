@@ -107,7 +107,7 @@ def test_the_document_is_strict_json(llmbar):
 
 def test_the_page_has_a_row_a_judge(llmbar):
     """Printed, each judge has one row with its prompts and agreement."""
-    text = str(llmbar)
+    text = llmbar.to_text(full=True)
     for name, metrics in metrics_of(llmbar).items():
         (row,) = (line for line in text.splitlines() if line.startswith(f"{name} "))
         assert estimate(metrics["agreement"], "share") in row

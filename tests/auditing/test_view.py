@@ -19,7 +19,7 @@ from bonwise.report.numbers import estimate, interval
 from bonwise.report.show import drawings, markdown, notebook, page, printed, text
 from bonwise.testing import simulate
 from report.audits import audited, changed, exhibits, several, table
-from report.readers import HOSTILE, harmless, words
+from report.readers import HOSTILE, harmless, in_a_column, words
 
 METRICS = [metric for group in GROUPS for metric in group.metrics]
 
@@ -62,7 +62,7 @@ def test_each_metric_takes_one_line(width):
     lines = on_a_terminal(document, width)
     for metric in METRICS:
         (line,) = (line for line in lines if line.startswith(f"  {metric.name} "))
-        assert interval(document[metric.name], metric.unit) in line
+        assert any(form in line for form in in_a_column(interval(document[metric.name], metric.unit)))
 
 
 def test_a_narrow_terminal_says_what_it_leaves_out():
@@ -373,7 +373,7 @@ def test_the_prompts_open_to_all_that_is_known_of_them():
     assert 'aria-sort="descending"' in shown
     assert '<td data-v="0.5">0.500</td>' in shown
     assert '<td data-v="">-</td>' in shown
-    for told in ("b picked, one of 2 tied", "hello best", "score 0.500 , label 1.00", "The judge's words hello"):
+    for told in ("b picked, one of 2 tied", "hello best", "score 0.500, label 1.00", "The judge's words hello"):
         assert told in said
     assert "hello and 9 more" in said
     assert "12 more characters are not shown here." in said
@@ -439,8 +439,8 @@ def test_arena100_with_its_control(shared):
     """The figures of the paper's data are on the page, with and without the easy candidate."""
     document = bw.audit(shared / "data" / "arena100" / "scores.csv", control="unhelpful")
     said = words(page(document))
-    assert "recovery share of the possible gain 21% [8%, 34%] 66% 99" in said
-    assert re.search(r"global_r correlation over all cells 0\.65 \[0\.54, 0\.74\] 0\.869 99", said)
+    assert "recovery share of the possible gain 21.3% [7.9%, 34.5%] 65.6% 99" in said
+    assert re.search(r"global_r correlation over all cells 0\.652 \[0\.540, 0\.741\] 0\.869 99", said)
 
 
 def test_an_undefined_metric_has_a_dash():

@@ -96,9 +96,9 @@ def test_the_step_of_the_audit_is_the_audit(kind):
 def test_gates_are_those_of_the_slider():
     """From 0 to 1 by 0.05, with the gate of the audit among them, also where it lies elsewhere."""
     assert [one.gate for one in of(bw.audit(cohort(40))).gate.steps] == GATES
-    odd = of(bw.audit(cohort(40), thresholds={"recovery_useful": 1.2})).gate
-    assert [one.gate for one in odd.steps] == [*GATES, 1.2]
-    assert odd.current == 21
+    odd = of(bw.audit(cohort(40), thresholds={"recovery_useful": -0.2})).gate
+    assert [one.gate for one in odd.steps] == [-0.2, *GATES]
+    assert odd.current == 0
 
 
 def test_intervals_shrink_with_labels_and_chances_grow():

@@ -107,7 +107,7 @@ def test_the_document_is_strict_json_and_the_text_names_every_measure(tmp_path):
     document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert document["schema"] == "bonwise.compare/1"
     assert document["first"]["metrics"].keys() == document["differences"].keys()
-    assert all(name in str(found) for name in document["differences"])
+    assert all(name in found.to_text(full=True) for name in document["differences"])
 
 
 def test_what_the_pools_alone_decide_differs_by_nothing(tmp_path):
@@ -118,7 +118,7 @@ def test_what_the_pools_alone_decide_differs_by_nothing(tmp_path):
         e = found.differences[name]
         assert (e.estimate, e.low, e.high, e.interval, e.reason) == (0.0, None, None, None, "the same pools")
         assert e.n == found.prompts
-    assert "value_random, value_oracle: no interval of the difference: the same pools" in str(found)
+    assert "value_random, value_oracle: no interval of the difference: the same pools" in found.to_text(full=True)
 
 
 def test_a_file_differs_from_itself_by_nothing(tmp_path):
@@ -130,7 +130,7 @@ def test_a_file_differs_from_itself_by_nothing(tmp_path):
         assert (e.estimate, e.low, e.high, e.se) == (0.0, None, None, None), name
     assert found.differences["recovery"].reason == SAME_PICKS
     assert f"gain, recovery, top1_accuracy, hit_rate: no interval of the difference: {SAME_PICKS}" in " ".join(
-        str(found).split()
+        found.to_text(full=True).split()
     )
 
 
@@ -329,7 +329,7 @@ def test_sentences_and_captions_carry_the_figures(document_of_view):
     (tokens,) = (one for one in sentences if one.startswith("Tokens per prompt"))
     assert "first 100, second 101; the first has 1.00 less (no interval)" in tokens
     shown = words(page(document_of_view))
-    assert shown.index(said) < shown.index("first - second")
+    assert shown.index(said) < shown.index("Worth and cost of both, and their differences")
     assert said not in " ".join(text(document_of_view).split())
 
 
@@ -417,7 +417,7 @@ def test_reasons_are_said_once(document_of_view):
         plain["dropped"] = [{"prompt_id": f"p{at}", "reason": "other candidates"} for at in range(3)]
         plain["settings"]["labels_left_out"] = {"prompts": 3, "rows": 12}
 
-    said = " ".join(text(changed(document_of_view, change)).split())
+    said = " ".join(text(changed(document_of_view, change), full=True).split())
     assert said.count("gain, recovery: too few") == 1
     assert "value_random, value_oracle: no interval of the difference: the same pools" in said
     assert "dropped 3 prompts: other candidates" in said
@@ -426,9 +426,10 @@ def test_reasons_are_said_once(document_of_view):
 
 def test_partly_labelled_figures_have_a_star(tmp_path):
     """Where prompts lack labels every row says that its figures are of the others."""
-    said = text(result(tmp_path, prompts=20))
-    assert "gain *" in said
-    assert "* from the completely labelled prompts alone\nNext:\n" in said
+    partly = result(tmp_path, prompts=20)
+    for said, below in ((text(partly, full=True), "Next:"), (text(partly), "More:")):
+        assert "gain *" in said
+        assert f"* from the completely labelled prompts alone\n{below}" in said
 
 
 def test_names_stay_text(document_of_view):

@@ -126,7 +126,7 @@ def test_what_states_nothing_is_refused(frame, asked, error, words):
 
 def test_the_text_says_what_became_of_ties():
     """The page prints the bins, the summaries and which way oracle ties went."""
-    text = str(audit_confidence(pairs([0.9, 0.1, 0.9], [0.7, 0.3, None]), labels=LABELS))
+    text = audit_confidence(pairs([0.9, 0.1, 0.9], [0.7, 0.3, None]), labels=LABELS).to_text(full=True)
     assert "oracle ties excluded" in text
     assert "P in [0.8, 1]" in text
     assert "mean bin error" in text

@@ -41,6 +41,7 @@ def stock():
     }.items():
         write_picks(Path(f"{name}.jsonl"), ids, scores)
     write_judges(Path("judges.csv"), drawn)
+    write_two_judges(Path("two-judges.csv"), table, drawn.draws.mean(axis=2).ravel())
     write_annotators(table)
     pd.DataFrame(pairs(ids, drawn.draws[:, :, 1]), columns=PAIR_HEADER).to_csv("pairs.csv", index=False)
     write_stated(Path("stated.csv"), ids)
@@ -77,6 +78,12 @@ def write_pools(path, table):
         for name, rows in table.groupby("prompt_id", sort=False)["candidate"]
     ]
     path.write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")
+
+
+def write_two_judges(path, table, stronger):
+    """Write the scores of a cheap judge, and of a stronger one."""
+    cheap = table[["prompt_id", "candidate", "judge_score", "oracle_label"]].assign(judge="mini")
+    pd.concat([cheap, cheap.assign(judge="gpt-5", judge_score=stronger)]).to_csv(path, index=False)
 
 
 def write_judges(path, drawn):

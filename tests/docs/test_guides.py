@@ -122,6 +122,7 @@ GUIDES = (
     "docs/strategies.md",
     "docs/tables.md",
     "docs/value_of_information.md",
+    "docs/verdict.md",
     "docs/watch.md",
     *(f"docs/study_{name.replace('-', '_')}.md" for name in study_names()),
 )

@@ -206,6 +206,8 @@ OTHERWISE = {
     ("judge", "max_concurrency"): "its pools have no deadline",
     ("monitor", "confidence"): "it also limits false claims",
     ("plan", "confidence"): "of a test",
+    ("route", "judge"): "it may be all but the stronger one",
+    ("route", "prices"): "in US dollars",
     ("study_verdicts", "judge_col"): "described beside the other columns of a pair",
     ("study_verdicts", "pair_col"): "described beside the other columns of a pair",
     ("study_verdicts", "prompt_col"): "described beside the other columns of a pair",

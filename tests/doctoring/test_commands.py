@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 from bonwise.doctoring.front import doctor
+from bonwise.doctoring.view import describe
 from bonwise.errors import OtherFileError, UsageError
+from bonwise.report.blocks import Said
 from bonwise.table.score_table import ScoreTable
 from cli.commands import strict, typed, written
 from table.importers.real_files import FOLDER, REAL_FILES
@@ -271,6 +273,21 @@ def test_the_row_that_a_file_ends_within_is_named_and_counted(capsys, shapes):
     assert "row 30 (no whole object)" in doctor("cut.jsonl").readings["file"]
     Path("ended.jsonl").write_text(text[: len(text) - 40] + "\n", "utf-8")
     assert typed(capsys, "doctor", "ended.jsonl").code == 2
+
+
+def test_in_short_nothing_is_left_out_that_limits_an_audit(shapes):
+    """What is dropped, read otherwise, suspicious or proposed is shown, with every column that is taken."""
+    document = doctor("messy.csv")
+    short = " ".join(str(document).split())
+    caveats = [
+        block.text for block in describe(document).blocks if isinstance(block, Said) and block.role == "caveat"
+    ]
+    assert len(caveats) == 7
+    assert all(caveat in short for caveat in caveats)
+    assert all(short.count(column) for column in ("GPT score (1-10) numbers", "Human score Ben numbers"))
+    assert "Comments" not in short
+    assert "tied at the top" not in short
+    assert "add --full" in short
 
 
 def test_a_column_that_was_named_and_is_not_there_is_refused(capsys, shapes):

@@ -391,7 +391,7 @@ def test_reasons_stand_in_one_order(tmp_path):
 
 def test_the_text_says_what_was_found(tmp_path):
     """Counts, columns, scores and labels are told, and the last line is the command to type."""
-    said = text(looked_over(tmp_path)).splitlines()
+    said = text(looked_over(tmp_path), full=True).splitlines()
     assert said[:2] == [
         "Verdict: look at it first",
         "The file can be audited: 12 prompts and 36 rows; look at 2 findings first.",
@@ -433,7 +433,7 @@ def test_a_judge_without_prompts_has_a_row_of_dashes(tmp_path):
     """A judge that scored no prompt completely is in the table, without figures."""
     document = looked_over(tmp_path)
     empty = document.judges[0].model_validate({"judge": "none", "prompts": 0})
-    said = text(document.model_copy(update={"judges": [*document.judges, empty]}))
+    said = text(document.model_copy(update={"judges": [*document.judges, empty]}), full=True)
     (row,) = (line for line in said.splitlines() if line.startswith("none"))
     assert row.split() == ["none", "0", "-", "-", "-", "-", "-"]
 

@@ -19,6 +19,7 @@ from bonwise.factors.view_answers import LIMITS
 from bonwise.testing import simulate_ratings
 from cli.commands import strict, typed
 from factors.acceptance import measured
+from report import readers
 
 QUICK = {"rank": 1, "prior": 1.0, "restarts": 1}
 
@@ -202,7 +203,9 @@ def test_what_judges_share_of_an_answer_is_printed_and_counted(fit, of_pairs):
     effect, draws = fit.answer_effect, fit.view.draws
     assert (effect.answers, effect.sd.n) == (240, 60)
     assert 0 <= effect.sd.low <= effect.sd.estimate <= effect.sd.high
-    assert "On 240 answers that two or more judges rate, judges share an effect" in " ".join(str(fit).split())
+    assert "On 240 answers that two or more judges rate, judges share an effect" in " ".join(
+        fit.to_text(full=True).split()
+    )
     capabilities = draws.capabilities()
     assert np.allclose(draws.means(), capabilities.mean(axis=2))
     assert np.allclose(draws.differences(0, 1), capabilities[:, 0] - capabilities[:, 1])
@@ -222,13 +225,13 @@ def test_what_was_saved_says_what_it_is(fit, of_pairs, tmp_path):
     assert repr(view) == "<HumanView of 4 models on 60 prompts by 'human'>"
     said = f"{len(view.draws)} draws of how human would rate 4 models on 60 prompts, from {ratings} human ratings."
     assert str(view).splitlines()[:2] == ["Saved factor fit", said]
-    assert all(f"{model}  " in str(view) for model in view.models)
-    assert view.of_models.float32[:40] not in str(view)
+    assert all(f"{model}  " in view.to_text(full=True) for model in view.models)
+    assert view.of_models.float32[:40] not in view.to_text(full=True)
     view.to_html(tmp_path / "fit.html")
     page = (tmp_path / "fit.html").read_text("utf-8")
-    assert all(text in page for text in (said, "bonwise factor leaderboard FIT.json", *view.models))
+    assert all(text in readers.words(page) for text in (said, "rank the models", *view.models))
     assert all(limit in page for limit in LIMITS)
-    assert said in view._repr_html_()
+    assert said in readers.words(view._repr_html_())
     assert view.to_frame().to_dict("list") == {"model": view.models, "human_ratings": view.human_ratings}
     assert "how people would compare 3 models" in str(of_pairs.view)
 

@@ -270,8 +270,9 @@ def test_truth_against_prediction_is_shown(left_out, tmp_path):
     """The terminal has the models and what the test found, the page a figure of both with its numbers."""
     document = left_out.predict(leave_one_out=True)
     trait = document.left_out.trait
-    assert "of 4 predictions agree with the truth" in " ".join(str(document).split())
-    assert "No trait is shown that judges miss" if trait.p > 0.05 else "People see a trait" in str(document)
+    whole = " ".join(document.to_text(full=True).split())
+    assert "of 4 predictions agree with the truth" in whole
+    assert ("No trait is shown that judges miss" if trait.p > 0.05 else "People see a trait") in whole
     figures = {figure.key: figure for figure in document.drawings}
     rows = list(figures["factor-left-out-model"].data.rows())
     assert [row["truth"] for row in rows] == [row.truth for row in document.left_out.rows]

@@ -46,7 +46,7 @@ def test_frame(bonwise_audit):
     bonwise_audit(pd.read_csv(FOLDER + "/data/scores.csv"), recovery=-5, design="uniform")
 
 def test_not_met(bonwise_audit):
-    bonwise_audit("data/scores.csv", recovery=2)
+    bonwise_audit("data/scores.csv", recovery=0.99)
 
 def test_not_settled(bonwise_audit):
     bonwise_audit("data/few.csv", recovery=0.1)

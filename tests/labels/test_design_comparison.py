@@ -109,7 +109,7 @@ def test_few_prompts_have_no_model():
     found = compare_designs(simulate("arena", n=60, seed=1).frame(), shares=[0.5], draws=5)
     assert found.designs["rule"].shares[0].with_scores is None
     assert found.designs["rule"].shares[0].model == "labels only"
-    assert "labels are used alone" in str(found)
+    assert "labels are used alone" in found.to_text(full=True)
 
 
 @pytest.mark.parametrize(

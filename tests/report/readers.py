@@ -7,7 +7,7 @@ import re
 
 from bonwise.report.show import markdown, notebook, page, text
 
-__all__ = ["HOSTILE", "harmless", "words"]
+__all__ = ["HOSTILE", "harmless", "in_a_column", "lost", "words"]
 
 HOSTILE = "<script>alert(1)</script>|`x`\x1b[31m\n# \u202e"
 """A name as a file may hold it."""
@@ -15,14 +15,20 @@ HOSTILE = "<script>alert(1)</script>|`x`\x1b[31m\n# \u202e"
 
 def words(markup):
     """Return the words of a page or of a part of a notebook, without styles and scripts."""
-    whole = re.sub(r"</?(b|wbr)>(?=[\w$,.;:%-])|(?<=\()</?b>", "", markup)
+    whole = re.sub(r"</?(b|wbr)>(?=[\w$,.;:%)-])|(?<=\()</?b>", "", markup)
     body = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", whole, flags=re.DOTALL)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 
+def in_a_column(figure):
+    """Return a figure as a column may write it: with its own decimals, or with those of a narrower neighbour."""
+    own = getattr(figure, "decimals", None)
+    return [figure] if own is None else [figure.write(decimals) for decimals in range(own, 7)]
+
+
 def lost(document):
-    """Return the words of the text that are not on the page, where a heading needs no colon."""
-    said, shown = (one.replace("Next:", "Next") for one in (text(document), words(page(document))))
+    """Return the words of the whole text that are not on the page, where a heading needs no colon."""
+    said, shown = (one.replace("Next:", "Next") for one in (text(document, full=True), words(page(document))))
     return set(said.replace("─", " ").split()) - set(shown.split())
 
 

@@ -200,7 +200,7 @@ def _notes(document: PickComparison) -> Iterator[Said]:
     for reason, metrics in reasons.items():
         yield Said("note", f"{', '.join(metrics)}: {printable(reason, longest=200)}")
     if document.differences[_GAIN].method == "labelled_only":
-        yield Said("note", "* from the completely labelled prompts alone")
+        yield Said("caveat", "* from the completely labelled prompts alone")
 
 
 def _reasons(metric: str, *sides: PicksSide) -> Iterator[str]:

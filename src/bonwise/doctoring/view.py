@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from bonwise.doctoring.result import AnnotatorCounts, ColumnFacts, DoctorDocument, JudgeScores, LabelCoverage
 from bonwise.printable import file_name, printable
 from bonwise.report import answers
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import NOTHING, count, counted, number, setting
+from bonwise.report.short import in_short
 from bonwise.report.table_facts import label_words, labels_left_out
 
-__all__ = ["answer", "describe", "described_columns"]
+__all__ = ["answer", "describe", "describe_in_short", "described_columns"]
 
 _MOST_COLUMNS = 60
 """Columns that are shown of a file."""
 
 _MOST_REASONS = 5
 """Reasons for dropping prompts that are told apart, the commonest first."""
+
+_NOT_TAKEN = ("", "stratum")
+"""What columns are taken for that no role has."""
 
 _MOST_STRATA = 8
 """Columns of strata that are named."""
@@ -29,6 +34,20 @@ _LONGEST = 600
 def describe(document: DoctorDocument) -> Part:
     """Describe a file before it is audited."""
     return Part(file_name(document.source), list(_blocks(document)))
+
+
+def describe_in_short(document: DoctorDocument) -> Part:
+    """Describe what an audit takes, leaves out or reads otherwise, with every suspicion."""
+    whole = describe(document)
+    short = in_short(whole)
+    if document.shape is None or short is whole:
+        return short
+    taken = [fact for fact in document.column_facts or () if fact.taken not in _NOT_TAKEN]
+    stated, counted_rows, *others = [block for block in whole.blocks if isinstance(block, Part | Said)]
+    more = "More: all columns, and the scores of each judge: add --full, or to_text(full=True) in Python."
+    decisive = [block for block in others if not (isinstance(block, Said) and block.role == "note")]
+    columns = described_columns(taken) if taken else [_columns(document)]
+    return replace(whole, blocks=[stated, counted_rows, *columns, *decisive, Said("note", more)])
 
 
 def _blocks(document: DoctorDocument) -> Iterator[Block]:
@@ -48,19 +67,19 @@ def _blocks(document: DoctorDocument) -> Iterator[Block]:
         yield from described_columns(document.column_facts)
     else:
         yield _columns(document)
-    for role, reading in (document.readings or {}).items():
-        yield Said("note", f"{printable(role)} read as {printable(reading, longest=_LONGEST)}")
     yield from labels_left_out(None, document.unlabelled)
     yield from _dropped(document.dropped)
     yield _scores(document.judges)
     yield _labels(document.labels)
-    yield from _annotators(document.labels.annotators)
     for sentence in document.suspicious:
         yield Said("caveat", f"suspicious: {printable(sentence, longest=_LONGEST)}")
     if not document.suspicious:
         yield Said("good", "nothing suspicious")
     for sentence in document.proposed or ():
         yield Said("caveat", f"proposed: {printable(sentence, longest=_LONGEST)}")
+    yield from _annotators(document.labels.annotators)
+    for role, reading in (document.readings or {}).items():
+        yield Said("caveat", f"{printable(role)} read as {printable(reading, longest=_LONGEST)}")
     yield Said("note", "; ".join(f"{what} {answer}" for what, answer in document.supports.items()))
     yield from _fixed(document)
 
@@ -96,7 +115,7 @@ def described_columns(facts: Sequence[ColumnFacts]) -> Iterator[Block]:
         Column("examples", "words", spare=1),
         Column("taken for", "words"),
     )
-    telling = [fact for fact in facts if fact.taken not in ("", "stratum")]
+    telling = [fact for fact in facts if fact.taken not in _NOT_TAKEN]
     shown = (
         list(facts) if len(facts) <= _MOST_COLUMNS else [*telling, *(fact for fact in facts if fact not in telling)]
     )
@@ -174,4 +193,4 @@ def _annotators(found: AnnotatorCounts | None) -> Iterator[Said]:
     if found.split:
         what = "tied between labels" if found.rule == "majority" else "with a median between two labels"
         said += f" Candidates {what}: {count(found.split)}; an audit takes the mean of these labels."
-    yield Said("note", said)
+    yield Said("caveat", said)

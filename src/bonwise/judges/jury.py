@@ -62,7 +62,7 @@ class Jury(SeveralJudges):
     same_scale : bool
         Whether all members score on the same scale, so that ``mean`` and ``median`` are those of scores.
     model : str, optional
-        ``provider/model`` for a member that wants a model and names none.
+        ``provider/model`` for a judge that wants a model and names none.
     base_url, seed : str and int, optional
         Handed to every factory that has a parameter of this name.
 

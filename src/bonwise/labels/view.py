@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bonwise.labels import result
 from bonwise.printable import file_name, printable
-from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.blocks import Block, Column, Part, Said, Table, finding
 from bonwise.report.numbers import Ends, count, counted, estimate, interval, interval_title, number, percent
 from bonwise.report.table_facts import table_facts, values_read_as
 from bonwise.table.facts import DroppedPrompt
@@ -64,7 +64,7 @@ def _comparison_blocks(document: result.DesignComparison) -> Iterator[Block]:
     yield _meanings(document)
     yield _chain(document)
     for sentence in document.sentences:
-        yield Said("finding", printable(sentence, longest=1000))
+        yield finding(printable(sentence, longest=1000))
 
 
 def _comparison_facts(settings: result.ComparisonSettings) -> Iterator[tuple[str, str]]:

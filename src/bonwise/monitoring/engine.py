@@ -62,6 +62,19 @@ def of_prompts(
     described: order.Described,
 ) -> Iterator[str]:
     """Yield what the rules on recovery rest on."""
+    if data.clusters is not None:
+        yield (
+            f"Prompts of one cluster count together: the rule rests on {data.clusters:,} clusters. It is valid if "
+            "clusters were labelled in random order."
+        )
+    kurtosis = data.kurtosis
+    if kurtosis is not None and kurtosis > _HEAVY:
+        early = settings.half_width is not None and settings.first_look < _LATER
+        advice = f" Take a first look at {_LATER} (--first-look {_LATER})." if early else ""
+        yield (
+            f"A few prompts carry much of the variance (kurtosis {amounts.brief(kurtosis)}): intervals hold a little "
+            f"less than they say.{advice}"
+        )
     than = settings.than
     if than is not None:
         bound = numbers.setting(than)
@@ -78,19 +91,6 @@ def of_prompts(
         yield (
             "The sequence holds at all looks together; it is asymptotic, so it starts at "
             f"{settings.first_look:,} labelled prompts."
-        )
-    if data.clusters is not None:
-        yield (
-            f"Prompts of one cluster count together: the rule rests on {data.clusters:,} clusters. It is valid if "
-            "clusters were labelled in random order."
-        )
-    kurtosis = data.kurtosis
-    if kurtosis is not None and kurtosis > _HEAVY:
-        early = settings.half_width is not None and settings.first_look < _LATER
-        advice = f" Take a first look at {_LATER} (--first-look {_LATER})." if early else ""
-        yield (
-            f"A few prompts carry much of the variance (kurtosis {amounts.brief(kurtosis)}): intervals hold a little "
-            f"less than they say.{advice}"
         )
 
 
@@ -207,10 +207,10 @@ def _recovery(prompts: order.LabelledPrompts, request: MonitorRequest, first: in
     sentences = [
         *filter(None, [described.sentence]),
         *suspicions,
+        *of_part(prompts.in_part),
         *of_verdict(watched, first, "labelled prompts"),
         *remarks,
         *of_prompts(watched, data, settings, described),
-        *of_part(prompts.in_part),
         *of_order(prompts.sorted_by_id, described.labelled),
     ]
     return result.Monitor(

@@ -64,9 +64,9 @@ def _blocks(document: Monitor) -> Iterator[Block]:
     if now.estimate is not None and not document.looks:
         yield Said("finding", f"{_figure(document)} {numbers.estimate(now, 'share')} after {numbers.count(now.n)}")
     if now.reason is not None:
-        yield Said("finding", now.reason)
+        yield Said("caveat", now.reason)
     for sentence in document.sentences:
-        yield Said("finding", sentence)
+        yield Said("caveat", sentence)
     yield limits(_LIMITS)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from bonwise.planning import result
 from bonwise.printable import printable
 from bonwise.report import amounts, answers
-from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, finding
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import LABELS, limits
 from bonwise.report.numbers import Ends, Unit, count, count_range, counted, number, percent, setting, with_interval
@@ -76,7 +76,7 @@ def _blocks(document: result.Plan) -> Iterator[Block]:
         yield _powers(document)
     for sentence in document.sentences:
         if sentence not in _deciding(document):
-            yield Said("finding", printable(sentence, longest=_LONGEST))
+            yield finding(printable(sentence, longest=_LONGEST))
     given = ", ".join(f"{name} {value}" for name, value in _given(document.settings))
     yield Said("note", f"Planned with {printable(given, longest=_LONGEST)}.")
     yield limits(_LIMITS)

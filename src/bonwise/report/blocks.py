@@ -34,6 +34,7 @@ __all__ = [
     "Value",
     "decisive_first",
     "drawings_of",
+    "finding",
     "next_of",
 ]
 
@@ -369,6 +370,12 @@ class Part:
 
 # A drawing's own kind of data matters only to its painter.
 Block = Said | Table | Part | Drawing | Bar | Stepped  # type: ignore[type-arg]
+
+
+def finding(sentence: str) -> Said:
+    """Return a sentence of a document: labels without a use, and designs with a star, are shown in short too."""
+    limiting = any(words in sentence for words in ("not used, because", "nobody can draw by them"))
+    return Said("caveat" if limiting else "finding", sentence)
 
 
 def decisive_first(part: Part, *, above_all: bool = False) -> Part:

@@ -53,11 +53,13 @@ def labels_left_out(
 def values_read_as(values: facts.ValuesRead) -> Iterator[blocks.Said]:
     """Yield what was said of directions, and of what has no score."""
     if values.lower_is_better:
-        yield blocks.Said("note", f"lower is better ({', '.join(map(printable, values.lower_is_better))}): reversed")
+        yield blocks.Said(
+            "caveat", f"lower is better ({', '.join(map(printable, values.lower_is_better))}): reversed"
+        )
     if values.missing:
-        yield blocks.Said("note", f"no score where {', '.join(map(printable, values.missing))}")
+        yield blocks.Said("caveat", f"no score where {', '.join(map(printable, values.missing))}")
     if values.unpicked is not None:
-        yield blocks.Said("note", f"where nothing has a score: {values.unpicked}")
+        yield blocks.Said("caveat", f"where nothing has a score: {values.unpicked}")
 
 
 def off_scale_words(table: score_table.ScoreTable, judge: str) -> Iterator[tuple[str, str]]:

@@ -113,7 +113,7 @@ class Stack(SeveralJudges):
     model : str, optional
         ``provider/model`` for a judge that wants a model and names none.
     base_url, seed : str and int, optional
-        Handed to every factory that has a parameter of this name, also to that of an inner judge.
+        Handed to every factory that has a parameter of this name. That of an inner judge is one of them.
 
     Raises
     ------
