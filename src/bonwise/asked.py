@@ -11,14 +11,14 @@ from typing import Any, TypeVar, cast
 
 from bonwise.printable import shell_flag, shell_path
 
-__all__ = ["Asked", "remembers"]
+__all__ = ["AskedFor", "remembers"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _Flags = Mapping[str, Sequence[str] | None]
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedFor:
     """The arguments of a function that were not left as they are."""
 
     values: Mapping[str, Any]
@@ -74,7 +74,7 @@ def remembers(function: F, flags: Callable[[Mapping[str, Any]], _Flags] = lambda
         usual = {name: parameter.default for name, parameter in parameters.items()}
         values = {name: _plain(value) for name, value in asked.items() if value is not usual.get(name)}
         unusual = {name: value for name, value in values.items() if value is None or value != usual.get(name)}
-        return made.asked_by(Asked(unusual, flags(named)))
+        return made.asked_by(AskedFor(unusual, flags(named)))
 
     return cast("F", call)
 
@@ -88,4 +88,4 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict) and all(isinstance(part, str | int | float) for part in value.values()):
         return value
     asked = getattr(value, "asked", None)  # a document is known by the file that it was read from
-    return asked.values.get("path") if isinstance(asked, Asked) else None
+    return asked.values.get("path") if isinstance(asked, AskedFor) else None

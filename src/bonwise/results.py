@@ -20,7 +20,7 @@ from bonwise.shown import ShowsItself
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bonwise.asked import Asked
+    from bonwise.asked import AskedFor
 
 __all__ = [
     "Confidence",
@@ -217,21 +217,21 @@ class Document(ShowsItself, Record):
     """Columns of `to_frame` where there is no row."""
 
     _source: Any = PrivateAttr(None)
-    _asked: Asked | None = PrivateAttr(None)
+    _asked: AskedFor | None = PrivateAttr(None)
 
     @property
-    def asked(self) -> Asked | None:
+    def asked(self) -> AskedFor | None:
         """How the result was asked for, by which its next commands name files; None where it was loaded."""
         return self._asked
 
-    def asked_by(self, asked: Asked) -> Self:
+    def asked_by(self, asked: AskedFor) -> Self:
         """Return the document with how it was asked for beside it."""
         made = self.model_copy()
         made._asked = asked  # noqa: SLF001 - of this class
         return made
 
     def then(self, words: str, *flags: str, **parts: Any) -> str | None:
-        """Return a command on the files that the result was made from, see `bonwise.asked.Asked.command`."""
+        """Return a command on the files that the result was made from, see `bonwise.asked.AskedFor.command`."""
         return None if self._asked is None else self._asked.command(words, *flags, **parts)
 
     def computed_from(self, source: object) -> Self:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.asked import Asked
+from bonwise.asked import AskedFor
 from bonwise.auditing.next_steps import next_steps
 from bonwise.cli.audit import AuditCommand
 from bonwise.declared import places
@@ -817,7 +817,7 @@ def asked(tmp_path_factory):
         }
         for word in ("selections", "factor_study", "factor_explanation"):
             made[word] = bw.load(shapes_of({word})[0].write(folder))
-        made["factor_explanation"] = made["factor_explanation"].asked_by(Asked({"view": "fit.json"}, {}))
+        made["factor_explanation"] = made["factor_explanation"].asked_by(AskedFor({"view": "fit.json"}, {}))
     return folder, made
 
 

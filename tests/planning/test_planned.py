@@ -37,7 +37,7 @@ def test_what_is_written_is_read_back(tmp_path, documents, kind):
     assert list(loaded.frame_rows()) == list(document.frame_rows())
     if kind not in DRAWS:
         pd.testing.assert_frame_equal(loaded.to_frame(), document.to_frame())
-    assert str(loaded) == str(document)
+    assert loaded.to_text(full=True) == document.to_text(full=True)
 
 
 def test_the_table_of_a_draw_is_its_design(tmp_path, documents):
@@ -246,7 +246,7 @@ def test_what_there_is_and_what_is_needed_are_told_apart():
 )
 def test_what_was_planned_with_is_told(kind, given):
     """Every argument that decides the number, none that only decides the verdict or the price."""
-    assert f"Planned with {given}" in " ".join(text(made(kind)).split())
+    assert f"Planned with {given}" in " ".join(text(made(kind), full=True).split())
 
 
 def test_a_loaded_plan_is_shown_like_the_result(tmp_path):
@@ -288,7 +288,7 @@ def test_the_page_holds_what_the_text_holds(kind):
 def test_every_sentence_is_said_once(kind):
     """The sentences of a document are in its text, each once."""
     shown = made(kind)
-    said = " ".join(text(shown).split())
+    said = " ".join(text(shown, full=True).split())
     for sentence in getattr(shown, "sentences", ()):
         shown_as = sentence.replace("Feasible as far as known: it", "It")
         assert said.count(" ".join(shown_as.split())) == 1, sentence
@@ -316,7 +316,7 @@ def test_every_sentence_is_said_once(kind):
         ),
         ("pair", ["Expected width: not known in advance (pick and pair label single candidates"]),
         ("second", ["phase 2, seed 2", "before"]),
-        ("designs", ["80 labelled prompts, ", "optimum *", "; needs labels that are not there yet", "its interval"]),
+        ("designs", ["80 labelled prompts, ", "optimum *", "* needs labels that are not there yet", "its interval"]),
         ("prompts", ["160 votes on 1 pair of 2 models for 40 prompts", "Pairs, closest first", "spread, screened:"]),
         (
             "alone",
@@ -326,14 +326,21 @@ def test_every_sentence_is_said_once(kind):
 )
 def test_the_text_says_what_was_found(kind, lines):
     """Titles, counts and columns are in the text."""
-    said = " ".join(str(made(kind)).split())
+    said = " ".join(text(made(kind), full=kind in {"prompts", "designs"}).split())
     for line in lines:
         assert line in said
 
 
+def test_a_design_whose_labels_are_not_there_says_so_at_first():
+    """The star beside the design and what it means stand in the short form."""
+    said = str(made("designs"))
+    assert "optimum *" in said
+    assert "* needs labels that are not there yet" in said
+
+
 def test_a_look_that_stopped_is_marked():
     """The rule's column stands where it said stop, and only there."""
-    stopped, on = str(made("precision")), str(made("on"))
+    stopped, on = (text(made(kind), full=True) for kind in ("precision", "on"))
     assert sum(line.rstrip().endswith(" stop") for line in stopped.splitlines()) == 1
     assert "rule" not in on.split()
 
@@ -372,7 +379,7 @@ def test_a_long_list_of_pairs_is_cut_and_counted():
     """Forty pairs are shown, the closest first; the others are counted."""
     names = [f"m{at:02d}" for at in range(42)]
     frame = pd.concat([votes(a, b, 20) for a, b in pairwise(names)])
-    said = str(studied(frame))
+    said = text(studied(frame), full=True)
     assert "1 pair with larger margins is in --json alone" in said
     assert said.count("m00") + said.count("m41") <= 4
 

@@ -34,7 +34,7 @@ def lost(document):
 
 def harmless(document):
     """Show a document in all four ways and check that no name in it is more than text."""
-    shown = [text(document), page(document), notebook(document), markdown(document)]
+    shown = [text(document, full=True), page(document), notebook(document), markdown(document)]
     for one in shown:
         assert "alert(1)" in one
         assert "\x1b" not in one

@@ -142,7 +142,7 @@ def test_text_is_text_in_a_notebook(monkeypatch):
     plan = bw.plan(question="recovery>0", candidates=4, within_r=0.3)
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     assert f"{plan}" == str(plan) == plan.to_text()
-    assert str(plan).startswith("Verdict: feasible")
+    assert str(plan).startswith("Verdict: 96 prompts are needed")
 
 
 # The short form of any result: the verdict, the first table, caveats, and what was left out is counted.

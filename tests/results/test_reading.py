@@ -226,7 +226,8 @@ import bonwise as bw
 good, hostile, folder = sys.argv[1:]
 def use(path):
     document = bw.load(path)
-    told = str(document), document.to_markdown(), document.to_frame(), document._repr_html_(), document.drawings
+    told = document.to_text(full=True), document.to_markdown(), document.to_frame()
+    shown = document._repr_html_(), document.drawings
     document.to_html(folder + "/page.html")
     return document
 

@@ -189,6 +189,7 @@ def test_the_answer_is_in_recovery_and_money():
     enough = str(route(both, strong="near", target={"recovery": 0.1}))
     assert enough.startswith("Verdict: one judge is enough")
     assert "sent on" not in enough
+    assert "Next:" not in enough
 
 
 def test_the_prompts_of_a_margin_are_those_with_the_smallest():

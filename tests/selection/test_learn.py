@@ -243,7 +243,7 @@ def test_the_text_has_every_figure():
     assert ["sd", "between", "candidates", "0.00820"] in rows
     assert ["6.00", "0.00890", "75.0%", "0.00910"] in rows
     assert said[-1] == "fewer than 100 prompts: the prices are rough"
-    assert "rough" not in text(learnt(prompts=100))
+    assert "rough" not in text(learnt(prompts=100), full=True)
 
 
 def test_what_became_of_the_first_call_is_said():
@@ -255,7 +255,7 @@ def test_what_became_of_the_first_call_is_said():
     like = tested | {"averaged_in": True, "reason": "nothing shows that it differs", "p": 0.142}
     said = "The first call is averaged in: nothing shows that it differs (three t tests, p = 0.142)."
     assert said in text(learnt(first_call=like)).splitlines()
-    assert "The first call is" not in text(learnt())
+    assert "The first call is" not in text(learnt(), full=True)
 
 
 def test_the_page_holds_what_the_text_holds():

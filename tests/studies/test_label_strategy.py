@@ -268,7 +268,7 @@ def test_a_judge_as_the_reference_is_no_oracle():
     """Against another judge the sentences speak of the reference."""
     both = pd.concat([SCORES.assign(judge="one"), SCORES.assign(judge="ref", judge_score=SCORES["oracle_label"])])
     study = study_label_strategy(both.drop(columns="oracle_label"), verdicts=PAIRS, oracle="judge:ref")
-    text = str(study)
+    text = study.to_text(full=True)
     assert "reference" in text
     assert "oracle" not in text
 

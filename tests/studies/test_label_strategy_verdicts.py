@@ -127,7 +127,7 @@ def test_one_column_has_no_order_effect():
     found = study_verdicts(TINY, verdict_col=["one"], label_col="gold", prompt_col=["item"])
     assert found.judges["judge"]["order"] is None
     assert set(found.judges["judge"]["ways"]) == {"first_order"}
-    assert "flips" not in str(found)
+    assert "flips" not in found.to_text(full=True)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_pairs_are_drawn_where_a_few_prompts_lack_labels(capsys, folder):
     ("flags", "message"),
     [
         ((), "no verdicts on pairs"),
-        (("--verdicts", "pairs.csv", "--out", "x.jsonl"), "--out is only for a draw"),
+        (("--verdicts", "pairs.csv", "--pools", "x.jsonl"), "--pools is only for a draw"),
         (("--pairs", "9", "--out", "x.jsonl"), "--pools"),
         (("--pairs", "9", "--pools", "pools.jsonl", "--out", "x.csv"), "does not end in .jsonl"),
         (("--pairs", "9", "--verdicts", "pairs.csv"), "--verdicts has no say over a draw"),
@@ -381,7 +381,8 @@ def test_without_tokens_the_study_says_how_to_have_them(capsys, folder_of_tokens
         flags = ("--out", "earned.csv", "--pairs", "pairs.csv")
         typed(capsys, "judge", "pools.jsonl", "--judge", "pairwise:openai/m", *flags)
     assert {way["gain_per_1000_tokens"] for way in studied(capsys, "--verdicts", "pairs.csv").values()} == {None}
-    said = typed(capsys, "study", "label-strategy", "scores.csv", "--labels", "labels.csv", "--verdicts", "pairs.csv")
+    files = ("scores.csv", "--labels", "labels.csv", "--verdicts", "pairs.csv")
+    said = typed(capsys, "study", "label-strategy", *files, "--full")
     assert "bonwise judge --tokens" in " ".join(said.out.split())
     heads = [line for line in said.out.splitlines() if line.startswith("way ")]
     assert heads

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from bonwise.report.blocks import Part, Table
+from bonwise.report.numbers import column as alike
 from bonwise.report.numbers import estimate, interval
 from bonwise.report.show import describe, drawings, markdown, notebook, page, text
 from bonwise.stats.estimand import Estimate
@@ -212,7 +213,7 @@ def test_ways_that_pick_alike_are_said_to():
         "recovery: no interval of the difference for scores in 20 bins; every pair; every pair, one order; "
         "scores, top ties compared: both make the same picks"
     )
-    text = " ".join(str(study).split())
+    text = " ".join(study.to_text(full=True).split())
     assert line in text
     assert text.count("compared: both make the same picks") == 1
     of_two = "recovery: no interval of the difference for every pair; every pair, one order: both make the same picks"
@@ -243,7 +244,7 @@ def test_notes_on_missing_figures_name_the_figure():
         "no column tokens"
     )
     of_two = f"recovery: no figure for scores; every pair; every pair, one order: {lacking}"
-    for words in (" ".join(str(study).split()), seen(page(study))):
+    for words in (" ".join(study.to_text(full=True).split()), seen(page(study))):
         for line in (f"recovery: no figure for {whose}: {lacking}", of_two, tokens):
             assert words.count(line) == 1, line
 
@@ -317,7 +318,7 @@ def test_the_page_holds_what_the_text_holds(documents, kind, tmp_path):
     assert not lost(document)
     assert markdown(document).startswith("## ")
     assert "<script" not in notebook(document)
-    assert text(read_back(document, tmp_path)) == text(document)
+    assert text(read_back(document, tmp_path), full=True) == text(document, full=True)
 
 
 def test_tables_hold_the_figures(study):
@@ -333,7 +334,7 @@ def test_tables_hold_the_figures(study):
     assert column(table, "interval")["every pair"] == interval(ways["pairwise"].metrics["recovery"], "share")
     assert column(table, "minus scores")["scores"] == ""
     assert "tokens" not in [one.title for one in table.columns]
-    assert "bonwise judge --tokens" in " ".join(text(study).split())
+    assert "bonwise judge --tokens" in " ".join(text(study, full=True).split())
 
 
 def test_recovery_and_accuracy_by_gap_are_drawn(study):
@@ -352,10 +353,10 @@ def test_every_sentence_is_said_once(documents):
     for kind in ("strategies", "draw"):
         document = documents[kind]
         own = document.sentences if kind == "draw" else document.judges["judge"].sentences
-        said = " ".join(text(document).split())
+        said = " ".join(text(document, full=True).split())
         for sentence in own:
             assert said.count(sentence) == 1, sentence
-    said = " ".join(text(documents["strategies"]).split())
+    said = " ".join(text(documents["strategies"], full=True).split())
     assert said.count("verdicts of pairwise:m in verdicts") == 1
     assert said.count("judged both ways way") == 1
 
@@ -377,16 +378,19 @@ def test_tables_of_verdicts_hold_every_figure_with_its_interval():
     shown = tables(describe(document))
     orders, ends = shown["Each order, both together, and what the order did"], shown["The interval of each figure"]
     assert (len(orders.rows), len(ends.rows)) == (40, 40)
-    one = document.judges["j7"]
-    assert column(orders, "flips")["j7"] == estimate(one.order.flips, "share")
-    assert column(orders, "decided")["j7"] == estimate(one.ways["both_orders"].accuracy_decided, "share")
-    assert column(ends, "first")["j7"] == interval(one.order.first_shown_advantage, sign=True)
-    assert "56.7% to 100%" in " ".join(text(document).split())
+    every = document.judges.values()
+    flips = alike([estimate(judge.order.flips, "share") for judge in every])
+    decided = alike([estimate(judge.ways["both_orders"].accuracy_decided, "share") for judge in every])
+    first = alike([interval(judge.order.first_shown_advantage, sign=True) for judge in every])
+    at = list(document.judges).index("j7")
+    assert (column(orders, "flips")["j7"], column(orders, "decided")["j7"]) == (flips[at], decided[at])
+    assert column(ends, "first")["j7"] == first[at]
+    assert "56.7% to 100%" in " ".join(text(document, full=True).split())
 
 
 def test_one_order_says_nothing_of_orders(documents):
     """With one verdict column there is one figure per judge, and no word on two orders."""
-    said = " ".join(text(documents["one order"]).split())
+    said = " ".join(text(documents["one order"], full=True).split())
     assert "Agreement with the labels" in said
     assert "flips" not in said
     assert "both together" not in words_of_label_strategy(page(documents["one order"]))
@@ -401,7 +405,7 @@ def test_partial_labels_are_said_with_their_counts(drawn_pairs):
     record = said.assign(pair_id=[f"pair{at}" for at in range(len(said))], weight=1.0) if drawn_pairs else None
     said = said.assign(prompt_id=record["pair_id"]) if drawn_pairs else said
     document = study_label_strategy(scores, verdicts=said, drawn=record)
-    shown = " ".join(text(document).split())
+    shown = " ".join(text(document, full=True).split())
     assert shown.count("* from 40 of 60 prompts scored completely: the others lack labels") == 1
     table = tables(describe(document))["240 pairs judged both ways"]
     assert all(row.cells[0].endswith(" *") for row in table.rows)
@@ -417,9 +421,9 @@ def test_one_of_each_is_in_the_singular():
     alone = pd.DataFrame({"q": [1], "one": [1], "two": [1], "gold": [1], "who": "j"})
     found = study_verdicts(alone, **ORDERS)
     for result in (both, found):
-        for said in (text(result), repr(result)):
+        for said in (text(result, full=True), repr(result)):
             assert re.search(r"\b1 (prompts|pairs|judges|calls|candidates)\b", said) is None, said
-    assert "1 judge agrees with the labels in 100% of the pairs" in " ".join(text(found).split())
+    assert "1 judge agrees with the labels in 100% of the pairs" in " ".join(text(found, full=True).split())
 
 
 def test_accuracy_by_gap_is_that_of_the_document(study):
@@ -434,8 +438,8 @@ def test_a_weighted_share_is_not_shown_as_that_of_its_count(study):
     judge = study.judges["judge"]
     pairs = judge.matched_pairs.model_copy(update={"weighted": True})
     weighted = study.model_copy(update={"judges": {"judge": judge.model_copy(update={"matched_pairs": pairs})}})
-    assert "% weighted); accuracy" in " ".join(text(weighted).split())
-    assert "weighted" not in text(study)
+    assert "% weighted); accuracy" in " ".join(text(weighted, full=True).split())
+    assert "weighted" not in text(study, full=True)
 
 
 def test_judges_on_different_pairs_are_warned_of():
@@ -444,7 +448,7 @@ def test_judges_on_different_pairs_are_warned_of():
     asked = {**ORDERS, "verdict_col": ["one"]}
     warned = "Judges were asked about 2 pairs each, not all about the same"
     assert warned in " ".join(text(study_verdicts(rows, **asked)).split())
-    assert "Judges were asked" not in text(study_verdicts(rows.assign(q=[1, 2, 1, 2]), **asked))
+    assert "Judges were asked" not in text(study_verdicts(rows.assign(q=[1, 2, 1, 2]), **asked), full=True)
 
 
 def test_accuracy_of_decided_pairs_is_called_what_it_is():

@@ -107,7 +107,7 @@ def test_ragged_pools_are_audited_as_they_are():
     words = " ".join(study.judges["judge"].sentences)
     assert f"{data['prompts_with_control']} of 100 prompts hold bad" in words
     assert "With it in half of the prompts that hold it " in words
-    assert "of the pools that hold a control" in " ".join(str(study).split())
+    assert "of the pools that hold a control" in " ".join(study.to_text(full=True).split())
 
 
 def test_several_controls_are_them():
@@ -125,7 +125,7 @@ def test_one_prompt_has_no_confidence_to_speak_of():
     assert "no interval" in words
     assert "confidence" not in words
     assert "-0.000" not in words
-    assert "1 prompts" not in str(study)
+    assert "1 prompts" not in study.to_text(full=True)
 
 
 def test_the_curve_is_what_a_benchmark_with_so_many_controls_would_show():
@@ -193,7 +193,7 @@ def test_a_control_beside_which_nothing_is_left_to_choose_is_refused(others, lef
 def test_the_text_is_no_wider_than_a_page_and_has_the_ends_of_the_curve():
     """Every second point of the first leg stands there, all pools among them; the document has each."""
     study = study_mix(with_control(cohort(60)), control="bad")
-    lines = [line.rstrip() for line in str(study).splitlines()]
+    lines = [line.rstrip() for line in study.to_text(full=True).splitlines()]
     assert max(map(len, lines)) <= 118
     shown = [line.split()[0] for line in lines if re.match(r"\d+% +[\d.]+%", line)]
     assert shown == ["0%", "20%", "40%", "60%", "80%", "100%"]
@@ -247,7 +247,7 @@ def test_a_judge_that_ties_everything_has_reasons_for_figures():
     frame = with_control(cohort(30)).assign(judge_score=0.5)
     study = study_mix(frame, control="bad")
     assert study.judges["judge"].change["global_r"].reason == "undefined: needs scores and labels that vary"
-    assert "The change of global_r has no figure" in str(study)
+    assert "The change of global_r has no figure" in study.to_text(full=True)
     json.dumps(study.to_dict(), allow_nan=False)
 
 
@@ -440,7 +440,7 @@ def scores(tmp_path):
 
 def test_the_study_prints_its_findings_and_writes_its_document(scores, tmp_path, capsys):
     """The curve goes to standard output, the document to a file, the same sentences in both."""
-    done = typed(capsys, "study", "mix", scores, "--control", "c2", "--json", tmp_path / "mix.json")
+    done = typed(capsys, "study", "mix", scores, "--control", "c2", "--full", "--json", tmp_path / "mix.json")
     assert done.code == 0, done.err
     document = strict((tmp_path / "mix.json").read_text("utf-8"))
     assert document["study"] == "mix"

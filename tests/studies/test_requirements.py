@@ -308,6 +308,7 @@ def test_the_command_gives_the_document_of_the_call(capsys, source):
         "0.8",
         "--within-r",
         "0.31",
+        "--full",
         "--json",
         "-",
     )

@@ -39,7 +39,7 @@ def test_every_study_comes_back_as_its_own_class(name, tmp_path):
     if name != "draw":  # its pairs are not in the JSON
         pd.testing.assert_frame_equal(loaded.to_frame(), study.to_frame())
     assert list(loaded.frame_rows()) == list(study.frame_rows())
-    assert (str(loaded), repr(loaded)) == (str(study), repr(study))
+    assert (loaded.to_text(full=True), repr(loaded)) == (study.to_text(full=True), repr(study))
 
 
 @pytest.mark.parametrize("name", [name for name in bw.__all__ if name.startswith("study_")])
@@ -193,7 +193,7 @@ def test_the_sentences_of_the_document_are_said_once(name, tmp_path):
     found = [one for judge in document.judges.values() for one in judge["sentences"]] if name != "draw" else []
     found += getattr(document, "sentences", [])
     assert found
-    shown = " ".join(text(document).split())
+    shown = " ".join(text(document, full=True).split())
     for sentence in dict.fromkeys(found):
         assert shown.count(" ".join(sentence.split())) == found.count(sentence)
         assert said(document).count(sentence) == found.count(sentence)
@@ -219,10 +219,10 @@ def test_another_judge_as_reference_is_not_called_an_oracle():
     """What stands in for the labels is not an oracle and no label."""
     frame = judged("ab").drop(columns="oracle_label")
     document = study_requirements(frame, oracle="judge:b")
-    assert "label" not in text(document).replace(" on the labels of table", "")
+    assert "label" not in text(document, full=True).replace(" on the labels of table", "")
     mixed = study_mix(controlled(judged("ab")).drop(columns="oracle_label"), control="bad", oracle="judge:b")
     assert "value_reference" in text(mixed)
-    assert "oracle" not in text(mixed)
+    assert "oracle" not in text(mixed, full=True)
 
 
 def test_labels_that_never_differ_have_no_table():

@@ -279,11 +279,13 @@ def test_labels_are_rows_too():
 def test_other_functions_take_rows():
     """A plan, a route and a draw of labels read rows as an audit does."""
     two = [dict(row, judge=judge) for row in ROWS for judge in ("weak", "strong")]
-    assert str(bw.route(two)) == str(bw.route(pd.DataFrame(two)))
+    assert bw.route(two).to_text(full=True) == bw.route(pd.DataFrame(two)).to_text(full=True)
     rows, frame = (bw.draw_labels(one, labels=30) for one in (SCORES, pd.DataFrame(SCORES)))
     assert rows.sheet.equals(frame.sheet)
     asked = {"question": "recovery", "half_width": 0.1}
-    assert str(bw.plan(**asked, pilot=ROWS)) == str(bw.plan(**asked, pilot=pd.DataFrame(ROWS)))
+    assert bw.plan(**asked, pilot=ROWS).to_text(full=True) == bw.plan(**asked, pilot=pd.DataFrame(ROWS)).to_text(
+        full=True
+    )
 
 
 def test_a_value_that_a_row_lacks_is_blank():

@@ -305,7 +305,7 @@ def test_an_audit_of_words_is_that_of_0_and_1(capsys, tmp_path, frame, good, bad
     assert found.settings.label_words == {good: 1, bad: 0}
     said = f"labels are words: {good} = 1, {bad} = 0"
     assert said in str(found)
-    assert "labels are words" not in str(plain)
+    assert "labels are words" not in plain.to_text(full=True)
     doctor = typed(capsys, "doctor", tmp_path / "scores.csv", "--json", "-")
     assert said in " ".join(doctor.err.split())
     assert strict(doctor.out)["labels"]["words"] == {good: 1, bad: 0}

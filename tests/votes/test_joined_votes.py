@@ -114,8 +114,9 @@ def test_by_hand():
     assert found.settings.prompt == ["prompt_id"]
     assert found.settings.pair == ["model_a", "model_b"]
     said = str(found)
-    for piece in ("winner read as A: first; tie: tie; B: second", "turned round", "the label is a tie"):
+    for piece in ("verdicts left out", "turned round", "the label is a tie", "votes left out"):
         assert piece in " ".join(said.split())
+    assert "winner read as A: first; tie: tie; B: second" in " ".join(found.to_text(full=True).split())
 
 
 def test_a_pair_of_which_one_order_has_no_verdict_is_left_out():
@@ -190,7 +191,7 @@ def test_a_judge_that_saw_both_orders_in_rows():
     found = joined(both)
     assert found.to_dict()["judges"]["judge"]["data"]["pairs_in_both_orders"] == 2
     assert found.judges["judge"].metrics["agreement"].estimate == pytest.approx((0.5 + 0 + 0.5 + 1) / 4)
-    assert "2 pairs judged in both orders" in str(found)
+    assert "2 pairs judged in both orders" in found.to_text(full=True)
     with pytest.raises(RowError, match=r"row 5: 'judge' judges 'p1 / x / y' again"):
         joined([*JUDGE, JUDGE[0]])
 

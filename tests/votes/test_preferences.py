@@ -397,7 +397,7 @@ def test_one_row_per_judge():
     """The text names source, oracle and orders, and has a row of figures; what was left out is counted."""
     document = audited(("v", "w"))
     found = document.judges["judge"].metrics
-    said = text(document)
+    said = text(document, full=True)
     assert "\n\nPairwise verdicts of table, against gold\n2 contexts; both presentation orders averaged" in said
     (row,) = (line.split() for line in said.splitlines() if line.startswith("judge") and " 39 " in line)
     assert row[:4] == ["judge", "39", "39", estimate(found.agreement, "share")]
@@ -409,7 +409,7 @@ def test_one_row_per_judge():
 
 def test_one_order_has_no_column_of_orders():
     """Where verdicts were asked for in one order nothing is said of their agreement."""
-    said = text(audited())
+    said = text(audited(), full=True)
     assert "one presentation order; intervals at 95%" in said
     assert "orders" not in said
 
@@ -463,7 +463,7 @@ def test_votes_are_studied_without_labels(capsys, source):
 
 def test_the_page_is_readable(capsys, source):
     """The page names the encoding of ties and which model is first, and holds no control character."""
-    done = typed(capsys, "preferences", source, *VOTES, "--prompt-col", "q", "--ties", "pessimistic")
+    done = typed(capsys, "preferences", source, *VOTES, "--prompt-col", "q", "--ties", "pessimistic", "--full")
     assert done.code == 0
     assert "a tie counts for the second model, against the first" in done.out
     assert "alphabetical order" in done.out

@@ -106,7 +106,7 @@ def test_prompts_that_differ_are_told_from_prompts_that_do_not():
     assert apart["p_permuted"] == pytest.approx(1 / 1000)
     assert level["p_permuted"] > 0.05
     assert study.to_dict()["concentration"]["heterogeneous"] == 1
-    assert "Win rates differ between prompts" in str(study)
+    assert "Win rates differ between prompts" in study.to_text(full=True)
 
 
 def test_a_pair_by_hand():
@@ -308,13 +308,13 @@ def test_printing_draws_nothing_again(monkeypatch):
     """Figures over pairs are made once; page and document repeat them."""
     study = study_preferences(frame(10, 30), **ASKED)
     monkeypatch.setattr(np.random, "default_rng", None)
-    assert str(study)
+    assert study.to_text(full=True)
     assert study.to_dict() == study.to_dict()
 
 
 def test_the_text_says_what_it_must():
     """The page names the way ties count, calls the bound a bound, and offers no test of the mean preference."""
-    text = str(study_preferences(frame(12, 28, 6), ties="half", **ASKED))
+    text = study_preferences(frame(12, 28, 6), ties="half", **ASKED).to_text(full=True)
     for words in (
         "ties: half. 6 votes are ties",
         "no test is known to do with so few",
@@ -326,19 +326,21 @@ def test_the_text_says_what_it_must():
     ):
         assert words in " ".join(text.split())
     assert "Without replacement the pool" not in text
-    assert "Without replacement the pool" in str(study_preferences(frame(12, 28), **ASKED))
+    assert "Without replacement the pool" in study_preferences(frame(12, 28), **ASKED).to_text(full=True)
 
 
 def test_nats_and_the_bound_stand_side_by_side():
     """A margin of .25 prints .131 nats a vote and, as a bound, 10 votes."""
-    line = next(row for row in str(study_preferences(frame(10, 30), **ASKED)).splitlines() if "0.131" in row)
+    line = next(
+        row for row in study_preferences(frame(10, 30), **ASKED).to_text(full=True).splitlines() if "0.131" in row
+    )
     assert line.split()[:5] == ["x", "y", "0.131", ">=", "10"]
 
 
 def test_the_tables_of_pairs_fit_a_page():
     """With names of 18 letters no line of the piped page is longer than the page is wide."""
     votes = frame(10, 30, pair=("a" * 18, "b" * 18))
-    assert max(map(len, str(study_preferences(votes, **ASKED)).splitlines())) <= 118
+    assert max(map(len, study_preferences(votes, **ASKED).to_text(full=True).splitlines())) <= 118
 
 
 def graded(preferences, names=("example", "gpt")):

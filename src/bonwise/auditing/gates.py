@@ -95,8 +95,12 @@ def check_gate(
         raise UsageError(f"the gate of {metric} must be finite, not {value}", hint="such as 0.2")
     most = _MOST.get(metric, inf)
     if value > most:
-        instead = f"write {value / 100:g} or {value:g}%" if value <= 100 * most else f"{value:g} is never exceeded"
-        raise UsageError(f"{metric} is at most {most:g}: {instead}")
+        instead = (
+            f"write {setting(value / 100)} or {setting(value)}%"
+            if value <= 100 * most
+            else f"{setting(value)} is never exceeded"
+        )
+        raise UsageError(f"{metric} is at most {setting(most)}: {instead}")
     found = metrics[metric]
     decided = decide(found, value)
     asked = _GateRequest(judge, metric, value, found.interval == "bounded")

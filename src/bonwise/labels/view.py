@@ -61,6 +61,8 @@ def _comparison_blocks(document: result.DesignComparison) -> Iterator[Block]:
         f"Labels alone, by {count(settings.draws)} draws of each design (standard error of these draws in brackets):",
     )
     yield _shares(document, _with_se, drawn=True)
+    if not all(design.feasible for design in document.designs.values()):
+        yield Said("caveat", "* needs labels that are not there yet")
     yield _meanings(document)
     yield _chain(document)
     for sentence in document.sentences:
@@ -102,10 +104,7 @@ def _with_se(compared: result.ComparedShare) -> str:
 
 
 def _meanings(document: result.DesignComparison) -> Table:
-    rows = [
-        (_name(name, design), design.meaning + ("" if design.feasible else "; needs labels that are not there yet"))
-        for name, design in document.designs.items()
-    ]
+    rows = [(_name(name, design), design.meaning) for name, design in document.designs.items()]
     return Table.of((Column("design", "name"), Column("labels go to", "words")), rows)
 
 

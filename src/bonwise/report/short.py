@@ -15,7 +15,7 @@ __all__ = ["LINES", "in_short"]
 LINES, _WIDTH = 24, 80
 """Of a screen: a shorter result is shown whole."""
 
-_SIZES = ((10, 4), (8, 3), (6, 3), (5, 2), (4, 2), (3, 1))
+_SIZES = ((10, 4), (8, 3), (6, 3), (5, 2), (4, 2), (3, 2))
 """Rows of the table and caveats, of which the largest that fit are shown."""
 
 _IN_A_VERDICT, _BESIDE, _INSTEAD = 4, 1, 6

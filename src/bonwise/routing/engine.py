@@ -260,6 +260,17 @@ def _padded(cells: Floats, sizes: np.typing.NDArray[np.int64]) -> Floats:
     return padded
 
 
+def _cheaper(
+    table: score_table.ScoreTable, options: reading_options.ReadingOptions, judge: str | None, stronger: str | None
+) -> list[Panel]:
+    """Return the panels of the judges that may send prompts on: of one that is named, or of all but the stronger."""
+    panels = lay_out(table, exclude=options.exclude, shape=options.shape)
+    cheaper = [panel for panel in panels if panel.judge == judge or (judge is None and panel.judge != stronger)]
+    if not cheaper:
+        raise UsageError(f"{table.source} holds no judge but {stronger}", hint="add the scores of a cheaper judge")
+    return cheaper
+
+
 def routed(  # noqa: PLR0913 - all but the source are named
     source: opening.ScoreSource,
     options: reading_options.ReadingOptions,
@@ -298,13 +309,7 @@ def routed(  # noqa: PLR0913 - all but the source are named
     judges: dict[str, result.JudgeRoute] = {}
     studied: dict[str, signal_study.StudiedJudge] = {}
     refused: dict[str, str] = {}
-    panels = [
-        panel
-        for panel in lay_out(table, exclude=options.exclude, shape=options.shape)
-        if panel.judge == judge or (judge is None and (stronger is None or panel.judge != stronger[0]))
-    ]
-    if not panels:
-        raise UsageError(f"{table.source} holds no judge but {stronger}", hint="add the scores of a cheaper judge")
+    panels = _cheaper(table, options, judge, None if stronger is None else stronger[0])
     in_table = stronger[0] if stronger is not None and stronger[1] != "reference" else None
     with counting("judge", len(panels)) as step:
         for panel in panels:

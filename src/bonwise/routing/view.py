@@ -173,14 +173,16 @@ def signal_table(judge: result.JudgeRoute, share: float) -> Table:
     return Table.of(columns, [*rows, last], title)
 
 
-def worth_table(worth: result.RouteWorth, rows: Iterable[tuple[str, result.RoutedValue]], title: str) -> Table:
+def worth_table(
+    worth: result.RouteWorth, rows: Iterable[tuple[str, result.RoutedValue]], title: str, names: str = "picks by"
+) -> Table:
     """Return what shares bring and take; differences are in the unit of the labels, or points of agreement."""
     agreement = worth.found_by == "reference"
     unit: numbers.Unit = "share" if agreement else "number"
     points = numbers.unit_of_difference(unit)
     listed = list(rows)
     columns: list[tuple[Column, Callable[[str, result.RoutedValue], str]]] = [
-        (Column("picks by", "name"), lambda name, _: name),
+        (Column(names, "name"), lambda name, _: name),
         (Column("agreement" if agreement else "value"), lambda _, at: numbers.with_any_interval(at.value, unit)),
         (Column("recovery"), lambda _, at: "" if at.recovery is None else _kept(at)),
         (Column("above first judge", spare=2), lambda _, at: _difference(at, at.over_cheap, 0, points)),
@@ -188,8 +190,8 @@ def worth_table(worth: result.RouteWorth, rows: Iterable[tuple[str, result.Route
             Column(f"below {printable(worth.strong)}", spare=1),
             lambda _, at: _difference(at, at.under_strong, 1, points),
         ),
-        (Column("calls"), lambda _, at: f"{at.calls:,.0f}"),
-        (Column("tokens"), lambda _, at: "" if at.tokens is None else f"{at.tokens:,.0f}"),
+        (Column("calls"), lambda _, at: numbers.count(round(at.calls))),
+        (Column("tokens"), lambda _, at: "" if at.tokens is None else numbers.count(round(at.tokens))),
         (Column("cost"), lambda _, at: "" if at.cost is None else f"${amounts.price(at.cost)}"),
     ]
     filled = [(column, cell) for column, cell in columns if any(cell(*row) for row in listed)]
@@ -294,6 +296,8 @@ _MOST_REASONS = 3
 
 _NO_INTERVAL = "no interval: "
 
+_ONE_ENOUGH = "one judge is enough"
+
 _QUESTIONS = ("Is a pick with a larger margin right more often?", "Does a larger margin mean less to gain?")
 
 
@@ -330,7 +334,8 @@ def answer(document: result.RouteStudy) -> StatedVerdict | None:
     """Return which prompts a stronger judge should decide, or that none is shown to gain by it."""
     by_judge = {name: _answer(judge) for name, judge in document.judges.items()}
     helped = [name for name, stated in by_judge.items() if stated.word.startswith("route by")]
-    then = answers.steps(_NOT_YET)
+    alone = all(stated.word == _ONE_ENOUGH for stated in by_judge.values())
+    then = [] if alone else answers.steps(_NOT_YET)
     if helped:
         whose = [shell_flag("--judge", helped[0])] if len(by_judge) > 1 else []
         flags = " ".join([*whose, "--save router.json"])
@@ -367,7 +372,7 @@ def _judge(judge: result.JudgeRoute, key: str, *, several: bool) -> Iterator[Blo
     yield Part("", list(_figures(judge, key)), anchor=f"{key}-figures")
     # Of one judge the verdict says what its signal captures.
     lead = [Said("lead", _answer(judge).says)] if several else []
-    todo = [*lead, *_recommendation(judge), *_budget(judge.budget)]
+    todo = [*lead, *_budget(judge.budget), *_recommendation(judge)]
     yield Part("", todo, "outcomes", anchor=f"{key}-what-to-do")
 
 
@@ -386,7 +391,7 @@ def _figures(judge: result.JudgeRoute, key: str) -> Iterator[Block]:
     if worth is not None:
         yield worth_table(worth, _alone_and_routed(worth, share), _title_of(worth))
         frontier = ((numbers.percent(routed.share), routed) for routed in worth.frontier)
-        yield worth_table(worth, frontier, f"Every share sent on by {judge.recommendation.signal}")
+        yield worth_table(worth, frontier, f"Every share sent on by {judge.recommendation.signal}", "sent on")
     yield signal_table(judge, share)
     for name, signal in judge.signals.items():
         if signal.reason is not None or signal.note is not None:
@@ -465,7 +470,7 @@ def _answer(judge: result.JudgeRoute) -> StatedVerdict:
         who = printable(worth.strong) if worth.share else "the first judge"
         if worth.share is None:
             return StatedVerdict("no share fits", "bad", f"{(worth.reason or '').capitalize()}.{kept}")
-        return StatedVerdict("one judge is enough", "good", f"Let {who} decide every prompt.{kept}")
+        return StatedVerdict(_ONE_ENOUGH, "good", f"Let {who} decide every prompt.{kept}")
     figure = _with_ends(numbers.estimate(captured, "share"), numbers.interval(captured, "share"))
     what = (
         f"{numbers.percent(route.share)} of the prompts sent on by {route.signal} capture {figure} of the "
@@ -503,8 +508,8 @@ def _worth(worth: result.RouteWorth, share: float) -> str:
         change = f" ({'saves' if routed.cost < last.cost else 'costs'} ${amounts.price(abs(last.cost - routed.cost))}"
         change += ")" if routed.cost < last.cost else " more)"
     else:
-        took, instead, change = f"{routed.calls:,.0f} calls", f"{last.calls:,.0f}", ""
-        change = f", about {share * last.calls:,.0f} of them of {strong}"
+        took, instead, change = f"{numbers.count(round(routed.calls))} calls", numbers.count(round(last.calls)), ""
+        change = f", about {numbers.count(round(share * last.calls))} of them of {strong}"
     return (
         f"{measure} is {_kept(routed)}: {alone} Per 1,000 prompts it takes {took}{change}; {strong} alone {instead}."
     )

@@ -18,7 +18,7 @@ from bonwise.table import cell_scores
 from bonwise.table.panel import Panel
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["RouteQuestion", "Spending", "stronger_judge", "wanted_of"]
+__all__ = ["JudgeSpending", "RouteQuestion", "stronger_judge", "wanted_of"]
 
 _PER = 1000
 """Prompts that calls, tokens and money are given for."""
@@ -84,7 +84,7 @@ def _list_price(judge: str, into: float = 1.0, out: float = 1.0) -> float | None
 
 
 @dataclass(frozen=True, eq=False)
-class Spending:
+class JudgeSpending:
     """What one judge takes."""
 
     calls: Floats = field(repr=False)
@@ -97,7 +97,7 @@ class Spending:
     @classmethod
     def of(
         cls, table: ScoreTable, panel: Panel, judge: str, prices: Mapping[str, float], *, draws: bool = True
-    ) -> Spending:
+    ) -> JudgeSpending:
         """Count the calls of a judge on the prompts of a panel: one per candidate, or with `draws` one per draw."""
         calls, starts = np.ones(len(panel.scores)), np.cumsum(panel.sizes) - panel.sizes
         repeats = cell_scores.cell_repeats(table, replace(panel, judge=judge)).draws if draws else None
@@ -142,7 +142,7 @@ class RouteQuestion:
         `sent` is the signal of the labelled prompts, and `level` the confidence that counts its choice.
         """
         (outcomes, random), (cheap, first, strong) = self._outcomes(prompts), self._spending(prompts, features)
-        route = _Route(sent, outcomes, random, cheap, first, strong, level, self.confidence)
+        route = _RoutedPanel(sent, outcomes, random, cheap, first, strong, level, self.confidence)
         share: float | None = self.share
         shown = reason = None
         for name, limit in self.wanted.items():
@@ -165,26 +165,26 @@ class RouteQuestion:
 
     def _spending(
         self, prompts: judged_prompts.JudgedPrompts, features: Sequence[str]
-    ) -> tuple[Spending, list[Spending], Spending]:
+    ) -> tuple[JudgeSpending, list[JudgeSpending], JudgeSpending]:
         """Return what the first pass takes, what the signal takes of every prompt, and the stronger judge."""
         panel, draws = prompts.panel.keep(prompts.labelled), prompts.first == "score"
         also = draws or bool({*signals.DRAW_FEATURES, "p_best"} & {*features})
         others = [name for name in self.table.judges if name not in (panel.judge, self.strong)]
         further = others if "disagreement" in features else []
-        first = [Spending.of(self.table, panel, panel.judge, self.prices, draws=also)]
-        first += [Spending.of(self.table, panel, name, self.prices) for name in further]
-        cheap = Spending.of(self.table, panel, panel.judge, self.prices, draws=draws)
-        return cheap, first, Spending.of(self.table, panel, self.strong, self.prices)
+        first = [JudgeSpending.of(self.table, panel, panel.judge, self.prices, draws=also)]
+        first += [JudgeSpending.of(self.table, panel, name, self.prices) for name in further]
+        cheap = JudgeSpending.of(self.table, panel, panel.judge, self.prices, draws=draws)
+        return cheap, first, JudgeSpending.of(self.table, panel, self.strong, self.prices)
 
 
 @dataclass(frozen=True, eq=False)
-class _Route:
+class _RoutedPanel:
     sent: Floats
     outcomes: routing.Outcomes
     random: Floats | None
-    cheap: Spending
-    first: Sequence[Spending]
-    strong: Spending
+    cheap: JudgeSpending
+    first: Sequence[JudgeSpending]
+    strong: JudgeSpending
     level: float
     confidence: float
 
@@ -240,7 +240,9 @@ def _total(calls: Sequence[float], each: Sequence[float | None]) -> float | None
     return None if len(known) < len(each) else float(np.dot(calls, known))
 
 
-def _recommended(route: _Route, wanted: result.Wanted, limit: float) -> tuple[float | None, float | None, str | None]:
+def _recommended(
+    route: _RoutedPanel, wanted: result.Wanted, limit: float
+) -> tuple[float | None, float | None, str | None]:
     """Return the least share that reaches a target, or the largest paid for; the least shown to; or why none."""
     fitting = [share for share in routing.SHARES if route.fits(share, wanted, limit)]
     if not fitting:

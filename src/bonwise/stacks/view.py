@@ -138,6 +138,14 @@ def _difference(apart: EstimateRecord) -> str:
 
 
 def _caveats(document: StackFit) -> Iterator[Said]:
+    if document.dropped:
+        prompts = numbers.counted(len(document.dropped), "prompt")
+        yield Said("caveat", f"dropped {prompts}: {printable(document.dropped[0].reason, longest=200)}")
+    if document.unscored:
+        yield Said(
+            "caveat",
+            f"{numbers.counted(document.unscored, 'candidate')} that no judge scored: not filled, not picked",
+        )
     for judge, reason in document.left_out.items():
         yield Said(
             "caveat", f"{printable(judge, longest=_LONGEST)} is no part of it: {printable(reason, longest=200)}"
@@ -148,14 +156,6 @@ def _caveats(document: StackFit) -> Iterator[Said]:
             f"{printable(judge, longest=_LONGEST)} ({numbers.count(times)})" for judge, times in lacking.items()
         )
         yield Said("caveat", f"candidates without a score, filled by what the other judges let expect: {some}")
-    if document.unscored:
-        yield Said(
-            "caveat",
-            f"{numbers.counted(document.unscored, 'candidate')} that no judge scored: not filled, not picked",
-        )
-    if document.dropped:
-        prompts = numbers.counted(len(document.dropped), "prompt")
-        yield Said("caveat", f"dropped {prompts}: {printable(document.dropped[0].reason, longest=200)}")
 
 
 def _compared(document: StackFit) -> Iterator[Block]:

@@ -50,12 +50,12 @@ def describe(document: preferences_result.PreferenceAudit) -> Part:
                 ]
             ),
             Said("note", f"{counted(document.data.contexts, 'context')}; {orders}; intervals at {confidence}"),
-            *view.vote_readings(settings.readings),
+            *_left_out(document.judges.values(), joined=document.labels is not None),
             *_labels(document.labels),
+            *view.vote_readings(settings.readings),
             verdict(answer(document)),
             *_drawn(document),
             _table(document, several=several),
-            *_left_out(document.judges.values(), joined=document.labels is not None),
             *_in_both_orders(document.judges.values()),
             *([Said("note", "orders: how often both presentation orders agree.")] if several else []),
             Said("note", _BETWEEN),
@@ -143,7 +143,7 @@ def _labels(found: JoinedLabels | None) -> Iterator[Said]:
     if found is None:
         return
     yield Said(
-        "note",
+        "caveat" if found.turned else "note",
         f"labels: {counted(found.votes, 'vote')} of {printable(found.source)} on "
         f"{counted(found.pairs, 'judged pair')}; {count(found.turned)} have the sides in the other order and are "
         "turned round. The first side of a pair is the alphabetically first one.",
@@ -177,7 +177,7 @@ def _in_both_orders(judges: Iterable[preferences_result.JudgePreferences]) -> It
     pairs = sum(judge.data.pairs_in_both_orders or 0 for judge in judges)
     if pairs:
         yield Said(
-            "note",
+            "caveat",
             f"{counted(pairs, 'pair')} judged in both orders, a row each: averaged, so verdicts that contradict each "
             "other count as a tie.",
         )

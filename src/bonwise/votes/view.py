@@ -9,7 +9,7 @@ from math import ceil
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import file_name, printable
 from bonwise.report import amounts, answers, numbers
-from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import OTHER_PROMPTS, limits
 from bonwise.votes import result
@@ -56,7 +56,7 @@ def vote_pairs(document: result.PreferenceStudy) -> Iterator[Block]:
             Column("se ratio", spare=1),
         ),
         [(*_names(one), *_margin_row(one)) for one in shown],
-        "Pairs, closest first",
+        "Pairs, closest first; margin = P(second preferred) - 1/2",
     )
     if len(pairs) > MOST_PAIRS:
         more = numbers.counted(len(pairs) - MOST_PAIRS, "pair")
@@ -182,7 +182,8 @@ def vote_readings(readings: Mapping[str, str] | None) -> Iterator[Said]:
             if name == "columns"
             else f"{printable(name)} read as {printable(reading, longest=_LONGEST_READING)}"
         )
-        yield Said("note", f"{start}{printable(said, longest=_LONGEST_READING)}")
+        role: Role = "note" if name == "columns" else "caveat"
+        yield Said(role, f"{start}{printable(said, longest=_LONGEST_READING)}")
 
 
 _MARGIN = "margin: P(second preferred) - 1/2, where first and second model of a pair are in alphabetical order"
@@ -261,7 +262,7 @@ def _next(document: result.PreferenceStudy) -> list[Said]:
     if whole is None:
         return [Said("finding", f"Collect more votes: for {names} no number of votes can be named at this margin.")]
     why = f"Collect more votes: {names} take {numbers.count(whole)} if their margin stays as it is."
-    return list(answers.steps(why, f"bonwise plan --question margin --effect {abs(nearest.margin):.3g}"))
+    return list(answers.steps(why, f"bonwise plan --question margin --effect {amounts.brief(abs(nearest.margin))}"))
 
 
 def _facts(settings: result.VotesSettings) -> Iterator[tuple[str, str]]:
@@ -281,9 +282,13 @@ def _opening(document: result.PreferenceStudy) -> Iterator[Said]:
         f"{numbers.counted(data.models, 'model')}{prompts}; intervals at {numbers.percent(settings.confidence)}: of "
         f"a pair {clustered}, over pairs by resampling the pairs",
     )
+    if data.dropped:
+        few = f"; {numbers.count(data.pairs_left_out)} of the pairs" if data.pairs_left_out else ""
+        yield Said("caveat", f"left out: {numbers.listed_counts(data.dropped.items())}{few}")
     if settings.ties is not None:
         yield Said(
-            "note", f"ties: {settings.ties}. {numbers.counted(data.ties, 'vote')} are ties; {settings.counting}"
+            "caveat" if data.ties else "note",
+            f"ties: {settings.ties}. {numbers.counted(data.ties, 'vote')} are ties; {settings.counting}",
         )
     yield from vote_readings(settings.readings)
     rates = document.ties
@@ -294,9 +299,6 @@ def _opening(document: result.PreferenceStudy) -> Iterator[Said]:
             f"{numbers.estimate(rates.p90, 'share')}; correlation with the margin of the other votes "
             f"{_correlation(rates.correlation_with_margin)}",
         )
-    if data.dropped:
-        few = f"; {numbers.count(data.pairs_left_out)} of the pairs" if data.pairs_left_out else ""
-        yield Said("caveat", f"left out: {numbers.listed_counts(data.dropped.items())}{few}")
 
 
 def _correlation(found: EstimateRecord) -> str:

@@ -323,20 +323,20 @@ def _outcome(signal: WatchedSignal) -> str:
 
 
 def _notes(document: Watch) -> Iterator[Said]:
+    yield from _caveats(document.data)
     for name, signal in document.signals.items():
         title = TITLES.get(name, name)
         if signal.reason is not None:
             yield Said("note", f"{title}: {signal.status}, because {printable(signal.reason, longest=200)}")
         elif signal.undefined:
             picks = counted(sum(signal.undefined.values()), "pick")
-            yield Said("note", f"{title}: {picks} left out: {_without(signal)}")
+            yield Said("caveat", f"{title}: {picks} left out: {_without(signal)}")
     sources: dict[str, list[str]] = {}
     for name, signal in document.signals.items():
         if signal.baseline_source is not None:
             sources.setdefault(signal.baseline_source, []).append(TITLES.get(name, name))
     for source, titles in sources.items():
         yield Said("note", f"baseline of {', '.join(titles)}: {printable(source, longest=100)}")
-    yield from _caveats(document.data)
     yield from table_facts.values_read_as(document.settings)
     yield Said("note", "evidence: the largest so far, as a part of what raises an alarm")
 

@@ -125,7 +125,7 @@ def _together(document: VerdictsStudy) -> Iterator[Block]:
     two = any(judge.order is not None for judge in judges.values())
     yield from _left_out(judges)
     yield Said("finding", _range(judges))
-    yield from (Said("finding", printable(sentence, longest=1000)) for sentence in document.sentences)
+    yield from (Said("caveat", printable(sentence, longest=1000)) for sentence in document.sentences)
     for name, judge in judges.items() if len(judges) <= _MOST else ():
         said = [Said("finding", printable(sentence, longest=1000)) for sentence in judge.sentences]
         yield Part(printable(name, longest=_LONGEST), said)

@@ -389,14 +389,14 @@ def _judge(judge: result.StrategiesJudge, settings: result.StrategiesSettings, s
         yield asking_table(title, group.by_name, judge, settings, _COLUMNS)
         if part == "some_pairs" and group.candidates_in_no_pair:
             alone = numbers.counted(group.candidates_in_no_pair, "candidate")
-            yield Said("note", f"In no pair, and counted as 1/2: {alone}.")
+            yield Said("caveat", f"In no pair, and counted as 1/2: {alone}.")
     for part, why in judge.no_strategies.items():
         yield Said("note", f"No table of {part.replace('_', ' ')}: {why}.")
     yield from (Said("note", line) for line in _missing(judge, settings))
     yield Part("", [Said("note", _HOW)], "detail")
     yield matched_pairs(judge, settings, suffix)
     # What a star says holds of both tables.
-    yield from (Said("note", line) for line in partly_labelled(judge, settings))
+    yield from (Said("caveat", line) for line in partly_labelled(judge, settings))
 
 
 def _missing(judge: result.StrategiesJudge, settings: result.StrategiesSettings) -> Iterator[str]:

@@ -102,6 +102,8 @@ def _judge(judge: MixJudge, settings: MixSettings, suffix: str) -> Iterator[Bloc
     yield from _figures(judge, suffix)
     yield _change(judge, settings)
     yield from (Said("note", note) for note in _change_notes(judge, reference))
+    if any(found.method == "labelled_only" for found in judge.change.values()):
+        yield Said("caveat", "* from the completely labelled prompts alone")
     yield _curve(judge)
     yield Said("note", _LEGEND)
     yield Part("", [Said("note", _HOW)], "detail")
@@ -172,9 +174,7 @@ def _change_notes(judge: MixJudge, reference: str | None) -> list[str]:
     for key in _in_groups(judge):
         for note in _notes(judge.change[key]):
             said.setdefault(note, []).append(numbers.named(key, reference))
-    notes = [f"{', '.join(keys)}: {note}" for note, keys in said.items()]
-    stars = any(found.method == "labelled_only" for found in judge.change.values())
-    return [*notes, *(["* from the completely labelled prompts alone"] if stars else [])]
+    return [f"{', '.join(keys)}: {note}" for note, keys in said.items()]
 
 
 def _notes(found: EstimateRecord) -> Iterator[str]:

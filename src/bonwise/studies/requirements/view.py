@@ -278,12 +278,16 @@ def _then(document: RequirementsStudy, stated: Mapping[str, answers.StatedVerdic
     reached = [target for target in wanted if answers.outcome_of(own, target) == "above"]
     if reached:
         # A gate is one-sided at 95%, which an interval of less than 90% does not promise.
-        gate = [f"--fail-under recovery={reached[-1]:g}"] if document.settings.confidence >= _AS_A_GATE else []
+        gate = (
+            [f"--fail-under recovery={numbers.setting(reached[-1])}"]
+            if document.settings.confidence >= _AS_A_GATE
+            else []
+        )
         audit = document.then("audit", *gate, takes=ReadingKeywords)
         return answers.steps("Audit it with the gate that it reaches:", audit)
     width = max(round(abs(own.estimate - wanted[0]), 2), _NARROWEST)
     plan = document.then(
-        f"plan --question recovery --half-width {width:g} --pilot", of=("source",), takes=PilotKeywords
+        f"plan --question recovery --half-width {numbers.setting(width)} --pilot", of=("source",), takes=PilotKeywords
     )
     return answers.steps("More labels would settle it; see how many:", plan)
 
