@@ -365,7 +365,7 @@ class TestCommand:
         counts = json.loads((folder / "doctor.json").read_text("utf-8"))["labels"]["annotators"]
         assert counts["several_labels"] == 90
         names = [flag for name in ("alice", "bob") for flag in ("--label-col", name)]
-        assert run(["doctor", "columns.csv", *names, "--annotator-rule", "mean"]) == 0
+        assert run(["doctor", "columns.csv", *names, "--annotator-rule", "mean", "--full"]) == 0
         words = " ".join(capsys.readouterr().out.split())
         assert "--label-col alice,bob --annotator-rule mean" in words
         assert words.count(" oracle_label carol") == 1
