@@ -344,7 +344,7 @@ def test_a_plan_prints_as_a_page():
     text = str(found)
     assert text.startswith("Verdict: 96 prompts are needed\n")
     assert "192" in text
-    assert "One-sided" in text
+    assert "One-sided" in found.to_text(full=True)
     assert len(repr(found)) < 300
 
 
@@ -429,7 +429,7 @@ def run(*arguments):
 
 def test_the_house_s_command_runs(capsys):
     """Exit 0, a page that names the verdict, the design and the labels, and power .9 by default."""
-    assert run("--question", "recovery>0", "--candidates", "4", "--within-r", "0.3") == 0
+    assert run("--question", "recovery>0", "--candidates", "4", "--within-r", "0.3", "--full") == 0
     said = capsys.readouterr().out
     assert "Plan for recovery>0: 96 prompts are needed" in said
     assert "power 0.9" in said
