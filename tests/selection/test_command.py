@@ -441,7 +441,8 @@ def test_a_pipe_without_a_key(capsys, folder, standard_input, monkeypatch):
     assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
     assert stored.code == 0
     assert (partly.code, picks(partly)[-1]["decided_by"]) == (2, "owed")
-    assert partly.err.splitlines()[-1] == "bonwise: no key for openai (set OPENAI_API_KEY)"
+    words = "no key for openai: set OPENAI_API_KEY; the same command then asks for what is missing"
+    assert partly.err.splitlines()[-1] == f"bonwise: {words}"
 
 
 def test_a_deadline_is_that_of_a_pool(capsys, folder_of_failures, monkeypatch):
