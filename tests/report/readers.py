@@ -15,7 +15,7 @@ HOSTILE = "<script>alert(1)</script>|`x`\x1b[31m\n# \u202e"
 
 def words(markup):
     """Return the words of a page or of a part of a notebook, without styles and scripts."""
-    whole = re.sub(r"</?(b|wbr)>(?=[\w$,.;:%)-])|(?<=\()</?b>", "", markup)
+    whole = re.sub(r"<wbr>|</?b>(?=[\w$,.;:%)-])|(?<=\()</?b>", "", markup)
     body = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", whole, flags=re.DOTALL)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
 

@@ -73,7 +73,7 @@ def test_each_pool_opens_to_why():
         "Asking stopped: the margin was reached",
         "the prompt",
         "picked",
-        "score 1 , se 0.25 , P(best) 0.9 , draws 3",
+        "score 1, se 0.25, P(best) 0.9, draws 3",
         "not scored: empty answer",
         "text of b",
         "Search prompts, candidates and reasons",
