@@ -485,7 +485,7 @@ def test_with_unscored_candidates_the_ends_are_two_audits(unpicked):
     assert sum(data.unscored.values()) == left.data.unscored.candidates
     assert data.prompts == left.data.prompts == 60 - data.dropped.get("no score for any candidate", 0)
     assert unpicked == "drop" or data.prompts_under_two_scores >= 6
-    assert "candidates without a score: no reason given" in str(study)
+    assert "candidates without a score: no reason given" in study.to_text(full=True)
 
 
 @given(pools(most=4, candidates=(3, 5)), st.data())
