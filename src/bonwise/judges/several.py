@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.bill import NOTHING_PAID
 from bonwise.errors import BonwiseError, CallError, JudgeError
+from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, judging
 from bonwise.judges.protocol import AskingJudge, Conclusion, Judge, Judgment, is_asking
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
@@ -25,6 +26,7 @@ __all__ = ["SeveralJudges", "Verdicts", "heard", "words_of"]
 Verdicts = tuple[Verdict, ...]
 
 
+@takes_numbers
 class SeveralJudges(ABC, Judge):
     """A judge whose parts judge the whole pool, each by its own questions, and that joins what they say."""
 

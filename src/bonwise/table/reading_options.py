@@ -486,4 +486,4 @@ def opens_a_table(function: Function) -> Function:
     def flags(named: Mapping[str, Any]) -> Mapping[str, Sequence[str] | None]:
         return ReadingOptions.of(function, {name: named[name] for name in kinds if name in named}).flags_by_option()
 
-    return remembers(takes_numbers(function), flags)
+    return takes_numbers(remembers(function, flags))
