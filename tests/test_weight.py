@@ -14,7 +14,7 @@ import bonwise
 HOME = Path(bonwise.__file__).parent
 FILES = sorted(HOME.rglob("*.py"))
 
-CEILINGS = {"files": 512, "lines": 121_162, "files of table": 50, "files of calls": 37, "files of tests": 287}
+CEILINGS = {"files": 512, "lines": 121_163, "files of table": 50, "files of calls": 37, "files of tests": 287}
 MOST_IMPORTS = 0.08
 """Lines of imports among the lines of code."""
 VAGUE = {"one", "found", "told", "said", "mine"}

@@ -430,8 +430,9 @@ class ReadingOptions:
             if name in ("labels", "oracle"):
                 if value is not None:
                     stated[name] = [f"--{name} {shell_path(value)}"] if isinstance(value, str | Path) else None
-            elif alone := replace(AS_IT_STANDS, **{"labels": self.labels, name: value}).as_flags():
-                stated[name] = alone
+            elif value != getattr(AS_IT_STANDS, name):
+                alone = replace(AS_IT_STANDS, **{"labels": self.labels, name: value}).as_flags()
+                stated |= {name: alone} if alone else {}
         if not self.named_columns.keys() <= COLUMN_FLAGS.keys():
             stated["columns"] = None
         return stated
