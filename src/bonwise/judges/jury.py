@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, protocol, registry
 from bonwise.judges.protocol import EMPTY, Judge, Judgment, has_words
-from bonwise.judges.several import SeveralJudges, Verdicts, heard, words_of
+from bonwise.judges.several import SeveralJudges, Verdicts, heard, paid_by, words_of
 from bonwise.printable import quoted
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Score, Unscored, Verdict, compared, kept
@@ -155,9 +155,9 @@ class Jury(SeveralJudges):
         for at, spare, judgment in zip(failed, spares, in_place, strict=False):
             judges[at], judgments[at] = spare, judgment
         names = [judge.name for judge in judges]
-        joined = self.judgment(candidates, [*judgments, *lost])
         verdicts = self._joined(names, candidates, [judgment.verdicts for judgment in judgments])
-        return Judgment(verdicts, (), joined.bill, joined.effective, tuple(zip(names, judgments, strict=True)))
+        paid = paid_by([*judgments, *lost], verdicts)
+        return replace(paid, members=tuple(zip(names, judgments, strict=True)))
 
     def joined(self, candidates: Sequence[str], heard: Sequence[Verdicts]) -> Verdicts:
         """Return the verdict of the jury on each candidate, from those of the members."""

@@ -21,7 +21,7 @@ from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["SeveralJudges", "Verdicts", "heard", "words_of"]
+__all__ = ["SeveralJudges", "Verdicts", "heard", "paid_by", "words_of"]
 
 Verdicts = tuple[Verdict, ...]
 
@@ -71,16 +71,7 @@ class SeveralJudges(ABC, Judge):
     ) -> Judgment:
         """Let every judge judge as it would alone, and join what they say; costs are summed."""
         judgments = await heard(engine, self.parts, prompt, candidates, draw, temperature)
-        return self.judgment(candidates, judgments)
-
-    def judgment(self, candidates: Sequence[str], judgments: Sequence[Judgment]) -> Judgment:
-        """Return what comes of the judgments of all parts."""
-        sent = [parameters for its in judgments for parameters in its.effective]
-        return Judgment(
-            self.joined(candidates, [judgment.verdicts for judgment in judgments]),
-            bill=reduce(add, (judgment.bill for judgment in judgments), NOTHING_PAID),
-            effective=tuple(parameters for at, parameters in enumerate(sent) if parameters not in sent[:at]),
-        )
+        return paid_by(judgments, self.joined(candidates, [judgment.verdicts for judgment in judgments]))
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
         """Ask all judges and wait, or call judges that ask no model."""
@@ -93,6 +84,16 @@ class SeveralJudges(ABC, Judge):
 
     async def _awaited(self, coming: Awaitable[list[Verdicts]], candidates: Sequence[str]) -> Verdicts:
         return self.joined(candidates, await coming)
+
+
+def paid_by(judgments: Sequence[Judgment], verdicts: Verdicts) -> Judgment:
+    """Return verdicts that were made of judgments, with what all of these took."""
+    sent = [parameters for its in judgments for parameters in its.effective]
+    return Judgment(
+        verdicts,
+        bill=reduce(add, (judgment.bill for judgment in judgments), NOTHING_PAID),
+        effective=tuple(parameters for at, parameters in enumerate(sent) if parameters not in sent[:at]),
+    )
 
 
 def words_of(name: str, verdict: Verdict) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from bonwise.flags import Flag, as_share, numbers
+from bonwise.flags import Flag, as_share, numbers, shares
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 
@@ -19,8 +19,7 @@ __all__ = ["route"]
 
 def _target(text: str, flag: str) -> dict[str, float]:
     """Read ``recovery=0.6`` or ``recovery=60%``."""
-    part = 100 if text.endswith("%") else 1
-    return {name: value / part for name, value in numbers([text.removesuffix("%")], flag).items()}
+    return shares([text], flag)
 
 
 @opens_a_table
