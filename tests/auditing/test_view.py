@@ -121,10 +121,12 @@ def test_the_terminal_begins_with_what_decides():
 def test_the_verdict_and_the_gates_come_first_on_a_page_and_in_markdown():
     """The decision with its figures stands before any table, then the gates; no sentence of the verdict is lost."""
     document = audited({"recovery": -5.0})
-    for shown in (words(page(document)), " ".join(markdown(document).replace("\\", "").split())):
+    asked = "Is the judge good enough for picking the best candidate of one prompt?"
+    in_markdown = " ".join(markdown(document).replace("\\", "").split())
+    for shown, heading in ((words(page(document)), asked), (in_markdown, "Verdict: ")):
         assert all(sentence.replace(">", "") in shown.replace("&gt;", "") for sentence in document.verdict.sentences)
         answer, *levels = document.verdict.sentences
-        places = [shown.index(one) for one in ("Verdict: ", answer, *levels, "1 of 1 gate met.")]
+        places = [shown.index(words_shown) for words_shown in (heading, answer, *levels, "1 of 1 gate met.")]
         # The contents of a page name the metrics before they come.
         assert places == sorted(places)
         assert shown.index("1 of 1 gate met.") < shown.index("90 rows")
@@ -301,7 +303,7 @@ def test_a_reference_is_never_called_an_oracle():
         assert "correlation with second" in shown
         assert "picking by second" in shown
     shown = words(audit_page(document, exhibits(["first"])))
-    opening = shown.index("Verdict:")
+    opening = shown.index("Is the judge good enough")
     assert opening < shown.index("picking by second") < shown.index("The reference is the scores of second: ")
     assert "agreement with second, which is not an oracle" in shown
     assert "value_reference" in shown
@@ -401,7 +403,7 @@ def test_a_notebook_holds_the_verdict_and_two_drawings():
     """A notebook shows what decides, the gates, and figures, without prompts."""
     shown = notebook(audited({"recovery": -5.0}))
     said = words(shown)
-    places = [said.index(one) for one in ("Verdict:", "Gates", "Between random and best", "Data")]
+    places = [said.index(one) for one in ("Is the judge good enough", "Gates", "Between random and best", "Data")]
     assert places == sorted(places)
     assert shown.count("<svg") <= 2
 

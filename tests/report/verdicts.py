@@ -24,13 +24,14 @@ def changed(document, change):
 
 
 def found(document):
-    """Return word, state and sentence of the one verdict, which comes first in a terminal and on a page."""
+    """Return word, state and sentence of the one verdict, which comes first; a page asks what it answers."""
     (verdict,) = (one for one in describe(document).blocks if isinstance(one, Part) and one.role == "verdict")
     first, second, *_ = text(document).splitlines()
     lead = verdict.blocks[0].text
     assert first == f"Verdict: {verdict.title}"
     assert lead.startswith(second)
-    assert f"Verdict: {verdict.title} {lead.split('. ')[0].rstrip('.')}" in words(page(document))
+    assert verdict.question.endswith("?")
+    assert f"{verdict.question} {verdict.title} {lead.split('. ')[0].rstrip('.')}" in words(page(document))
     assert len(verdict.title.split(",")[0].split()) <= 4
     return verdict.title, verdict.state, lead
 

@@ -243,15 +243,19 @@ def _upper(text: str) -> str:
 def answer(document: Audit) -> StatedVerdict:
     """Return whether the judge is good enough for the decision; of several, how many are."""
     settings, metric = document.settings, result_verdict.DECIDES[document.settings.target]
-    what = _DECISIONS[settings.target]
     then = [step for step in next_in_python(document) if step.role != "lead"]
     if document.several:
         word, state, says, _ = _of_several(document)
-        return StatedVerdict(word, state, says, question=f"Which judges are good enough for {what}?", then=then)
+        return StatedVerdict(word, state, says, question=_question(settings, several=True), then=then)
     ((_, judge),) = document.judges.items()
     says, state = judge.verdict.opening[0], _STATES[judge.verdict.level]
-    asks = f"Is the judge good enough for {what}?"
+    asks = _question(settings)
     return StatedVerdict(judge.verdict.level, state, says, judge.metrics.get(metric), question=asks, then=then)
+
+
+def _question(settings: AuditSettings, *, several: bool = False) -> str:
+    which = "Which judges are" if several else "Is the judge"
+    return f"{which} good enough for {_DECISIONS[settings.target]}?"
 
 
 _DECISIONS = {
@@ -301,7 +305,7 @@ def verdict(
         # What the line says already would stand there twice.
         _headlines(judge, settings.reference, but=result_verdict.DECIDES[settings.target] if line else None),
     ]
-    return Part(found.level, blocks, "verdict", _STATES[found.level])
+    return Part(found.level, blocks, "verdict", _STATES[found.level], _question(settings))
 
 
 def _on_a_page(said: Iterable[Said]) -> Iterator[Part]:
@@ -318,7 +322,7 @@ def verdict_in_short(judge: JudgeFound, settings: AuditSettings) -> Part:
         *view_judges.subsets_in_words(judge),
         *view_judges.first_figures(judge, settings),
     ]
-    return Part(found.level, blocks, "verdict", _STATES[found.level])
+    return Part(found.level, blocks, "verdict", _STATES[found.level], _question(settings))
 
 
 def _answer(judge: JudgeFound, settings: AuditSettings, *, alone: bool) -> Iterator[Block]:
@@ -354,7 +358,7 @@ def verdict_of_several(
     lead = Said("lead", says)
     if in_short:
         lead = replace(lead, text=f"{lead.text} {_best(document)}")
-        return Part(word, [lead, *_against(settings)], "verdict", state)
+        return Part(word, [lead, *_against(settings)], "verdict", state, _question(settings, several=True))
     which = [Said("finding", f"{level}: {'; '.join(levels[level])}") for level in _STATES if level in levels]
     blocks = [
         lead,
@@ -364,7 +368,7 @@ def verdict_of_several(
         *next_part(then),
         Part("", which, "detail", anchor="levels", folded="Which judges are what"),
     ]
-    return Part(word, blocks, "verdict", state)
+    return Part(word, blocks, "verdict", state, _question(settings, several=True))
 
 
 def _of_several(document: Audit) -> tuple[str, State, str, Mapping[result_verdict.Level, Sequence[str]]]:

@@ -79,7 +79,8 @@ def steps(why: str, command: str | None = None) -> Sequence[Said]:
 def verdict(answer: StatedVerdict, more: Sequence[Block] = ()) -> Part:
     """Return the verdict of a result; what to do next is in it on a page, and last on a terminal."""
     leads = [Said("lead", printable(sentence, longest=_LONGEST)) for sentence in (*answer.facts, answer.says)]
-    return Part(answer.word, [*leads, *more, *_next(answer.then)], "verdict", answer.state)
+    blocks = [*leads, *more, *_next(answer.then)]
+    return Part(answer.word, blocks, "verdict", answer.state, printable(answer.question, longest=_LONGEST))
 
 
 def of_judges(

@@ -362,6 +362,8 @@ class Part:
     """
     state: Literal["good", "bad", "open", "neutral"] = "open"
     """Of a verdict."""
+    question: str = ""
+    """What a verdict answers; a page shows it above the word."""
     anchor: str = ""
     """Address on a page: lower-case letters, digits and hyphens; made from the title where empty."""
     folded: str = ""

@@ -109,6 +109,8 @@ class SectionView:
     pieces: Sequence[PagePart]
     folded: str = ""
     """Of the `Part`."""
+    question: str = ""
+    """Of the `Part`."""
 
     def place(self) -> Place:
         """Return its heading with those inside, for the contents."""
@@ -210,7 +212,7 @@ def _section(part: Part, depth: int, addresses: _Addresses) -> SectionView:
     anchor = addresses.of(part.anchor or ("verdict" if part.role == "verdict" else slug(part.title)))
     inner = depth + bool(part.title)
     pieces = list(_pieces(part.blocks, inner, addresses))
-    return SectionView(part.title, anchor, depth, part.role, part.state, pieces, part.folded)
+    return SectionView(part.title, anchor, depth, part.role, part.state, pieces, part.folded, part.question)
 
 
 def _pieces(blocks: Sequence[Block], depth: int, addresses: _Addresses) -> Iterator[PagePart]:
