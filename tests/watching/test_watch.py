@@ -193,14 +193,15 @@ def replaced(folder, changed=32, days=40):
         path.write_text("".join(json.dumps({**line, "settings": settings}) + "\n" for line in lines), "utf-8")
 
 
-def test_a_replaced_judge_leads_the_verdict_and_is_drawn(tmp_path):
-    """No watch is green eight days after: the fact is first, each course has a line there, the JSON stays."""
+def test_a_replaced_judge_leads_the_verdict_and_is_drawn(tmp_path, capsys):
+    """No watch is green or 0 eight days after: the fact is first, each course has a line there, the JSON stays."""
     replaced(tmp_path / "p")
     found = bw.watch(f"{tmp_path}/p/*.jsonl")
     answer = found.answer
     assert (found.verdict, answer.word, answer.state) == ("nothing moved", "the judge was changed", "open")
     assert answer.facts[0].startswith(f"The judge was changed in {day_name(32)} (judge): ")
     assert text(found).splitlines()[:2][1].startswith("The judge was changed in")
+    assert typed(capsys, "watch", f"{tmp_path}/p/*.jsonl").code == 3
     (command,) = answer.commands
     assert command == f"bonwise watch '{tmp_path}/p/*.jsonl' --baseline-from {day_name(32)}"
     frame = found.figure_data("course-tie-rate")
@@ -210,6 +211,7 @@ def test_a_replaced_judge_leads_the_verdict_and_is_drawn(tmp_path):
     assert any(line.get_label() == "settings changed" for line in found.plot("course-tie-rate").lines)
     replaced(tmp_path / "q", 5, 45)
     still = bw.watch(f"{tmp_path}/q/*.jsonl", baseline_from=day_name(5)).answer
+    assert typed(capsys, "watch", f"{tmp_path}/q/*.jsonl", "--baseline-from", day_name(5)).code == 0
     assert (still.state, still.facts, still.commands) == ("good", [], [])
 
 
@@ -326,7 +328,7 @@ def test_hostile_names_and_values_stay_text(folder, capsys):
     path.unlink()
     hostile = folder / "p" / "2026-10-20-\x1b[2J<b>.jsonl"
     hostile.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
-    assert run(["watch", "p/*.jsonl", "--html", "page.html"]) == 0
+    assert run(["watch", "p/*.jsonl", "--html", "page.html"]) == 3
     assert "\x1b[2J" not in capsys.readouterr().out
     page = (folder / "page.html").read_text("utf-8")
     assert "<script>alert(1)" not in page

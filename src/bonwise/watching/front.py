@@ -121,6 +121,11 @@ def _files(typed: Mapping[str, Any]) -> Iterator[str | Path | None]:
     yield from (*pick_log.files_of(typed["picks"]), *earlier, audit, typed["labels"])
 
 
+def _code(watched: Watch) -> int:
+    # A log is no still log where its picks were made in two ways.
+    return {"nothing moved": 3 if watched.data.changes else 0, "moved": 1, "too early": 3}[watched.verdict]
+
+
 COMMAND = Command(
     watch,
     """Tell what moved in the picks of production.
@@ -128,11 +133,11 @@ COMMAND = Command(
     Watches ties, margins, order effect, unscored share, cost, length and, with labels, recovery. Made for a daily
     job: run it over the growing set of files.
 
-    Exit codes: 0 nothing moved, 1 a signal moved, 3 too early to say.
+    Exit codes: 0 nothing moved, 1 a signal moved, 3 too early to say, or the judge or a setting was changed.
 
     The columns named are those of the label file.
     """,
     without=NOT_OF_LABELS,
     inputs=_files,
-    code=lambda watched: {"nothing moved": 0, "moved": 1, "too early": 3}[watched.verdict],
+    code=_code,
 )
