@@ -23,12 +23,10 @@ from bonwise.table.panel import Panel
 
 __all__ = [
     "LEVELS",
-    "AnnotatorPools",
     "CellLabelsGiven",
     "Level",
     "annotator_pools",
     "annotators_of",
-    "every_label",
     "krippendorff_alpha",
     "labels_given",
 ]

@@ -20,7 +20,7 @@ from bonwise.stats import clusters, estimand, estimation, jackknife, laws, sums
 from bonwise.table.panel import Panel
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["FEWEST_PROMPTS", "FEWEST_PROMPTS_FOR_COST", "candidate_effects", "candidate_groups", "effect_sentences"]
+__all__ = ["FEWEST_PROMPTS", "candidate_effects"]
 
 
 def candidate_groups(

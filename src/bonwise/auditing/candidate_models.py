@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bonwise.stats.partial import label_features, label_sample, outcome_model
 from bonwise.stats.sums import Floats
 
-__all__ = ["CandidateDraw", "Measured", "Modelled", "covariates", "known_of_pairs", "model_of", "modelled", "tuning"]
+__all__ = ["CandidateDraw", "Measured", "covariates", "known_of_pairs", "model_of", "modelled", "tuning"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from bonwise.stats import catalog, estimation, jackknife, level_bias, support
 from bonwise.stats.estimand import Estimand, Estimate
 from bonwise.stats.sums import Floats, compared, prompt_sums
 
-__all__ = ["FEW_COMPLETE", "LEAST_ESS", "cell_counts", "cell_figures", "cell_level_bias", "notes", "refusals"]
+__all__ = ["cell_figures", "notes", "refusals"]
 
 
 def cell_level_bias(

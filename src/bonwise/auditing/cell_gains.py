@@ -14,7 +14,6 @@ from bonwise.stats.no_gain import Dealt, DealtLabels, dealt, z_of_dealt
 from bonwise.stats.sums import Floats
 
 __all__ = [
-    "LEAST_USABLE",
     "CellDifferences",
     "DealtCells",
     "dealt_cells",

@@ -13,18 +13,7 @@ from bonwise.auditing.cell_models import FOLDS, FREQUENT, FoldedRidge, ModelledB
 from bonwise.auditing.cell_table import Bools, Ints
 from bonwise.stats.sums import Floats
 
-__all__ = [
-    "BRIEF",
-    "LEAST_COMPLETE",
-    "OUTCOMES",
-    "complete_chance",
-    "complete_weights",
-    "incomplete_patterns",
-    "maxima",
-    "maxima_refused",
-    "pattern_features",
-    "whole_pool_outcomes",
-]
+__all__ = ["OUTCOMES", "complete_chance", "complete_weights", "maxima", "maxima_refused", "whole_pool_outcomes"]
 
 BRIEF = (0, 1, 4, 9)
 """Columns that serve where complete pools are few: x1, x3, u, and the hit of the completed pool."""

@@ -21,7 +21,6 @@ __all__ = [
     "SizeGroup",
     "label_rates",
     "modelled",
-    "name_columns",
     "prompt_folds",
 ]
 

@@ -15,16 +15,7 @@ from bonwise.auditing.result_labels import LabelledShare
 from bonwise.stats import top_of_scores
 from bonwise.stats.sums import Floats, by_rank, compared, filled_scores
 
-__all__ = [
-    "CONTRADICTS",
-    "Bools",
-    "CellTable",
-    "Ints",
-    "LabelDiagnostics",
-    "PoolBlock",
-    "PoolsByLabels",
-    "label_diagnostics",
-]
+__all__ = ["Bools", "CellTable", "Ints", "LabelDiagnostics", "PoolBlock", "label_diagnostics"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

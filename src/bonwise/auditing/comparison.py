@@ -26,7 +26,6 @@ from bonwise.stats.sums import Floats, Sums
 from bonwise.table.panel import Panel
 
 __all__ = [
-    "OF_THE_TOP",
     "SAME_PICKS",
     "Compared",
     "JudgePairs",

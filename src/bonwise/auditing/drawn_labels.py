@@ -18,13 +18,7 @@ from bonwise.stats.partial.cell_allocation import FEWEST_WHOLE
 from bonwise.table import cell_scores, label_design, score_table
 from bonwise.table.panel import Panel, easy_of_panel
 
-__all__ = [
-    "CandidateFigures",
-    "WholeAndPairFigures",
-    "audit_candidate_labels",
-    "audit_drawn_labels",
-    "audit_whole_and_pairs",
-]
+__all__ = ["audit_candidate_labels", "audit_drawn_labels"]
 
 _NAMES = (*(e.name for e in catalog.ESTIMANDS), "level_bias")
 

@@ -16,9 +16,6 @@ from bonwise.stats.sums import Floats, compared
 __all__ = [
     "FOLDS",
     "MOST_LEVELS",
-    "GroupPicks",
-    "LabelTerms",
-    "PreferenceCost",
     "ScoreEffects",
     "deviations",
     "group_picks",

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cloud",
-    "DifferenceBars",
-    "Histogram",
     "Sides",
     "difference_figures",
     "differences_figure",

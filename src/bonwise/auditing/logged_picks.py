@@ -29,16 +29,7 @@ from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import CodedColumn
 
-__all__ = [
-    "PickLine",
-    "PickSettings",
-    "holds_picks",
-    "logged_judge",
-    "logged_panels",
-    "logged_table",
-    "picks_made",
-    "read_picks",
-]
+__all__ = ["PickLine", "holds_picks", "logged_judge", "logged_panels", "logged_table", "picks_made", "read_picks"]
 
 
 def logged_judge(

@@ -17,7 +17,7 @@ from bonwise.stats.estimand import Estimand, Estimate
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.table.panel import Panel
 
-__all__ = ["MissingLabels", "corner_labels", "said_of_missing", "spanning"]
+__all__ = ["MissingLabels", "said_of_missing"]
 
 _NAMES = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "hit_rate", "top1_accuracy")
 

@@ -18,7 +18,7 @@ from bonwise.stats.sums import Floats, Sums, by_rank, compared
 from bonwise.table import cells, score_table
 from bonwise.table.scales import Scale
 
-__all__ = ["NOTHING_KEPT", "BestKept", "best_kept", "place_worth"]
+__all__ = ["best_kept", "place_worth"]
 
 _Ints = npt.NDArray[np.int64]
 

@@ -14,7 +14,7 @@ from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estima
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["LabelStrata", "label_strata", "weighted_difference", "weighted_estimates"]
+__all__ = ["label_strata", "weighted_difference", "weighted_estimates"]
 
 _Ints = npt.NDArray[np.int64]
 

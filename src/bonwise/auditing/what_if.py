@@ -16,17 +16,7 @@ from bonwise.results import given
 from bonwise.routing.result import RouteSettings
 from bonwise.stats import clusters, estimand, pilot_effect, routing, sums, support
 
-__all__ = [
-    "RECOVERY",
-    "VerdictElsewhere",
-    "gate_steps",
-    "label_counts",
-    "label_steps",
-    "share_steps",
-    "step_figures",
-    "what_if",
-    "would_be",
-]
+__all__ = ["RECOVERY", "label_counts", "what_if", "would_be"]
 
 RECOVERY = "recovery"
 

@@ -14,10 +14,8 @@ from bonwise.stats.sums import Floats
 
 __all__ = [
     "FEWEST_TO_FIT",
-    "FEWEST_WHOLE_LABELLED",
     "WholeAndPairDraw",
     "WholeAndPairEstimates",
-    "WholeAndPairParts",
     "pair_features",
     "whole_and_pair",
     "whole_and_pair_estimates",

@@ -16,7 +16,7 @@ from bonwise.stats import sums, top_of_scores
 from bonwise.table.panel import Panel
 from bonwise.table.words import PromptWords, Words
 
-__all__ = ["AT_A_GLANCE", "MOST_BYTES", "MOST_CANDIDATES", "MOST_LINES", "MOST_ROWS", "NAMED", "prompt_rows"]
+__all__ = ["MOST_BYTES", "MOST_LINES", "MOST_ROWS", "NAMED", "prompt_rows"]
 
 MOST_ROWS, MOST_CANDIDATES = 200, 40
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import LedgerProtocol
     from bonwise.calls.spending import Reservation, Spending
 
-__all__ = ["CallAttempts", "CallSize", "Exchange", "Terms", "UnsupportedError", "attempt_span", "fault_of"]
+__all__ = ["CallAttempts", "CallSize", "Terms", "UnsupportedError", "fault_of"]
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from bonwise.errors import UsageError
 from bonwise.table.checks import check_whole
 from bonwise.tracing import logger
 
-__all__ = ["QueuedReservation", "Reservation", "Spending", "SpendingLimitReached"]
+__all__ = ["Reservation", "Spending", "SpendingLimitReached"]
 
 
 class Amount(NamedTuple):

@@ -15,7 +15,7 @@ from bonwise.results import Count, Document, NonNegative
 if TYPE_CHECKING:
     from bonwise.calls.ledger.records import DroppedParameter, ModelTally
 
-__all__ = ["CallState", "ErrorDocument", "LedgerDocument", "describe_error", "describe_ledger", "describe_with"]
+__all__ = ["ErrorDocument", "LedgerDocument", "describe_error", "describe_ledger", "describe_with"]
 
 
 class ErrorDocument(Document):

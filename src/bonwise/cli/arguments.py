@@ -37,7 +37,6 @@ __all__ = [
     "deliver",
     "emit",
     "forced_shape",
-    "page_target",
     "rare",
     "refuse_flags",
     "refuse_lost",

@@ -29,19 +29,7 @@ if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
     from bonwise.selection.selection import Selection
 
-__all__ = [
-    "MOST_LOOKED_AT",
-    "FirstAsks",
-    "LargePools",
-    "LaterAsks",
-    "StrongerAsks",
-    "calls_of_judge",
-    "calls_of_plan",
-    "name_of_plan",
-    "refuse_plan_without_key",
-    "show_estimate",
-    "show_plan",
-]
+__all__ = ["MOST_LOOKED_AT", "refuse_plan_without_key", "show_estimate", "show_plan"]
 
 
 def show_estimate(pools: Iterable[Pool], judges: Sequence[Judge], run: Path, reask: int | None) -> int:
@@ -240,7 +228,7 @@ def _rows(found: CostEstimate) -> Iterator[str]:
         yield "no call of a model: these judges ask none"
         return
     for row in found.by_model:
-        yield _line(row)
+        yield f"{row.model}: {_figures(row)}"
     yield f"in all {_figures(found)}"
 
 
@@ -276,10 +264,6 @@ def _bound(found: CostEstimate, scale: float) -> str:
 def _calls_most(found: CostEstimate | ModelEstimate, scale: float = 1.0) -> str:
     most = numbers.counted(math.ceil(found.calls_most * scale), "call")
     return f"{most} with second asks" if found.calls_most > found.calls else most
-
-
-def _line(row: ModelEstimate) -> str:
-    return f"{row.model}: {_figures(row)}"
 
 
 def _figures(row: ModelEstimate | CostEstimate) -> str:

@@ -45,7 +45,6 @@ __all__ = [
     "flags_of",
     "made_at",
     "option_flags",
-    "parameter_of",
     "shared_flags",
     "steps_next",
     "with_parameters",

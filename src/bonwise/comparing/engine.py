@@ -23,7 +23,7 @@ from bonwise.table import facts, reading_options
 from bonwise.table.panel import LabelsInPart, Panel
 from bonwise.table.picks import Pick, Picks
 
-__all__ = ["SAME_POOLS", "compared"]
+__all__ = ["compared"]
 
 SAME_POOLS = "the same pools"
 

@@ -45,7 +45,7 @@ from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import CodedColumn, Rows, StructuredText
 from bonwise.table.writing import csv_frame, is_in_place, write_whole
 
-__all__ = ["Suspicion", "column_facts", "columns_of", "looked_over", "near_duplicates", "suspicions", "understood"]
+__all__ = ["column_facts", "columns_of", "looked_over", "near_duplicates", "suspicions", "understood"]
 
 
 SHARED = 0.8

@@ -17,15 +17,7 @@ from bonwise.factors import result
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.stats.sums import Floats
 
-__all__ = [
-    "FEWEST_SHARED",
-    "MOST_EFFECTS",
-    "AnswerEffects",
-    "EffectSums",
-    "not_counted",
-    "shared_cells",
-    "shares_effects",
-]
+__all__ = ["AnswerEffects", "EffectSums", "not_counted", "shared_cells", "shares_effects"]
 
 FEWEST_SHARED = 20
 """Answers, or comparisons, that two judges rate: with fewer nobody can tell what judges share from their noise."""

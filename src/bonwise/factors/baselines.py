@@ -14,7 +14,7 @@ from bonwise.factors.stage_two import Block, HumanDesign, HumanRatings, RatedCel
 from bonwise.stats.ordinal_ratings import CutoffLayout, log_probability, ordinal_terms
 from bonwise.stats.sums import Floats
 
-__all__ = ["BASELINES", "HeldOut", "PromptSpecific", "baseline_losses", "fit_prompt_specific"]
+__all__ = ["BASELINES", "HeldOut", "baseline_losses"]
 
 _PRECISIONS = (0.5, 2.0, 8.0, 32.0)
 _OF_MODELS = 1.0

@@ -20,7 +20,7 @@ import numpy as np
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["PromptFactors", "TagCoefficients", "joined_coefficients"]
+__all__ = ["PromptFactors", "joined_coefficients"]
 
 _MOST_SHRUNK = 0.98
 """Of the variance in a direction, the largest share that may be left open; more is taken as this much."""

@@ -15,7 +15,7 @@ from bonwise.printable import quoted
 from bonwise.results import given
 from bonwise.stats import ordinal_ratings, sums
 
-__all__ = ["PERMUTATIONS", "LeftOutModel", "cohesion_of_categories", "compare_left_out", "composites"]
+__all__ = ["LeftOutModel", "cohesion_of_categories", "compare_left_out", "composites"]
 __all__ += ["left_out_part", "predict_averages", "rank_models", "unseen_trait", "variance_at"]
 
 PERMUTATIONS = 999

@@ -15,7 +15,7 @@ from bonwise.progress import counting
 from bonwise.stats.ordinal_ratings import mirrored, score_and_information, slope_and_curvature
 from bonwise.stats.sums import Floats
 
-__all__ = ["BURN_IN", "DRAWS", "SWEEPS", "PluggedIn", "PosteriorDraws", "draw_posterior"]
+__all__ = ["DRAWS", "PluggedIn", "PosteriorDraws", "draw_posterior"]
 
 BURN_IN = 150
 SWEEPS = 300

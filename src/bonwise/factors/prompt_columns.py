@@ -16,7 +16,7 @@ from bonwise.stats.sums import Floats
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["FEWEST", "PromptColumn", "PromptColumns", "prompt_groups", "properties_of_prompts"]
+__all__ = ["FEWEST", "PromptColumns", "prompt_groups", "properties_of_prompts"]
 
 FEWEST = 5
 """Prompts with a tag, and without it, below which nothing is said of the tag."""

@@ -22,7 +22,7 @@ from bonwise.table.numbers import is_blank, parse_numbers
 from bonwise.table.reading import RowSource, open_frame
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["BINNINGS", "RATING_COLUMNS", "CategoryRules", "RatingTable", "scale_of_ratings"]
+__all__ = ["CategoryRules", "RatingTable", "scale_of_ratings"]
 
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]

@@ -18,12 +18,10 @@ from bonwise.stats.ordinal_ratings import CutoffLayout, ordinal_terms
 from bonwise.stats.sums import Floats
 
 __all__ = [
-    "BACKENDS",
     "MANY_RATINGS",
     "CapabilityFactors",
     "CapabilityShape",
     "StageOneLoss",
-    "UsedBackend",
     "backend_for",
     "fit_capabilities",
     "say_torch_is_faster",

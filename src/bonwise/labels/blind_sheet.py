@@ -21,16 +21,7 @@ from bonwise.release import release
 from bonwise.table import checks, label_design, numbers, reading, scales, sheet_keys, writing
 from bonwise.table.pools import read_pools
 
-__all__ = [
-    "BlindSheet",
-    "SheetFile",
-    "SheetKind",
-    "SheetRow",
-    "kind_of_sheet",
-    "sheet_of_pools",
-    "write_draw",
-    "write_sheet",
-]
+__all__ = ["BlindSheet", "SheetFile", "SheetRow", "kind_of_sheet", "sheet_of_pools", "write_draw", "write_sheet"]
 
 
 def sheet_of_pools(

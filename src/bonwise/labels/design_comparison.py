@@ -27,15 +27,7 @@ if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
 
-__all__ = [
-    "COMPARED",
-    "UNKNOWABLE",
-    "LabelledPools",
-    "ShareOfLabels",
-    "compared_designs",
-    "comparison_sentences",
-    "labelled_pools",
-]
+__all__ = ["COMPARED", "ShareOfLabels", "compared_designs", "comparison_sentences", "labelled_pools"]
 
 
 _ALL_KNOWN = "designs are compared on prompts whose labels are all known"

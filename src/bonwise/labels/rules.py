@@ -18,18 +18,7 @@ from bonwise.stats.sums import Floats, Sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 from bonwise.table.label_design import BY_CANDIDATE, LabelDesign
 
-__all__ = [
-    "ENOUGH_TO_REFINE",
-    "MEANING",
-    "Rule",
-    "applied_rule",
-    "counted_prompts",
-    "known_rule",
-    "looked_at",
-    "refined",
-    "rule_of",
-    "units_asked",
-]
+__all__ = ["MEANING", "Rule", "applied_rule", "known_rule", "looked_at", "rule_of", "units_asked"]
 
 ENOUGH_TO_REFINE = 100
 """Labelled prompts in all from which the spread seen in the first phase decides the second."""

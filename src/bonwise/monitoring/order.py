@@ -31,7 +31,7 @@ from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import Names
 from bonwise.table.votes import Ties, VoteTable
 
-__all__ = ["Described", "LabelledPrompts", "OrderedVotes", "labelled_in_order", "stated_draw", "votes_in_order"]
+__all__ = ["Described", "LabelledPrompts", "labelled_in_order", "stated_draw", "votes_in_order"]
 
 _Mask = npt.NDArray[np.bool_]
 

@@ -20,15 +20,7 @@ from bonwise.stats import pilot_effect, sample_size, sums
 from bonwise.stats import sample_size as size
 from bonwise.table import opening, reading, score_table, vote_columns, vote_rows, votes
 
-__all__ = [
-    "VotePilot",
-    "equal_bound",
-    "margin_from_effect",
-    "margin_from_pilot",
-    "picks_from_pilot",
-    "picks_from_r",
-    "vote_pilot",
-]
+__all__ = ["equal_bound", "margin_from_effect", "margin_from_pilot", "picks_from_pilot", "picks_from_r", "vote_pilot"]
 
 _COUNT = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
 

@@ -12,7 +12,7 @@ from bonwise.flags import TIE_DECIMALS
 from bonwise.stats.sums import Floats, pool_decimals, rounded_each
 from bonwise.stats.top_of_scores import top_of_scores
 
-__all__ = ["ScoredPools", "disagreement", "pool_features"]
+__all__ = ["disagreement", "pool_features"]
 
 _Ints = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]

@@ -21,16 +21,7 @@ from bonwise.stats.correlation import correlation
 from bonwise.stats.estimand import Estimate
 from bonwise.table.facts import DroppedPrompt
 
-__all__ = [
-    "SHARES",
-    "StudiedJudge",
-    "StudiedSignal",
-    "choose",
-    "recommend",
-    "share_record",
-    "study_judge",
-    "study_signal",
-]
+__all__ = ["SHARES", "StudiedJudge", "choose", "recommend", "study_judge", "study_signal"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,6 @@ __all__ = [
     "FIRST_PASS_FEATURES",
     "LEAST_LABELS",
     "SIGNALS",
-    "FittedSignal",
     "Signal",
     "compared_signals",
     "find_signal",

@@ -74,7 +74,7 @@ def _attributes(settings: SelectionSettings, pick: selection.Selection) -> dict[
         "bonwise.index": pick.index,
         "bonwise.best": pick.best_id,
         "bonwise.decided_by": pick.decided_by,
-        "bonwise.p_best": _of_the_pick(pick.p_best, pick.index),
+        "bonwise.p_best": None if pick.index is None or not pick.p_best else pick.p_best[pick.index],
         "bonwise.expected_regret": pick.expected_regret,
         "bonwise.tied": len(pick.tied),
         "bonwise.unscored": len(pick.unscored),
@@ -82,10 +82,6 @@ def _attributes(settings: SelectionSettings, pick: selection.Selection) -> dict[
         "bonwise.routed": None if pick.routed is None else pick.routed.strong is not None,
         **spent(pick.bill),
     }
-
-
-def _of_the_pick(values: Sequence[float | None], index: int | None) -> float | None:
-    return None if index is None or not values else values[index]
 
 
 T = TypeVar("T")

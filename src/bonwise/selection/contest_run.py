@@ -24,7 +24,7 @@ from bonwise.selection.judge_runner import Call, JudgeRunner
 from bonwise.selection.protocol import Contest, Draw, Entrants, Heard, Match, Question, Standing, Strategy
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, compared, plain_number
 
-__all__ = ["Considering", "ContestRun", "asks_of", "calls_for", "consulted", "most_calls_of", "with_stated_chances"]
+__all__ = ["ContestRun", "asks_of", "calls_for", "consulted", "most_calls_of", "with_stated_chances"]
 
 
 MOST_QUESTIONS = 10_000

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DrawModelDocument",
     "Pilot",
-    "PriorRecord",
     "assumed_model",
     "learnt_document",
     "learnt_from",

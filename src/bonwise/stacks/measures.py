@@ -25,7 +25,6 @@ from bonwise.table.panel import lay_out
 
 __all__ = [
     "BASELINES",
-    "ChanceCalibration",
     "StackMeasures",
     "baselines",
     "calibrated",

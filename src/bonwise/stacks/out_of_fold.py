@@ -18,7 +18,6 @@ from bonwise.stats.sums import Floats, Sums
 __all__ = [
     "KEEPS",
     "METRICS",
-    "JudgeWorth",
     "OutOfFold",
     "Smaller",
     "StackFigures",

@@ -16,7 +16,6 @@ __all__ = [
     "FOLDS",
     "GROUPS",
     "INNER",
-    "PARTITIONS",
     "Deal",
     "Paths",
     "StackPools",

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
 
 __all__ = [
-    "STACK_HINT",
     "CalibrationTenth",
     "JudgeWorthRecord",
     "ScoredTable",

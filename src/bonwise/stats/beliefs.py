@@ -12,7 +12,7 @@ from bonwise.flags import TIE_DECIMALS
 from bonwise.stats.draw_prior import DrawPrior, class_of
 from bonwise.stats.sums import Floats, pool_decimals, rounded_each
 
-__all__ = ["Beliefs", "BestOfNormals", "Posterior", "best_of_normals"]
+__all__ = ["Beliefs", "Posterior", "best_of_normals"]
 
 _Ints = npt.NDArray[np.int64]
 _Marks = npt.NDArray[np.bool_]

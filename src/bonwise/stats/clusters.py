@@ -12,7 +12,6 @@ from bonwise.stats.sums import Floats
 
 __all__ = [
     "FEWEST",
-    "FEWEST_KINDS",
     "cluster_codes",
     "cluster_sums",
     "design_effect",

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bonwise.stats.sums import Floats
 
-__all__ = ["FEWEST", "DrawPrior", "FirstCallTest", "class_of", "first_call_test", "learn_prior", "spread_of"]
+__all__ = ["FEWEST", "DrawPrior", "class_of", "first_call_test", "learn_prior", "spread_of"]
 
 FEWEST = 50
 """Prompts from which a test that does not reject is taken at its word."""

@@ -16,7 +16,6 @@ __all__ = [
     "LEAST_GAP",
     "CutoffLayout",
     "OrdinalRegression",
-    "OrdinalTerms",
     "category_probabilities",
     "fit_ordinal",
     "log_probability",
@@ -107,12 +106,9 @@ class CutoffLayout:
             del size
         return np.concatenate(upper), np.concatenate(lower)
 
-    def _increments_of(self, raw: Floats) -> Floats:
-        return np.where(self.increments, np.logaddexp(0, raw) + LEAST_GAP, raw)
-
     def cutoffs(self, raw: Floats) -> Floats:
         """Return the cutoffs that free numbers make."""
-        return np.asarray(self.to_cutoffs @ self._increments_of(raw))
+        return np.asarray(self.to_cutoffs @ np.where(self.increments, np.logaddexp(0, raw) + LEAST_GAP, raw))
 
     def raw(self, cutoffs: Floats) -> Floats:
         """Return the free numbers of cutoffs; the inverse of `cutoffs`."""

@@ -19,7 +19,6 @@ __all__ = [
     "Outcomes",
     "RoutedRecovery",
     "gaussian_share",
-    "lift_contributions",
     "routed_differences",
     "routed_part",
     "routed_recovery",

@@ -14,7 +14,6 @@ from bonwise.flags import TIE_DECIMALS, compared_decimals, decimals_of_pool
 __all__ = [
     "ColumnScale",
     "Floats",
-    "PairCounts",
     "SumRows",
     "Sums",
     "by_rank",

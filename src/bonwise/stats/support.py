@@ -19,14 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FEWEST",
-    "FEWEST_ON_OPEN_SCALE",
-    "MOST_TIMES",
     "ONE_SIDED",
     "REACHING",
     "Further",
     "FurtherPick",
     "GateDecision",
-    "LossesSoFar",
     "SeenPools",
     "Support",
     "Worth",

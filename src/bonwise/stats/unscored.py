@@ -12,7 +12,7 @@ from bonwise.stats import estimand, estimation, jackknife, laws, level_bias
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
 from bonwise.stats.sums import Floats, Sums, compared, prompt_sums, tie_decimals
 
-__all__ = ["FEWEST_SCORED", "unscored_cost"]
+__all__ = ["unscored_cost"]
 
 _Ints = npt.NDArray[np.int64]
 

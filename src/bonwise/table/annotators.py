@@ -17,16 +17,7 @@ from bonwise.table.cells import cell_words, distinct_cells, draw_columns, label_
 from bonwise.table.columns import LabelColumns
 from bonwise.table.store import Categories, CodedColumn, Names, Rows
 
-__all__ = [
-    "DEFAULT_RULES",
-    "Aggregated",
-    "AnnotatorLabels",
-    "LabelKind",
-    "OneLabelEach",
-    "aggregate",
-    "kind_of_labels",
-    "with_one_label_each",
-]
+__all__ = ["AnnotatorLabels", "aggregate", "kind_of_labels", "with_one_label_each"]
 
 LabelKind = Literal["yes or no", "ordered categories", "numbers"]
 

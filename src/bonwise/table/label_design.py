@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["BY_CANDIDATE", "BY_PROMPT", "DESIGN_HEADER", "WHOLE_AND_PAIR", "LabelDesign", "refuse_other_draw"]
+__all__ = ["BY_CANDIDATE", "DESIGN_HEADER", "WHOLE_AND_PAIR", "LabelDesign", "refuse_other_draw"]
 
 BY_PROMPT = ("rule", "uniform", "stratified", "neyman")
 """Rules that draw prompts, all of whose candidates are labelled."""

@@ -16,7 +16,7 @@ from bonwise.table import checks, identifiers, nested, numbers, reading, vote_co
 from bonwise.table.facts import JoinedLabels
 from bonwise.table.store import Categories
 
-__all__ = ["LABEL_REASONS", "JoinedVotes", "LabelledVerdicts", "PairKeys", "VotedPairs", "join_votes"]
+__all__ = ["LabelledVerdicts"]
 
 _Floats = npt.NDArray[np.float64]
 _Bools = npt.NDArray[np.bool_]

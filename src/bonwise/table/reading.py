@@ -44,7 +44,6 @@ __all__ = [
     "REMOTE_ADDRESS",
     "RowSource",
     "in_batches",
-    "is_frame",
     "kind_of_file",
     "name_of",
     "open_frame",
@@ -602,7 +601,7 @@ def _rows_of_arrow(table: Any) -> Rows:
 
     index, columns = np.arange(len(table)), {}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if _is_index(name):
+        if name.startswith("__index_level_"):
             continue
         if types.is_dictionary(column.type) and types.is_string(column.type.value_type):
             columns[name] = CodedColumn(index, dictionary=_dictionary(column))
@@ -615,10 +614,6 @@ def _rows_of_arrow(table: Any) -> Rows:
 
 def _most_fields() -> int:
     return limit("MOST_COLUMNS", _MOST_FIELDS)
-
-
-def _is_index(name: str) -> bool:
-    return name.startswith("__index_level_")
 
 
 def _response_files(path: Path) -> list[Path]:

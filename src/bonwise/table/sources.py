@@ -22,7 +22,7 @@ from bonwise.table.store import Rows, StructuredText
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OpenedSource", "importers", "open_labels", "open_source", "read_by_importer", "with_columns"]
+__all__ = ["OpenedSource", "importers", "open_labels", "open_source", "with_columns"]
 
 GROUP_OF_IMPORTERS = "bonwise.importers"
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CUT_OFF",
-    "DECIMAL_COMMA",
     "Categories",
     "CodedColumn",
     "Names",

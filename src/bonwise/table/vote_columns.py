@@ -21,7 +21,6 @@ __all__ = [
     "VoteColumns",
     "columns_of_votes",
     "find_vote_columns",
-    "holds_lists",
     "pair_of",
     "rounds_of",
 ]

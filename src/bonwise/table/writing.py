@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLIND_SHEET",
-    "LABEL_PAGE",
     "SHEET",
     "TASKS",
     "csv_cell",

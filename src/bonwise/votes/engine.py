@@ -21,7 +21,7 @@ from bonwise.votes.detectability import PairResamples, ZLaw, margin_quantiles, z
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["OverPairs", "near_ties", "studied_votes"]
+__all__ = ["near_ties", "studied_votes"]
 
 QUANTILES = (0.1, 0.25, 0.5)
 """Of the absolute margins: the lower tail decides how many votes are enough."""

@@ -26,7 +26,6 @@ __all__ = [
     "checked",
     "first_stage_votes",
     "needed",
-    "plan_screening",
     "screening",
     "simulate_screening",
     "study_pair",
@@ -268,7 +267,7 @@ def study_pair(
         if named
         else _without_ratio(NO_PROMPTS),
         variance=(concentration.variance_split(values, prompt) if named else None)
-        or _without_variance(ALONE if named else NO_PROMPTS),
+        or result.PairVariance(total=None, within=None, between=None, reason=(ALONE if named else NO_PROMPTS)),
         information=_information(size, pool.votes, total, settings.power),
         signal=EstimateRecord.of(total),
         concentration=_concentration(values, prompt, settings, named=named),
@@ -298,10 +297,6 @@ def _ratio(ratio: float, several: int) -> result.ClusterRatio:
 
 def _without_ratio(reason: str) -> result.ClusterRatio:
     return result.ClusterRatio(estimate=None, design_effect=None, reason=reason)
-
-
-def _without_variance(reason: str) -> result.PairVariance:
-    return result.PairVariance(total=None, within=None, between=None, reason=reason)
 
 
 def _information(

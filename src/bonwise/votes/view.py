@@ -14,16 +14,7 @@ from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import OTHER_PROMPTS, limits
 from bonwise.votes import result
 
-__all__ = [
-    "MOST_PAIRS",
-    "answer",
-    "describe",
-    "drawn_pairs",
-    "share_of_votes",
-    "vote_pairs",
-    "vote_readings",
-    "votes_or_none",
-]
+__all__ = ["MOST_PAIRS", "answer", "describe", "drawn_pairs", "share_of_votes", "vote_readings"]
 
 _LIMITS = (
     "That a preference is absent: one that is not seen with these votes can be there.",
@@ -407,7 +398,7 @@ def _rate(one: result.DetectionOverPairs) -> tuple[str, ...]:
 def _z(one: result.ZOverPairs) -> Iterator[tuple[str, ...]]:
     if one.p10 is None or one.median is None or one.infinite_share is None:
         return
-    figures = [cell for found in (one.p10, one.median) for cell in (_or_infinite(found), _ends(found))]
+    figures = [cell for found in (one.p10, one.median) for cell in (_or_infinite(found), numbers.interval(found))]
     yield (
         numbers.count(one.votes),
         _REPLACED[one.drawn],
@@ -419,10 +410,6 @@ def _z(one: result.ZOverPairs) -> Iterator[tuple[str, ...]]:
 
 def _or_infinite(found: EstimateRecord) -> str:
     return "infinite" if found.estimate is None else numbers.estimate(found)
-
-
-def _ends(found: EstimateRecord) -> str:
-    return numbers.interval(found)
 
 
 def _prompts(document: result.PreferenceStudy) -> Iterator[Said]:

@@ -22,18 +22,7 @@ from bonwise.results import NonNegative, Number, Record
 from bonwise.strict_json import refusal
 from bonwise.table.text_files import log_lines
 
-__all__ = [
-    "BY_TIME",
-    "TIME_KEYS",
-    "ComparedPair",
-    "DividedLog",
-    "LoggedPick",
-    "WatchedLine",
-    "divided",
-    "files_of",
-    "read_log",
-    "way_of",
-]
+__all__ = ["DividedLog", "LoggedPick", "WatchedLine", "divided", "files_of", "read_log", "way_of"]
 
 
 class ComparedPair(Record):

@@ -27,7 +27,6 @@ from bonwise.errors import LedgerError
 __all__ = [
     "Damage",
     "LedgerCheck",
-    "Repaired",
     "check",
     "check_file",
     "explain",

@@ -7,7 +7,7 @@ import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -243,7 +243,7 @@ def _response_columns(recorded: Recorded) -> tuple[Any, ...]:
         recorded.price_version,
         int(recorded.attempts),
         int(recorded.lost_attempts),
-        _text_of(recorded.effective),
+        _as_text(_JSON.encode(recorded.effective)) if recorded.effective else "{}",
         _as_text(recorded.note),
     )
 
@@ -257,10 +257,6 @@ def _counts(usage: bill.Usage) -> tuple[int, ...]:
         int(usage.output),
         int(usage.reasoning),
     )
-
-
-def _text_of(mapping: Mapping[str, Any]) -> str:
-    return _as_text(_JSON.encode(mapping)) if mapping else "{}"
 
 
 class NullLedger:

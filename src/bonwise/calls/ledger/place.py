@@ -19,7 +19,6 @@ from bonwise.errors import LedgerError
 __all__ = [
     "SILENCE",
     "UNREADABLE",
-    "Forking",
     "Owner",
     "as_ledger_errors",
     "connect",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from bonwise.stats.partial.label_allocation import allocate, equal_strata, merged, strata_for
 from bonwise.stats.sums import Floats
 
-__all__ = ["FEWEST_WHOLE", "WHOLE_SHARE", "CellAllocation", "CellPopulation", "allocate_cells", "cell_strata"]
+__all__ = ["FEWEST_WHOLE", "CellAllocation", "CellPopulation", "allocate_cells", "cell_strata"]
 
 WHOLE_SHARE = 0.6
 """Share of the labels that goes to whole pools."""

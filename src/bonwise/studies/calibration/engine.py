@@ -22,7 +22,7 @@ from bonwise.table.panel import Panel, PromptLeftOut
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["LENGTH", "Covariates", "calibration_of", "calibration_study", "covariates_of"]
+__all__ = ["LENGTH", "Covariates", "calibration_of", "calibration_study"]
 
 LENGTH = "length"
 

@@ -9,14 +9,7 @@ import numpy as np
 from bonwise.stats.level_bias import pool_adjacent_violators
 from bonwise.stats.sums import Floats, distinct, tie_decimals
 
-__all__ = [
-    "IsotonicMap",
-    "SplineIndex",
-    "exchange_training_means",
-    "isotonic_map",
-    "isotonic_of_levels",
-    "spline_index",
-]
+__all__ = ["exchange_training_means", "isotonic_map", "isotonic_of_levels", "spline_index"]
 
 
 @dataclass(frozen=True, eq=False)

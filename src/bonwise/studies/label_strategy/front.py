@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
     from bonwise.table.reading import RowSource
 
-__all__ = ["STUDY", "label_strategy_of", "study_label_strategy", "study_verdicts"]
+__all__ = ["STUDY", "study_label_strategy", "study_verdicts"]
 
 
 @opens_a_table

@@ -14,16 +14,7 @@ from bonwise.stats import estimand, estimation, jackknife, laws
 from bonwise.stats.confidence import Logit
 from bonwise.stats.sums import Floats
 
-__all__ = [
-    "OF_VERDICTS",
-    "Share",
-    "mean_difference",
-    "order_differences",
-    "order_effects",
-    "pair_share",
-    "share_difference",
-    "verdict_metrics",
-]
+__all__ = ["Share", "order_differences", "order_effects", "pair_share", "share_difference", "verdict_metrics"]
 
 _Ints = npt.NDArray[np.int64]
 

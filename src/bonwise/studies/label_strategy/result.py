@@ -49,9 +49,7 @@ __all__ = [
     "Way",
     "WayMetrics",
     "WhereTied",
-    "estimate_cells",
     "record_path",
-    "way_rows",
 ]
 
 

@@ -14,7 +14,6 @@ __all__ = [
     "NAMES",
     "brought",
     "moved",
-    "order_sentence",
     "pairs_sentence",
     "points",
     "share",

@@ -16,19 +16,7 @@ from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.label_strategy import result, verdicts_view
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = [
-    "RECOVERY",
-    "Ways",
-    "asking_table",
-    "described",
-    "matched_pairs",
-    "missing_figures",
-    "missing_intervals",
-    "pair_draw",
-    "partly_labelled",
-    "strategies",
-    "way_name",
-]
+__all__ = ["RECOVERY", "Ways", "described", "matched_pairs", "pair_draw", "partly_labelled", "strategies"]
 
 Ways = Mapping[str, result.WayMetrics]
 
