@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from bonwise.report import amounts, numbers
+from bonwise.report import numbers
 from bonwise.report.blocks import Part, Said
 from bonwise.results import Count, Document, NonNegative
 
@@ -100,7 +100,7 @@ def _asked(
     unpriced: int,
 ) -> str:
     without_price = f" and {numbers.counted(unpriced, 'call')} without a known price" if unpriced else ""
-    money = amounts.money(cost if cost or not unpriced else None)
+    money = numbers.money(cost if cost or not unpriced else None)
     counts = f"{numbers.counted(answers, 'answer')}, {numbers.count(tokens[0])} + {numbers.count(tokens[1])} tokens"
     return f"{name}: calls {_states(calls) or 'none'}; {counts}, {money}{without_price}"
 

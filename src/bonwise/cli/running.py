@@ -16,8 +16,7 @@ from bonwise.cli.arguments import say
 from bonwise.errors import CallError
 from bonwise.printable import quoted
 from bonwise.progress import time_left
-from bonwise.report.amounts import money
-from bonwise.report.numbers import counted
+from bonwise.report.numbers import counted, money
 
 if TYPE_CHECKING:
     from bonwise.calls.bill import CallTotals

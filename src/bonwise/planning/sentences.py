@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bonwise.planning.pilot import FEW
 from bonwise.planning.result import ClustersOfPilot, Plan, PlanDesign
 from bonwise.printable import shell_word
-from bonwise.report.amounts import brief
-from bonwise.report.numbers import count_range, counted, number, percent
+from bonwise.report.numbers import brief, count_range, counted, number, percent
 from bonwise.stats.repeated_looks import first_look
 from bonwise.table.reading_options import ReadingOptions
 

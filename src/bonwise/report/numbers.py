@@ -1,4 +1,4 @@
-"""Figures, counts and lists in words: the one place that writes them."""
+"""Figures, amounts, counts and lists in words: the one place that writes them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ __all__ = [
     "Unit",
     "against",
     "all_named",
+    "brief",
     "column",
     "count",
     "count_range",
@@ -23,9 +24,14 @@ __all__ = [
     "interval",
     "interval_title",
     "listed_counts",
+    "money",
     "named",
     "number",
+    "per_unit",
     "percent",
+    "price",
+    "score",
+    "seconds",
     "setting",
     "unit_of_difference",
     "with_any_interval",
@@ -308,3 +314,49 @@ def named(text: str, reference: str | None) -> str:
 def all_named(texts: Iterable[str], reference: str | None) -> list[str]:
     """Name each text of a column as `named` does."""
     return [named(text, reference) for text in texts]
+
+
+_OF_A_SCORE = 4
+"""Significant digits of a judge's score."""
+
+_SEEN = 0.001
+"""Less than this of one among several is not worth a figure."""
+
+
+def per_unit(amount: float, units: int) -> str:
+    """Write what falls to one of several, whole from 100 up."""
+    value = amount / units
+    if 0 < value < _SEEN:
+        return f"under {_SEEN:g}"
+    return f"{value:,.0f}" if value >= 100 else brief(value)
+
+
+def seconds(value: float) -> str:
+    """Write a time."""
+    return f"{value:.3g} s"
+
+
+def price(value: float) -> str:
+    """Write a price in the unit that the user gave prices in."""
+    return f"{value:,.2f}"
+
+
+def brief(value: float) -> str:
+    """Write a figure that something was planned for or set at, to three significant digits."""
+    return f"{value:.3g}"
+
+
+def score(value: float | None, *, sign: bool = False) -> str:
+    """Write a judge's score as it was given, to four significant digits; a dash where there is none."""
+    if value is None:
+        return NOTHING
+    plus = "+" if sign else ""
+    whole = abs(value) >= 10**_OF_A_SCORE
+    return f"{value:{plus},.0f}" if whole else f"{value:{plus}.{_OF_A_SCORE}g}"
+
+
+def money(cost: float | None) -> str:
+    """Write an amount of dollars, to cents from one dollar on."""
+    if cost is None:
+        return "cost unknown"
+    return f"${cost:,.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"

@@ -12,7 +12,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.progress import counting
 from bonwise.release import release
-from bonwise.report import amounts, numbers
+from bonwise.report import numbers
 from bonwise.results import given
 from bonwise.routing import gain_model, judged_prompts, result, signal_study, signals, worth
 from bonwise.stats import correlation, draw_prior, estimand, redraws, routing
@@ -217,7 +217,7 @@ def _sentence(share: float, calls: float, plan: _BudgetUse) -> str:
     if share == plan.most:
         sent = numbers.number(plan.most, "share")
         return f"Routing alone is best: send {sent} of the prompts to the stronger judge and draw nothing further."
-    further = f"{amounts.brief(calls)} further calls on each of the others"
+    further = f"{numbers.brief(calls)} further calls on each of the others"
     return f"Send {numbers.number(share, 'share')} of the prompts to the stronger judge and spend {further}."
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from bonwise.errors import ColumnError, FileError, InputError, RowError, UsageError
 from bonwise.extras import TABLES
 from bonwise.printable import quoted
-from bonwise.table import archives, retrieval, sheet_keys, stored_tables, workbooks, writing
+from bonwise.table import archives, retrieval, sheet_keys, stored_tables, writing
 from bonwise.table.store import CodedColumn, Rows, StructuredText, Texts, objects
 from bonwise.table.text_files import (
     LONGEST_LINE,
@@ -176,7 +176,7 @@ def _read_part(path: Path) -> Rows:
 
 
 def _read_sheet(path: Path, sheet: str) -> Rows:
-    grid, note = workbooks.read_workbook(path, sheet)
+    grid, note = stored_tables.read_workbook(path, sheet)
     filled = [at for at, row in enumerate(grid) if any(cell is not None for cell in row)]
     header = ["" if cell is None else str(cell) for cell in grid[filled[0]]] if filled else []
     columns = [[grid[at][place] for at in filled[1:]] for place in range(len(header))]

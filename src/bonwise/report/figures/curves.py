@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bonwise.report import amounts, blocks, numbers
+from bonwise.report import blocks, numbers
 from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
 from bonwise.report.figures.names import LineEnd, names_at_ends, told_apart
 
@@ -178,7 +178,7 @@ def _paint_curve(axes: Axes, curve: Curve, marker: str, label: str, units: tuple
         label=label,
     )
     for at, place in enumerate(curve.x):
-        where = f"{amounts.brief(100 * place)}%" if units[0] == "share" else amounts.brief(place)
+        where = f"{numbers.brief(100 * place)}%" if units[0] == "share" else numbers.brief(place)
         tell(place, curve.y[at], f"{curve.label}: {_said(curve, at, units[1])} at {where}")
 
 
