@@ -147,11 +147,7 @@ def _met(found: _PairableLabels, place: Floats) -> Floats:
 
 
 def _ordinal(found: _PairableLabels) -> tuple[float, Floats]:
-    """Return alpha of labels that are in an order, and alpha without each cluster in turn.
-
-    The difference of two labels is that of their mean ranks among all labels: the sum of ``n_g`` from c to k less
-    half of ``n_c + n_k``. Leaving a cluster out changes the ranks, so each cluster has ranks of its own.
-    """
+    """Return alpha of ordered labels, by mean ranks, and alpha without each cluster, whose ranks are its own."""
     width = len(found.distinct)
     totals = np.bincount(found.code, minlength=width).astype(np.float64)
     met = _coincidences(found, width)

@@ -134,12 +134,7 @@ class CandidateDraw:
 
 
 def covariates(draw: CandidateDraw, scores: Floats, others: Sequence[Floats]) -> tuple[Floats, Floats | None]:
-    """Return what is known of every candidate, (cells, covariates), and T where there is one.
-
-    Pairs: S, and with further judges ``T, T sd T, (T - Tbar)^2``. The pick alone: S and T, each with its mean and
-    spread over the prompt. T of a prompt is over those of `others`, NaN where one did not score, that scored all of
-    it, and the mean over the other prompts where none did.
-    """
+    """Return what is known of every candidate, S and the others' T, (cells, covariates), and T if there is one."""
     T = _stand_in(others, draw.sizes)
     paired = draw.others is not None
     columns = [scores] if paired else [scores, *_level(scores, draw.sizes)]
@@ -194,11 +189,7 @@ def model_of(
 
 
 def known_of_pairs(draw: CandidateDraw, labels: Floats) -> tuple[Floats, Floats]:
-    """Return the best of the labelled candidates, and what they say of the mean label, 0 where nothing is labelled.
-
-    The best of a pair is at most the best label M of the pool. ``(a O_i + (K - a) O_j) / K`` has the mean label of
-    the prompt as its mean over the draw.
-    """
+    """Return the best of the labelled candidates, and what they say of the mean label; 0 where none is labelled."""
     if draw.others is None:
         raise ValueError("picks alone say nothing of the others")
     picked, other = labels[draw.picks], labels[draw.others]

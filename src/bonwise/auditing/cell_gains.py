@@ -41,11 +41,7 @@ class CellDifferences(NamedTuple):
 
 
 def gain_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
-    """Return what each prompt contributes to the mean of J - R, shape (prompts,).
-
-    Differences of what predictions leave of a top-scored label and another are averaged within prompts of one size
-    and one number at the top. At one rate weights follow from counts alone, hence no bias; else 1 / (pi_i pi_j).
-    """
+    """Return each prompt's part of the mean of J - R: what predictions leave, by counts or 1 / (pi_i pi_j)."""
     found = np.zeros(prompts)
     for group in groups:
         parts = [
@@ -107,11 +103,7 @@ def random_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
 
 
 def stratified(values: CellDifferences, sizes: Ints, tops: Ints) -> Floats:
-    """Return contributions to means by stratum, put end to end; prompts alike in `sizes` and `tops` are one.
-
-    ``mu_h + (N_h / sum w) w (D - mu_h) sqrt(k / (k - 1))`` with mu_h the weighted mean of the k usable values of N_h;
-    the second term is of usable prompts. A stratum with fewer than 3 joins the nearest in size, then in tops.
-    """
+    """Return contributions to means by stratum of `sizes` and `tops`, thin ones joined to the nearest."""
     D, weights, usable = values
     found = np.zeros(len(D))
     if not usable.any():
@@ -214,11 +206,7 @@ class DealtCells(DealtLabels):
 
 
 def dealt_cells(table: CellTable) -> tuple[Dealt, Ints]:
-    """Return the moments of contrasts D when labels are dealt to labelled candidates at random, and their prompts.
-
-    D, the mean label at the top less that elsewhere, counts by ``(1 - a/K) / (1/2 + 1/lt - 1/a + 1/ln - 1/(K - a))``:
-    K candidates, a of them at the top, lt and ln labelled there and elsewhere.
-    """
+    """Return the moments of contrasts D of labels dealt at random among labelled candidates, and their prompts."""
     parts = [_of_block(block) for block in table.blocks]
     gain, variance, third = (np.concatenate([part[0][at] for part in parts]) for at in range(3))
     return Dealt(gain, variance, third), np.concatenate([part[1] for part in parts])

@@ -31,11 +31,7 @@ __all__ = [
 
 
 class PairTotals(NamedTuple):
-    """What each prompt contributes to totals, each of shape (prompts,), labelled cells standing for the others.
-
-    ``eSS``, ``eOO``, ``eSO`` are sums of deviations from the prompt's mean, as ``(1 / K) sum_{i<j} dS dO``; scores
-    and labels of ``S`` to ``SO`` are centred at one value for all prompts.
-    """
+    """What each prompt adds to totals, labelled cells for the others; ``eSO`` is ``(1 / K) sum_{i<j} dS dO``."""
 
     cells: Floats
     S: Floats
@@ -61,11 +57,7 @@ class PairTotals(NamedTuple):
 
 
 def pair_totals(blocks: list[cell_models.ModelledBlock], prompts: int, centre: float) -> PairTotals:
-    """Add up over labelled cells and over pairs of them.
-
-    A cell weighs 1 / pi and a pair 1 / (pi_i pi_j). At one rate these are the inverse of the labelled share of the
-    cells, and of the pairs, of the size: this holds for labels in bunches as well. `centre` is taken off the scores.
-    """
+    """Add up labelled cells, 1 / pi, and pairs, at one rate by the labelled share; `centre` comes off scores."""
     found = np.zeros((len(PairTotals._fields), prompts))
     for block in blocks:
         found[:, block.block.prompts] = _of_block(block, centre)
@@ -275,10 +267,7 @@ class ContributedIntervals:
         size: float = 1.0,
         most: float = np.inf,
     ) -> Estimate:
-        """Return the mean of contributions, cut to `limits`; where all are equal a bound is given only if `alike`.
-
-        A `bounded` one counts as at most `most` yes-or-no draws; one that is neither is made of products.
-        """
+        """Return the mean of contributions, cut to `limits`; a `bounded` one is worth at most `most` draws."""
         value, confidence = float(contributions.mean()), self.rule.confidence
         se, df = self.scatter(contributions)
         shown = min(max(value, limits[0]), limits[1])
@@ -390,10 +379,7 @@ class LabelledCellFigures:
 def compare_cells(
     first: LabelledCellFigures, second: LabelledCellFigures, rule: estimation.IntervalRule
 ) -> dict[str, Estimate]:
-    """Estimate metric differences, first judge minus second, paired by prompt and with the same labels.
-
-    Two recoveries share their denominator, the mean of the two estimates of it by prompt; values differ as gains do.
-    """
+    """Estimate metric differences, first judge minus second, paired by prompt, recoveries by one denominator."""
     clustered = int(first.units.max()) + 1 < len(first.units)
     rule = replace(rule, kind="default", clusters=first.units if clustered else None)
     on_scores = [e for e in catalog.ESTIMANDS if not e.on_labels]

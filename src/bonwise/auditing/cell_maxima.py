@@ -73,11 +73,7 @@ def complete_chance(one: ModelledBlock) -> Floats:
 
 
 def incomplete_patterns(one: ModelledBlock, rng: np.random.Generator) -> Iterator[tuple[Bools, Floats]]:
-    """Go through patterns that leave a label out, for the complete pools of a block.
-
-    Yields the pattern of each complete pool, (m, K), and its chance, (m,). Where there are more than 6 candidates
-    `rng` draws 64 patterns a pool, and the sum of their chances estimates the chance to be incomplete.
-    """
+    """Yield patterns that leave a label out, (m, K), and their chances; beyond 6 candidates 64 drawn ones."""
     return _every(one) if one.block.K <= _ALL_OF else _drawn(one, rng)
 
 

@@ -137,11 +137,7 @@ def _apart(difference: Estimate, confidence: float) -> Ends:
 
 
 def _after(found: Estimate, at: ChoiceConfidences) -> Ends:
-    """Return the interval of an estimate that was chosen because it is the highest.
-
-    The choice favours estimates that are too high, so the lower end is one of those that hold together. The upper end
-    needs no such care: an estimate that is far too low is seldom the highest.
-    """
+    """Return the interval of an estimate chosen as the highest: its lower end is one of those that hold together."""
     lower, own = found.bounds(at.after), _ends_of(found)
     return None if lower is None or own is None else (lower[0], own[1])
 

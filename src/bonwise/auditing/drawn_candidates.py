@@ -187,11 +187,7 @@ class _Means:
         return label_interval.where_labels_carry(made, self.ess)
 
     def _exact(self, value: float, limits: tuple[float, float]) -> laws.Exact:
-        """Return the bound where all labelled prompts are alike.
-
-        With unequal weights they say as much as the sum of the weights over the largest, in equal ones; prompts
-        whose outcome is known without a label cannot differ.
-        """
+        """Return the bound where all labelled prompts are alike: they count as their weights over the largest."""
         weights = self.weights
         reach = float(weights.sum()) / len(self.draw.sizes) * (limits[1] - limits[0])
         low, high = max(limits[0], value - reach), min(limits[1], value + reach)
@@ -267,11 +263,7 @@ class DrawnCandidates:
 
 
 def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
-    """Find the drawn candidates of every prompt by the rule ``pick`` or ``pair``.
-
-    Raises `bonwise.errors.UsageError` for a design that draws prompts, and `bonwise.errors.InputError` for other
-    prompts or scores, and where too many drawn prompts lack labels.
-    """
+    """Find the drawn candidates of every prompt by ``pick`` or ``pair``; refuses other prompts, or labels lacking."""
     if not design.by_candidate:
         raise UsageError(
             f"{design.source}: the rule {design.rule!r} draws prompts, not candidates",

@@ -123,11 +123,7 @@ class ScoreEffects:
 def score_effects(
     scores: Floats, labels: Floats, attributes: Floats, sizes: _Ints, clusters: _Ints | None = None
 ) -> ScoreEffects:
-    """Fit the slopes of the scores on attributes of the candidates at equal label.
-
-    Cells are grouped by prompt, without NaN, and `attributes` is (cells, attributes). `sizes`, by prompt, are 2 or
-    more. `clusters`, by prompt, are the units that are left out in turn; without them each prompt is one.
-    """
+    """Fit the slopes of scores on `attributes`, (cells, attributes), at equal label, clusters left out in turn."""
     columns = np.column_stack([label_terms(labels).values, attributes, scores])
     products = cluster_sums(_products(deviations(columns, sizes), sizes), clusters)
     freedom = cluster_sums(np.array([sizes - 1.0]), clusters)[0]
@@ -222,11 +218,7 @@ def preference_cost(
     *,
     seed: int = 0,
 ) -> PreferenceCost:
-    """Compare the picks by scores with and without a preference.
-
-    The cost answers to the slope as it does between one standard error below and above; the interval counts what
-    leaving a prompt out does to the slope. `effects` are of this attribute alone, on these scores and clusters.
-    """
+    """Compare the picks by scores with and without a preference, its slope within one standard error."""
     picks = _ValuedPicks(scores, labels, sizes)
     shift = mean_in_ties(scores, attribute, sizes)
     units = np.arange(len(sizes)) if clusters is None else cluster_codes(clusters)[0]

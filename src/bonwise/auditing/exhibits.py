@@ -56,11 +56,7 @@ def strata(
     logged: bool = False,
     further: Mapping[str, Floats] | None = None,
 ) -> tuple[list[result_exhibits.Stratum], list[result_exhibits.ColumnLeftOut]]:
-    """Return the headline metrics by the values of each column that is constant within prompts, and columns left out.
-
-    `panel` holds completely labelled prompts; `method` is ``labelled_only`` where the audit stands for more. `logged`
-    scores only tell what was picked. `further` are other values of each prompt, by what they are.
-    """
+    """Return headline metrics by each column constant within prompts and by `further` values, and those left out."""
     shown: list[result_exhibits.Stratum] = []
     left_out: list[result_exhibits.ColumnLeftOut] = []
     if not len(panel.sizes):
@@ -320,10 +316,7 @@ def exhibits(
     gate: tuple[str, float] | None = None,
     what_if: result_exhibits.WhatIf | None = None,
 ) -> result_exhibits.Exhibits:
-    """Return what is drawn of each judge, and the prompts to look into.
-
-    What needs labels rests on completely labelled prompts: none where single candidates were drawn.
-    """
+    """Return what is drawn of each judge, and the prompts to look into: none where single candidates were drawn."""
     shown = {
         judge.judge: _exhibits_of_judge(judge, table, words, seed=seed, confidence=confidence, gate=gate)
         for judge in judges

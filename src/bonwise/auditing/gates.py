@@ -85,10 +85,7 @@ def check_gate(
     unsettled: str = "",
     suspected: Sequence[Suspected] = (),
 ) -> Gate:
-    """Compare one metric with a value; `unsettled` and `suspected` say why a gate cannot pass, empty where it can.
-
-    Raises `bonwise.errors.UsageError` for a name that is not a metric, and a value that is not finite.
-    """
+    """Compare one metric with a value; `unsettled` and `suspected` say why a gate cannot pass, empty where it can."""
     if metric not in metrics:
         raise UsageError(f"no metric named {metric!r}", hint=f"choose of {', '.join(metrics)}")
     if not isfinite(value):
@@ -132,10 +129,7 @@ def check_gate(
 def bounded_metrics(
     metrics: Mapping[str, estimand.Estimate], metric: str, panel: Panel, rule: estimation.IntervalRule
 ) -> Mapping[str, estimand.Estimate]:
-    """Return the metrics with the bets on one of them in the place of its interval; all prompts are labelled whole.
-
-    Raises `bonwise.errors.UsageError` for a metric that is no mean of picks.
-    """
+    """Return the metrics with the bets on one of them in place of its interval; all prompts are labelled whole."""
     e = next((of_picks for of_picks in catalog.OF_PICKS if of_picks.name == metric), None)
     if e is None:
         names = ", ".join(of_picks.name for of_picks in catalog.OF_PICKS)

@@ -338,11 +338,7 @@ def judge_record(
     suspected: Sequence[Suspected],
     **further: Any,
 ) -> result.JudgeFound:
-    """Return what was found of one judge; of `further` fields those that are None are left out.
-
-    `candidates` are the fields of `bonwise.auditing.result_labels.AuditData` that count them: ``unscored``, ``kept``.
-    `bounds` over missing labels are written where some are finite, or where prompts without labels are left out.
-    """
+    """Return what was found of one judge, without `further` fields that are None; `bounds` where some are finite."""
     written = labelling.method == "labelled_only" or bool(bounds)
     return result.JudgeFound(
         data=_data(labelling, picked, candidates),

@@ -89,11 +89,7 @@ def _centres(e: Floats, draw: ScaledSample) -> tuple[Floats, Floats]:
 
 
 def degrees_of_freedom(pulls: Floats, variance: float) -> float:
-    """Return the degrees of freedom that the spread of the labels' pulls allows (Satterthwaite, by kurtosis).
-
-    ``df = max(3, 3 (sum d^2)^2 / sum d^4 - 1)``, d = `pulls`, times ``max(1, (se^2 / sum d^2)^2)`` because models and
-    unlabelled prompts carry part of the variance; at most m - 1, and at least m / 4 for m of 50 or less.
-    """
+    """Return df by kurtosis of the labels' pulls times what models carry, at most m - 1, at least m / 4 for few."""
     labels = len(pulls)
     square = pulls * pulls
     squares, fourths = float(square.sum()), float(square @ square)

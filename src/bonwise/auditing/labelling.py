@@ -90,11 +90,7 @@ class StatedDraw:
         return Drawn(None, f"{some}, each with its propensity in the table")
 
     def cell_propensities(self, panel: Panel) -> npt.NDArray[np.float64] | None:
-        """Return the chance of each cell of a panel to be labelled, None where the table does not state it.
-
-        Raises `bonwise.errors.InputError` for a candidate without a propensity or with two, and for far more or fewer
-        labels than they would draw.
-        """
+        """Return each cell's chance to be labelled, None where unstated; refuses what the labels contradict."""
         if self.table is None:
             return None
         stated = cell_scores.candidate_propensities(self.table, panel)
@@ -109,11 +105,7 @@ class StatedDraw:
 
 
 def stated_draw(design: str | Path | label_design.LabelDesign | None, table: ScoreTable) -> StatedDraw | None:
-    """Return what is stated of the draw: by the user, else by a propensity column of the table.
-
-    `design` is ``"uniform"``, ``"cells"``, ``"cells-by-score"``, or the record of the draw; beside a propensity
-    column it is a `bonwise.errors.UsageError`. Raises `bonwise.errors.InputError` for a file that is no such record.
-    """
+    """Return what the user or a propensity column states of the draw; both together are refused."""
     weighted = "propensity" in table.rows.columns
     if design is not None and table.unlabelled:
         raise UsageError(
@@ -300,11 +292,7 @@ def of_the_labelled(labelled: int, prompts: int, why: str = "") -> str:
 
 
 def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:
-    """Tell which prompts are labelled and what they stand for.
-
-    Without a stated draw prompts are dropped for lack of labels where up to 5 % of them have none, and up to 5 % of
-    those with any lack some. Otherwise they are kept, and the figures describe the labelled prompts alone.
-    """
+    """Tell which prompts are labelled and what they stand for; up to 5 % without labels are dropped."""
     found = panel.labelled_cells
     labelled, partly = found == panel.sizes, (found > 0) & (found < panel.sizes)
     if stated is not None:

@@ -38,11 +38,7 @@ def logged_judge(
     reading: ReadingOptions,
     design: str | Path | label_design.LabelDesign | None = None,
 ) -> tuple[judge_record.JudgeAudit, ScoreTable]:
-    """Audit the picks of one policy; what `reading` says of columns is of the labels. The table audited comes along.
-
-    Raises `bonwise.errors.UsageError` for a setting that asks for more than picks hold, and
-    `bonwise.errors.InputError` for no labels, or none that fit.
-    """
+    """Audit the picks of one policy; what `reading` says of columns is of the labels. The table comes along."""
     if settings.exclude or settings.control:
         raise UsageError(
             f"{picks.source}: a logged pick was made among all its candidates, so none can be left out afterwards",

@@ -151,10 +151,7 @@ class _Columns:
 
     @cached_property
     def powers(self) -> tuple[Floats, Floats]:
-        """Sums of powers 1 to 4 of what units move, (4, metrics, judges, others): differences, and each judge alone.
-
-        Of a judge alone those of global_r, of inflation, and of within_r less its ratio to global_r times the latter.
-        """
+        """Sums of powers 1 to 4 of what units move, (4, metrics, judges, others): differences, and one judge."""
         count, units = len(self._common), self._units.shape[-1]
         of_pairs, alone = np.zeros((4, len(_ALL), count, count)), np.zeros((4, 3, count, count))
         masks: dict[bytes, int] = {}
@@ -206,10 +203,7 @@ class _Columns:
 
 
 class PairedColumns:
-    """Figures of every two judges on the prompts that both have, as `estimation.difference` has them.
-
-    The prompts weigh alike and are no clusters, or all judges have the same ones; labels are no sample of them.
-    """
+    """Figures of every two judges on the prompts that both have, as `estimation.difference` has them."""
 
     def __init__(self, audits: Sequence[JudgeAudit], panels: Sequence[Panel], settings: Settings) -> None:
         self._audits, self._panels, self._settings = audits, panels, settings

@@ -249,11 +249,7 @@ _BOUNDED = ("value_oracle", "recovery")
 
 
 def cell_metrics(labelling: Labelling, settings: Settings) -> JudgeMetrics:
-    """Estimate every metric for all prompts by the method ``cells``, with intervals of their own law.
-
-    Raises `bonwise.errors.InputError` for propensities that are missing or cannot be, `bonwise.errors.UsageError` for
-    an outcome model, which is of whole prompts.
-    """
+    """Estimate every metric for all prompts by the method ``cells``; takes propensities and no outcome model."""
     if settings.outcome_model is not None:
         raise UsageError(
             "an outcome model predicts figures of whole prompts, and here candidates are labelled one by one",
@@ -345,11 +341,7 @@ def _cell_table(labelling: Labelling) -> cell_table.CellTable:
 def sampled_metrics(
     labelling: Labelling, sample: label_sample.LabelSample, further: Mapping[str, Floats], settings: Settings
 ) -> JudgeMetrics:
-    """Estimate every metric for all prompts; `further` are the scores of the table's other judges on its cells.
-
-    What picks are worth comes from the efficient influence function; other metrics of labels from totals weighted by
-    1 / propensity; what needs no labels, from all prompts.
-    """
+    """Estimate every metric for all prompts: picks by influence, others by 1 / propensity; `further` are judges."""
     panel = labelling.panel
     known = panel.keep(sample.labelled)
     sums, rule = known.sums(), settings.rule(known.labels, panel.clusters)

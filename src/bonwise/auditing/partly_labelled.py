@@ -116,11 +116,7 @@ def said_of_missing(panel: Panel, recovery: Estimate, missing: MissingLabels) ->
 
 
 def corner_labels(panel: Panel, ends: tuple[float, float]) -> Floats:
-    """Return labels of all cells, shape (corners, cells), some of which make any metric of picks extreme in a prompt.
-
-    What is missing at the judge's top, and what is missing below, stands at the low end, at the largest label seen or
-    at the high end; or all of it at the low end but for one candidate at the top or below.
-    """
+    """Return labels of all cells, (corners, cells), some of which make any metric of picks extreme in a prompt."""
     low, high = ends
     starts, owner = np.cumsum(panel.sizes) - panel.sizes, np.repeat(np.arange(len(panel.sizes)), panel.sizes)
     missing, top = np.isnan(panel.labels), top_of_scores.at_top(panel.ranked, panel.sizes)

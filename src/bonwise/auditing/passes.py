@@ -199,10 +199,7 @@ class Gathered:
 def gathered(
     batches: Batches, settings: Settings, declared: Mapping[str, Any], like: Fixed | None, *, keep: bool
 ) -> Gathered:
-    """Pass over a table; its rows are sorted first where those of a prompt stand apart.
-
-    `declared` holds scales by judge, that of the labels under ``oracle_label``; `keep` keeps the hashes of prompts.
-    """
+    """Pass over a table, sorted first where prompts stand apart; `declared` holds scales, `keep` keeps hashes."""
     try:
         return _gathered(batches, settings, partial(_CountingPass, batches, declared, like, keep=keep))
     except NotTogetherError:

@@ -24,10 +24,7 @@ _LEAST_OF_UNIT = 1e-6
 
 
 def label_range(labels: sums.Floats) -> tuple[float, float]:
-    """Return [0, 1] where all labels lie in it; otherwise their scale is unknown unless it is declared.
-
-    Labels that all lie below a millionth are on no scale from 0 to 1.
-    """
+    """Return [0, 1] where all labels lie in it, not all below a millionth; else their scale is unknown."""
     return _range(*scales.ends_of(labels))
 
 

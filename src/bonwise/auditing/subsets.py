@@ -126,11 +126,7 @@ def refuse_stratum(settings: Settings) -> None:
 def simultaneous_confidence(
     influences: Sequence[simultaneous.UnitInfluences], confidence: float, *, seed: int
 ) -> float:
-    """Return the confidence at which intervals of single subsets hold together.
-
-    ``confidence^(1 / subsets)`` where no two share a prompt or cluster. Otherwise it follows from the largest of as
-    many normal deviates with the correlation of the influences, and by Sidak's inequality is no higher.
-    """
+    """Return the confidence at which subsets hold together: ``confidence^(1 / subsets)``, or by correlations."""
     apart = float(confidence ** (1 / max(len(influences), 1)))
     times = np.bincount(np.concatenate([influence.units for influence in influences])) if influences else np.zeros(1)
     if times.max() <= 1 or len(influences) > _SIMULATED:
@@ -143,11 +139,7 @@ def simultaneous_confidence(
 
 
 def shrunk(estimates: Floats, errors: Floats, prompts: _Ints) -> tuple[Floats, float]:
-    """Return estimates shrunk towards their mean by empirical Bayes, and the standard deviation between subsets.
-
-    The variance within is ``s^2 / n_k``, as that of a few prompts is hardly known: s^2 is the mean of ``n_k se_k^2``
-    weighted by n_k - 1. That between is DerSimonian and Laird's.
-    """
+    """Return estimates shrunk to their mean by empirical Bayes, and the deviation between (DerSimonian, Laird)."""
     n = prompts.astype(float)
     pooled, share = float((n - 1) @ (n * errors**2) / (n - 1).sum()), n / n.sum()
     within = np.maximum(pooled / n, np.finfo(float).tiny)

@@ -212,11 +212,7 @@ def gain_of(labels: Floats, kind: GainOfLabel) -> Floats:
 
 
 def place_worth(ranked: Floats, sizes: _Ints, worth: Floats) -> Floats:
-    """Return what the place of each cell is worth, its pool ranked from the highest value down.
-
-    Equal values share their places in expectation (McSherry and Najork 2008, doi:10.1007/978-3-540-78646-7_38).
-    A cell at -inf has no place, unless all of its pool are there. `worth` is by place.
-    """
+    """Return what the place of each cell is worth, ties in expectation (doi:10.1007/978-3-540-78646-7_38)."""
     if not len(ranked):
         return np.zeros(0)
     starts = np.cumsum(sizes) - sizes

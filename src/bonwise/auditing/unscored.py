@@ -103,11 +103,7 @@ class _LostPools:
 
     @cached_property
     def level(self) -> tuple[Floats, Floats, Floats]:
-        """Mean score and label of the scored candidates of the prompt of each cell, and a factor.
-
-        Times the factor a distance of a scored candidate from such a mean is that from the mean of the others; 0 of
-        one that is scored alone.
-        """
+        """Mean score and label of the scored candidates by cell, and a factor to the mean of the others; 0 alone."""
         counts = np.bincount(self.owners, weights=~self.lost)
         none = counts == 0
         of_scores = np.bincount(self.owners, weights=np.where(self.lost, 0.0, self.scores)) / np.maximum(counts, 1)

@@ -173,11 +173,7 @@ class _WeightedSums(JudgeSums):
         return laws.Fieller(float(means[0]), float(means[1]), caa, cab, cbb, df, limits)
 
     def exact(self, e: estimand.Estimand, value: float) -> laws.Exact:
-        """Return the bound where all contributing prompts are alike.
-
-        Were a weighted share q of the prompts unlike the others, none of them would be labelled with a probability of
-        at most ``(1 - q)^n``, n being the sum of weights over the largest (the inequality of the means).
-        """
+        """Return the bound where all are alike: a share q unlike them would stay unseen by ``(1 - q)^n`` at most."""
         n, stretch = np.inf, 1.0
         for matrix in self.matrices:
             sums = Sums(*matrix)
@@ -219,10 +215,7 @@ def _estimate(estimands: Sequence[estimand.Estimand], matched: _WeightedSums) ->
 def _jackknife(
     functional: Callable[..., Floats], matrices: Sequence[Floats], strata: LabelStrata
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return estimates, variances within each stratum (metrics, strata) and between strata (metrics,).
-
-    Last come the degrees of freedom that heavy tails leave, and the skewness of the estimates (metrics,).
-    """
+    """Return estimates, variances within (metrics, strata) and between strata, tail df and skewness."""
     weighted = [matrix * strata.weights for matrix in matrices]
     by_stratum = [strata.within(matrix) for matrix in weighted]
     # Summed, not taken from the total: where nothing else counts, what is left is 0 to the last bit.

@@ -39,10 +39,7 @@ POWER = 0.9
 def gate_shift(
     gains: sums.Floats, possible: sums.Floats, gate: float, clusters: np.typing.NDArray[np.int64] | None = None
 ) -> pilot_effect.Shift:
-    """Estimate the mean of ``gain - gate x possible gain`` over its standard deviation, with its standard error.
-
-    Recovery lies above the gate exactly where that mean lies above 0.
-    """
+    """Estimate ``gain - gate x possible gain`` over its deviation: above 0 where recovery is above the gate."""
     over = gains - gate * possible
     return pilot_effect.standardised(over, over * over, clusters)
 
@@ -78,11 +75,7 @@ class Settling(NamedTuple):
         return self._prompts(self._each, power)
 
     def needed_between(self, pilot: pilot_effect.Shift, power: float = POWER) -> tuple[float | None, float | None]:
-        """Return between which numbers that lies, for what the prompts there are leave uncertain of the distance.
-
-        The upper end is None where the distance may be 0, the lower one where it is unknown. `pilot` is as
-        `gate_shift` gives it.
-        """
+        """Return between which numbers that lies by the `pilot`; None above where the distance may be 0."""
         low, high = pilot.at(self.confidence)
         if pilot.estimate < 0:
             low, high = -high, -low
@@ -141,10 +134,7 @@ def _df(df: float, ratio: float, n: int) -> float:
 
 
 def distance(found: estimand.Estimate, value: float) -> float | None:
-    """Return by how many standard errors an estimate lies above a value; None where there is no standard error.
-
-    Of a ratio, as Fieller's interval has it, ``(a - value b) / sqrt(caa - 2 value cab + value^2 cbb)``.
-    """
+    """Return by how many standard errors an estimate lies above a value, a ratio by Fieller; None without one."""
     if found.estimate is None:
         return None
     law = found.law.ratio if isinstance(found.law, RecoveryNearOne) else found.law
@@ -412,11 +402,7 @@ def what_if(
     reference: str | None = None,
     also: Iterable[object] = (),
 ) -> result_exhibits.WhatIf | None:
-    """Return what would change the verdict; of several judges on the one with the largest recovery.
-
-    None where the verdict does not rest on a recovery with an interval. A study of routing among `also`, on the same
-    candidates, tells of shares.
-    """
+    """Return what would change the verdict on the judge with the largest recovery; None without an interval."""
     judge = _leading(judges)
     if judge is None or settings.target != "best-of-n":
         return None

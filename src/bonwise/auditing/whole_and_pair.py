@@ -128,10 +128,7 @@ def whole_and_pair(draw: WholeAndPairDraw, labels: Floats, *, seed: int = 0) -> 
 
 
 def pair_features(top: Floats, rest: Floats) -> tuple[float, float]:
-    """Return the means of D and of abs(D) over all pairs of a top candidate and another one.
-
-    These two say all that the best, the mean and the range of a pair can: the best less the mean is ``abs(D) / 2``.
-    """
+    """Return the means of D and abs(D) over pairs of a top candidate and another: best, mean and range of a pair."""
     apart = top[:, None] - rest[None, :]
     return float(apart.mean()), float(np.abs(apart).mean())
 
@@ -264,10 +261,7 @@ class WholeAndPairEstimates:
 def whole_and_pair_estimates(
     draw: WholeAndPairDraw, labels: Floats, rule: estimation.IntervalRule, *, seed: int = 0
 ) -> WholeAndPairEstimates:
-    """Estimate gain and recovery for all prompts from `labels`, (cells,), by their usual law of intervals.
-
-    Strata of `draw` with too few labels are joined to a neighbour of their kind.
-    """
+    """Estimate gain and recovery for all prompts from `labels`, (cells,); thin strata join one of their kind."""
     joined = replace(draw, strata=_joined(draw))
     n, whole = int((draw.whole | draw.pairs).sum()), int(draw.whole.sum())
     reason = _too_few(joined, whole)

@@ -171,11 +171,7 @@ class CallSize:
 
 
 class CallAttempts:
-    """Ask once for some samples of one request.
-
-    `build` makes the request for a number of samples, on which the `keys`, one a sample, do not depend. A complaint
-    of what is in `refused` already is final. No attempt begins after `until`, a time of the event loop.
-    """
+    """Ask once for some samples of one request, none after `until`; complaints of what is `refused` are final."""
 
     def __init__(
         self,

@@ -258,10 +258,7 @@ class AskRun:
         return Answers(answers, self._bill, self._request.parameters)
 
     async def _ask_second(self, took: float) -> None:
-        """Take second answers in place of those that could not be read; only new ones are asked for again.
-
-        `took` is how many seconds the first ones took. What brings no answer changes nothing.
-        """
+        """Take second answers in place of those that could not be read; the first `took` so many seconds."""
         unread, first = sorted(self._unread), dict(self._answers)
         missing = self._look_up(dict(zip(self._request.keys(unread, 1), unread, strict=True)))
         under_way = self._engine.tasks_by_key

@@ -36,11 +36,7 @@ _THREE, _FOUR = bytes(range(0xE0, 0xF0)), bytes(range(0xF0, 0xF5))
 
 
 def most_input_tokens(text_bytes: int, messages: int) -> int:
-    """Return a bound on the input tokens of a request.
-
-    A token holds at least one byte of UTF-8 (`text_bytes`: messages and schema). For what servers add, 16 tokens a
-    message and 512 a request are allowed.
-    """
+    """Return a bound on input tokens: one a byte of UTF-8, 16 a message and 512 a request for what servers add."""
     return text_bytes + _PER_MESSAGE * messages + _PER_REQUEST
 
 
@@ -81,11 +77,7 @@ def ask_text(ask: Ask) -> str:
 
 
 def expected_output_tokens(ask: Ask) -> int:
-    """Return an assumed length of one answer, without any reasoning, at most `max_tokens`.
-
-    With a schema: 4 tokens, and for each property 3, its name, and 3 for a number, a truth value or a choice,
-    50 for a text, a list or an object. Plain text: 150 tokens.
-    """
+    """Return an assumed length of an answer, by its schema's properties; plain text is 150 tokens."""
     assumed = _PLAIN_TEXT
     if ask.schema is not None:
         properties: dict[str, Any] = dict(ask.schema.get("properties", {}))

@@ -142,11 +142,7 @@ def refuse_overwriting(
     headers: Iterable[Sequence[str]] = (),
     force: bool = False,
 ) -> None:
-    """Refuse an output that would replace an input, another output, or a file that bonwise did not write.
-
-    `headers` begin the rows that the command writes. A foreign file is a FileError, but by `force`; the rest a
-    UsageError.
-    """
+    """Refuse an output in place of an input, another output, or without `force` what `headers` do not begin."""
     from bonwise.table.writing import refuse_foreign
 
     headers = tuple(headers)

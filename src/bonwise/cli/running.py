@@ -268,10 +268,7 @@ def select_all(
     *,
     total: int | None,
 ) -> RunSummary:
-    """Pick from pools as they come, hand each pick on in input order, and return how it went.
-
-    What the reading raises is raised after the picks before it. `total` is None where unknown.
-    """
+    """Pick from pools as they come, hand picks on in input order, and return how it went; errors follow the picks."""
     from bonwise.judges.pool_loop import read_in_thread
     from bonwise.selection.many_pools import selected_by
     from bonwise.selection.run import RunControl, Stop

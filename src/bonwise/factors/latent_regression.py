@@ -114,10 +114,7 @@ class PromptFactors:
         return np.asarray(np.einsum("dk,dpk->dp", self.contrast, self.prompts))
 
     def regression(self, z: Floats, weight: np.typing.NDArray[np.bool_] | None = None) -> TagCoefficients:
-        """Return the coefficients of the gaps on properties of the prompts.
-
-        `z`, (prompts, coefficients), has full column rank, the constant first; `weight` marks the prompts that count.
-        """
+        """Return coefficients of the gaps on `z`, (prompts, coefficients), constant first; `weight` marks prompts."""
         count, width = len(z) if weight is None else int(weight.sum()), z.shape[1]
         rank = self.prompts.shape[2]
         z = z if weight is None else z * weight[:, None]

@@ -82,10 +82,7 @@ def unrated(view: human_view.HumanView) -> list[str]:
 
 
 def composites(view: human_view.HumanView, rows: npt.NDArray[np.int64]) -> tuple[sums.Floats, sums.Floats]:
-    """Return the models, (draws, models), along the reference composite of prompts, and its cohesion, (draws,).
-
-    The cohesion is the largest eigenvalue over the sum of all.
-    """
+    """Return models, (draws, models), along the prompts' reference composite, and its share of eigenvalues."""
     chosen, by_model = view.skills[:, rows], view.draws.by_model
     values, vectors = np.linalg.eigh(np.einsum("dpk,dpl->dkl", chosen, chosen))
     leading = vectors[:, :, -1]
@@ -145,10 +142,7 @@ def _ranked(view: human_view.HumanView, draws: sums.Floats) -> list[result_model
 
 
 def predict_averages(view: human_view.HumanView, *, leave_one_out: bool = False) -> result_models.FactorPrediction:
-    """Predict each model's mean ``E[Y]`` over prompts, or mean ``P(win) - P(loss)`` against every other model.
-
-    With `leave_one_out` also those that were made without human ratings; `UsageError` if the fit left none out.
-    """
+    """Predict each model's mean rating or net win rate, with `leave_one_out` also those without own ratings."""
     left_out = view.left_out or {}
     if leave_one_out and not left_out:
         raise UsageError("the fit left no model out", hint="fit with leave_one_out=True, or --leave-one-out")

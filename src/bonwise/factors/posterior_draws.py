@@ -399,10 +399,7 @@ class PluggedIn:
         prior: float,
         propagated: bool,
     ) -> PluggedIn:
-        """Return the intervals; with `propagated` the error of the prompts' factors counts.
-
-        `judges` has no human rating, `human` is of the block ``skills``, `prior` is the precision in stage 1.
-        """
+        """Return the intervals, with `propagated` counting errors of prompts' factors; `human` has ``skills``."""
         if not propagated:
             return cls(capabilities, human, None)
         counted = judges.counted()

@@ -180,11 +180,7 @@ def fit_capabilities(
     seed: int = 0,
     backend: settings.Backend = "auto",
 ) -> CapabilityFactors:
-    """Fit the factors of all raters of `data`; of so many `restarts` the one with the smallest loss is kept.
-
-    `rank` is K, `prior` the precision of the factors' Gaussian prior; `normalize` is the paper's column normalisation
-    in its place.
-    """
+    """Fit factors of all raters, the best of `restarts`; `rank` is K, `normalize` stands for the `prior`."""
     counted = data.counted()
     shape = CapabilityShape(counted.raters, counted.prompts, counted.models, rank, counted.layout)
     loss = StageOneLoss(counted, shape, prior, normalize)

@@ -100,11 +100,7 @@ def with_chances(design: label_design.LabelDesign, population: LabelPopulation) 
 
 @dataclass(frozen=True, eq=False)
 class CellPhase:
-    """One phase of a draw of whole pools and pairs.
-
-    Refuses fewer than 8 candidates per prompt, a judge that ties all candidates everywhere, too few labels for 60
-    whole pools, more labels than there are candidates, and no more labels than were drawn before.
-    """
+    """One phase of a draw of whole pools and pairs, with 8 candidates or more and labels for 60 whole pools."""
 
     population: LabelPopulation
     labels: int

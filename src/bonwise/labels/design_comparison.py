@@ -95,10 +95,7 @@ class LabelledPools:
 
 
 def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
-    """Compute the figures of a population with labels; `seed` is of the folds of the model.
-
-    Refused where over 5 % of prompts lack labels, no prompt's labels differ, or all picks are random picks.
-    """
+    """Compute a labelled population's figures; refuses 5 % unlabelled, labels all alike, or picks all random."""
     kept, lacking = _complete(population)
     cells = np.repeat(kept, population.panel.sizes)
     sizes, scores = population.panel.sizes[kept], population.panel.scores[cells]
@@ -433,10 +430,7 @@ def comparison_sentences(designs: Mapping[result.DesignName, result.ComparedDesi
 
 
 def _attained(name: str, compared: result.ComparedShare) -> tuple[float, float]:
-    """Return the ratio that a user would see, and its standard error.
-
-    Of ``neyman`` it is that of the draws, after real pilots, not the perfect one of the formula.
-    """
+    """Return the ratio that a user would see, of ``neyman`` after real pilots, and its standard error."""
     if name == "neyman" and compared.drawn is not None:
         return compared.drawn, compared.drawn_se or 0.0
     return compared.labels_only, 0.0

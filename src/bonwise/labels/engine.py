@@ -38,10 +38,7 @@ _Mask = npt.NDArray[np.bool_]
 
 
 def share_out(name: str, rule: rules.Rule, units: int, taken: _Mask, *, first: bool) -> _Ints:
-    """Return how many units of each stratum are drawn over all phases; the `first` phase of ``neyman`` is the pilot.
-
-    Refuses more pairs than prompts in which the judge tells candidates apart, and a stratum without a label.
-    """
+    """Return how many units of each stratum are drawn over all phases; ``neyman``'s first phase is the pilot."""
     if name == "neyman" and first:
         units = recovery_variance.pilot_size(units)
     there = rule.open_units

@@ -45,11 +45,7 @@ class VarianceRatio(NamedTuple):
 
 
 def design_variance(phi: Floats, strata: _Ints, counts: _Ints) -> float:
-    """Return the variance over draws of the weighted mean of phi: ``sum_h N_h^2 (1/n_h - 1/N_h) S_h^2 / N^2``.
-
-    Over the squared mean of Y2 it is that of recovery to first order. `strata` are strata, `counts` n_h, 1 or more;
-    phi may be what a model leaves.
-    """
+    """Return the variance of the weighted mean of phi: ``sum_h N_h^2 (1/n_h - 1/N_h) S_h^2 / N^2``."""
     held = np.bincount(strata, minlength=len(counts))
     totals = np.bincount(strata, weights=phi, minlength=len(counts))
     around = phi - (totals / np.maximum(held, 1))[strata]
@@ -97,10 +93,7 @@ def by_strata(strata: _Ints, counts: _Ints) -> Callable[[np.random.Generator], D
 
 
 def two_phase(outcomes: tuple[Floats, Floats], strata: _Ints, labels: int) -> Callable[[np.random.Generator], Drawn]:
-    """Return what draws a pilot at random, then the rest by the spread of phi that the pilot showed.
-
-    Nothing is looked at of prompts that are not drawn; no more labels than the pilot takes are drawn at random.
-    """
+    """Return what draws a pilot at random, then the rest by the spread of phi that the pilot showed."""
     if labels <= pilot_size(labels):
         return by_strata(np.zeros(len(strata), dtype=np.int64), np.array([labels]))
     held = np.bincount(strata)
@@ -125,11 +118,7 @@ def two_phase(outcomes: tuple[Floats, Floats], strata: _Ints, labels: int) -> Ca
 def drawn_recoveries(
     outcomes: tuple[Floats, Floats], draw: Callable[[np.random.Generator], Drawn], draws: int, seed: tuple[int, ...]
 ) -> Floats:
-    """Return recovery from the labels of each of many draws: ``sum w Y1 / sum w Y2`` with w = 1 / propensity.
-
-    `outcomes` are Y1 and Y2 of every prompt; each draw has its own stream of `seed`. NaN where the drawn prompts had
-    no label that differs from their mean.
-    """
+    """Return ``sum w Y1 / sum w Y2`` from the labels of many draws, each by its own stream of `seed`."""
     Y1, Y2 = outcomes
     recoveries = np.full(draws, np.nan)
     for at in range(draws):

@@ -36,10 +36,7 @@ _Mask = npt.NDArray[np.bool_]
 def drawn_pairs(
     rule: str, panel: Panel, now: _Mask, before: label_design.LabelDesign | None, rng: np.random.Generator
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Draw each pick among the top scores, for ``pair`` one of the others, all alike; what `before` drew stays.
-
-    Empty strings where nothing was drawn, empty sequences for the rules by prompt.
-    """
+    """Draw each pick among the top, for ``pair`` one of the others, beside what `before` drew; empty for none."""
     if rule not in ("pick", "pair"):
         return (), ()
     names = np.asarray(panel.candidates, dtype=object)[panel.names]

@@ -299,11 +299,7 @@ def votes_in_order(
     pair: Sequence[str] = (),
     prompt: str | None = None,
 ) -> OrderedVotes:
-    """Read the votes of one pair; a blank is none, and `ties` have to be stated where there are any.
-
-    A vote is 1 or 2, a or b, model_a or model_b, tie. `pair` names the two columns of the models, where these change
-    places; the alphabetically first one is the first. Where `prompt` is named, each may have one vote only.
-    """
+    """Read the votes of one pair, blanks none, `ties` as stated; alphabetically first model of `pair` first."""
     prompts = [] if prompt is None else [prompt]
     if pair:
         table = VoteTable.read(source, verdict=verdict_col, pair=pair, prompt=prompts, in_part=False)

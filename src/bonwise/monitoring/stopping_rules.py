@@ -92,11 +92,7 @@ def watch_precision(
 def watch_significance(
     running: running_ratio.RunningRatio, *, than: float, first: int, target: float, confidence: float
 ) -> Watched:
-    """Stop at the first look whose confidence sequence leaves a recovery out.
-
-    `first` prompts stand before the first look; every prompt from there on is one, once there are `EARLIEST` units.
-    The sequence is narrowest after `target` units.
-    """
+    """Stop at the first look whose confidence sequence, narrowest after `target` units, leaves a recovery out."""
     prompts = len(running.prompts)
     numbers = np.arange(first, prompts + 1, dtype=np.int64)
     seen = running.at(numbers)
@@ -124,11 +120,7 @@ def watch_significance(
 
 
 def watch_votes(values: sums.Floats, *, than: float, weight: float, confidence: float) -> Watched:
-    """Stop at the first vote after which the confidence sequence leaves a share out.
-
-    Of `values`, 1 is a vote for the first answer, 0 for the second, 1/2 a tie; `weight` is a of the Beta(a, a)
-    mixture.
-    """
+    """Stop at the first vote whose sequence leaves a share out; ties are 1/2, `weight` is a of the Beta(a, a)."""
     votes, wins = np.arange(1.0, len(values) + 1), np.cumsum(values)
     side = repeated_looks.vote_sides(wins, votes, weight, than, confidence)
 

@@ -91,10 +91,7 @@ class _SampleSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GateWithFloors:
-    """A gate on samples that must be worth as many prompts as `bonwise.stats.support` asks for.
-
-    On prompts labelled whole the effective number counts, and further losses must leave the gain above 0.
-    """
+    """A gate on samples worth as many whole prompts as `stats.support` asks for, gain above 0 after losses."""
 
     test: CompleteGate | PairGate
     labelled: Floats = field(repr=False)

@@ -66,11 +66,7 @@ class Clusters:
 
 @dataclass(frozen=True, slots=True)
 class OneCluster:
-    """All labels exchangeable in one cluster: ``n = n0 (1 - rho) / (1 - n0 rho)``, equation 10.
-
-    However many labels there are, they are never worth more than 1 / rho independent ones. Where ``n0 rho`` reaches
-    `MOST_SHARED` the paper writes "> 10000"; here there is no number.
-    """
+    """Labels exchangeable in one cluster, ``n = n0 (1 - rho) / (1 - n0 rho)``; no number beyond `MOST_SHARED`."""
 
     correlation: float
     """rho, in [0, 1]."""
@@ -101,10 +97,7 @@ class Stopping(NamedTuple):
 
 
 def gain_stopping(standardised: float, target: float, confidence: float) -> Stopping:
-    """Simulate after how many prompts the confidence sequence of ``bonwise monitor`` tells a gain from 0.
-
-    `standardised` is theta, above 0; the sequence is narrowest at `target` prompts, no look earlier than `EARLIEST`.
-    """
+    """Simulate after how many prompts ``bonwise monitor`` tells a gain of `standardised` theta from 0."""
     last = max(repeated_looks.EARLIEST + 1.0, _FARTHEST / standardised**2)
     looks = np.linspace(repeated_looks.EARLIEST, last, _LOOKS)
     bound = np.sqrt(repeated_looks.squared_critical(looks, target, confidence))

@@ -1,4 +1,4 @@
-"""The answer a result opens with: a word, its colour, a sentence with its figure, what is next; and what is left open."""
+"""The answer a result opens with: a word, its colour, a sentence with its figure, what is next; and what is open."""
 
 from __future__ import annotations
 
@@ -43,10 +43,7 @@ LABELS = "Whether the labels are right: every figure takes them as they are."
 def limits(
     sentences: Sequence[str], role: Literal["detail", "long"] = "detail", reference: str | None = None
 ) -> blocks.Part:
-    """Return what a result does not establish, said in some sentences, as a part of its page.
-
-    A short form leaves the role ``long`` out, which a full one shows. `reference` stands in for the oracle.
-    """
+    """Return what a result does not establish as a part of its page; the role ``long`` is not shown in short."""
     if reference is not None:
         sentences = [numbers.named(sentence, reference) for sentence in sentences]
     return blocks.Part(_TITLE, [blocks.Said("note", text) for text in sentences], role, anchor=NOT_ESTABLISHED)
@@ -142,10 +139,7 @@ _COIN = 0.5
 
 
 def agreement_answer(agreement: EstimateRecord, phi: EstimateRecord | None = None) -> StatedVerdict:
-    """Return whether the agreement, a tie counting one half, is shown to be above that of a coin.
-
-    A judge that always names one side agrees more than a coin where the oracle prefers it; its `phi` is 0.
-    """
+    """Return whether agreement is above a coin's; a judge of one side may be, but its `phi` is 0."""
     if agreement.estimate is None:
         why = printable(agreement.reason or "no reason is known", longest=200)
         return StatedVerdict("undefined", "open", f"The agreement with the oracle is undefined: {why}.")

@@ -135,10 +135,7 @@ class FigureText(str):
 
 
 def column(cells: Sequence[str], *, several: bool = False) -> list[str]:
-    """Write the figures of a column again, those of a unit with as many decimals as its narrowest interval has.
-
-    `several` is for rows of several quantities.
-    """
+    """Write figures of a column again, in a unit as many decimals as its narrowest interval has."""
     shown = [cell for cell in cells if isinstance(cell, FigureText)]
     together = {unit: _together([cell for cell in shown if cell.unit == unit]) for unit in _SCALES}
     return [
@@ -259,10 +256,7 @@ def interval_title(confidence: float) -> str:
 
 
 def _decimals_of(figure: Bounded, unit: Unit) -> int | None:
-    """Return the decimals of an estimate and its ends, None where there is no width to take them from.
-
-    An end that would be written as 0 gets more: whether an interval holds 0 is what a reader looks for.
-    """
+    """Return decimals of an estimate and its ends, more where an end would read 0; None without a width."""
     if figure.low is None or figure.high is None or not figure.high > figure.low:
         return None
     fewest = _decimals((figure.high - figure.low) * _SCALES[unit])

@@ -158,10 +158,7 @@ def answer(document: Document) -> StatedVerdict | None:
 
 
 def describe(document: Document, *, in_short: bool = False) -> Part:
-    """Return the description of a document, titled as the whole; one for programs alone is a UsageError.
-
-    `in_short` asks for what a terminal shows at first, by the document's own short form where it has one.
-    """
+    """Return the description of a document, `in_short` as a terminal shows it at first; a UsageError for none."""
     view, whole = view_of(document.schema_, "short" if in_short else "view"), view_of(document.schema_)
     if view is None:
         raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone")

@@ -32,10 +32,7 @@ class RedrawPaths(NamedTuple):
     """Highest posterior mean minus that after the first draws, in score units."""
 
     def at(self, calls: float, weights: Floats | None = None) -> Floats:
-        """Return the expected gain of each pool where they may take so many further calls on weighted average.
-
-        Steps of one cost are taken with the probability that fills the calls; a pool that is not redrawn weighs 0.
-        """
+        """Return the expected gain of each pool for so many further calls on average; 0 for one not redrawn."""
         w = np.ones(len(self.opportunity)) if weights is None else weights
         possible = np.isfinite(self.opportunity) & (w > 0)[:, None]
         wanted = calls * float(w.sum())

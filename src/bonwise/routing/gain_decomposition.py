@@ -69,10 +69,7 @@ def mean_in(top: Floats, bottom: Floats, which: np.typing.NDArray[np.bool_], *, 
 def gain_grid(
     margin: Floats, mean_score: Floats, gain: Floats, weights: Floats, *, confidence: float = 0.95
 ) -> tuple[tuple[Estimate, ...], ...]:
-    """Estimate E[gain | margin, mean_score] in the bins of Table 18, scores in [0, 1].
-
-    A row a margin: 0, to .05, to .10, above; a column a mean level: below .7, to .8, to .9, from .9.
-    """
+    """Estimate E[gain | margin, mean_score] in the bins of Table 18, scores in [0, 1]; a row a margin."""
     rows = np.digitize(np.round(margin, TIE_DECIMALS), MARGIN_EDGES, right=True)
     columns = np.digitize(np.round(mean_score, TIE_DECIMALS), LEVEL_EDGES)
     return tuple(

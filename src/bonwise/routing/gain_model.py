@@ -109,10 +109,7 @@ def cross_fitted_again(features: Mapping[str, Floats], gains: Floats, weights: F
 
 
 def cross_fitted_means(signal: Floats, gain: Floats, weights: Floats, *, folds: int = FOLDS, seed: int = 0) -> Floats:
-    """Predict each labelled prompt's gain by the mean gain of the others in its tenth of a signal, of any shape.
-
-    Prompts without a signal (NaN) make a bin of their own; `gain` has no NaN, and weights are above 0.
-    """
+    """Predict each labelled prompt's gain by the others' mean in its tenth of a signal; NaNs are a bin."""
     known = ~np.isnan(signal)
     at = np.full(len(signal), BINS)
     if known.any():

@@ -288,10 +288,7 @@ def study_judge(
     scale: str = "",
     question: RouteQuestion | None = None,
 ) -> tuple[result.JudgeRoute, StudiedJudge]:
-    """Compare every signal of one judge with the gain; `share`, in (0, 1), is that of the recommendation.
-
-    Where a question wants a share, that which it finds is recommended in its place, if it lies between 0 and 1.
-    """
+    """Compare every signal of one judge with the gain; `share` is recommended unless the question finds one."""
     wanted, worth = question is not None and bool(question.wanted), None
     signals = _studied(prompts, share, confidence)
     taken, level = choose(signals, prompts, share, confidence, any_share=wanted)

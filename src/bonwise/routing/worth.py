@@ -137,10 +137,7 @@ class RouteQuestion:
     def worth(
         self, prompts: judged_prompts.JudgedPrompts, sent: Floats, features: Sequence[str], level: float
     ) -> result.RouteWorth:
-        """Compare the first judge alone, the route and the stronger one alone; recommend a share where one is wanted.
-
-        `sent` is the signal of the labelled prompts, and `level` the confidence that counts its choice.
-        """
+        """Compare first judge, route and stronger one, and recommend a wanted share; `level` counts the choice."""
         (outcomes, random), (cheap, first, strong) = self._outcomes(prompts), self._spending(prompts, features)
         route = _RoutedPanel(sent, outcomes, random, cheap, first, strong, level, self.confidence)
         share: float | None = self.share

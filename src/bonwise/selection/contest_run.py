@@ -204,10 +204,7 @@ def _sees_the_pool(judge: Judge) -> bool:
 
 
 def with_stated_chances(standing: Standing, heard: Mapping[int, Verdict]) -> Standing:
-    """Return a standing with the chances and the expected regret that the judge stated, as a stack of judges does.
-
-    A strategy's own go before. Nothing is stated while an answer is pending, or where some score has no chance.
-    """
+    """Return a standing with the judge's own chances and regret where the strategy has none and none is pending."""
     if standing.p_best or standing.expected_regret is not None:
         return standing
     for verdict in heard.values():

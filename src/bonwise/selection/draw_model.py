@@ -190,10 +190,7 @@ def load_model(path: str | Path) -> DrawModel:
 
 @cache
 def assumed_model() -> DrawModel:
-    """Return what is assumed of a judge that nothing was learnt of: scores in [0, 1] that scatter as simulated ones.
-
-    Learnt from 5,000 prompts each, in pools of four, of ``pilot`` and ``one_model`` of `bonwise.testing`.
-    """
+    """Return what is assumed of an unknown judge: scores that scatter as the presets ``pilot`` and ``one_model``."""
     text = resources.files("bonwise.selection").joinpath("assumed_draws.json").read_text(encoding="utf-8")
     return DrawModel.from_dict(json.loads(text))
 

@@ -72,10 +72,7 @@ class Draws:
         return tuple(self._verdict(candidate) for candidate in range(len(self._heard)))
 
     def standard_errors(self) -> tuple[float | None, ...]:
-        """Return the standard error of each mean; empty where no candidate has two scores.
-
-        sqrt(s² / m) for m scores, s² the variance about the means of candidates, pooled by degrees of freedom.
-        """
+        """Return the standard error of each mean, s² pooled over candidates; empty where none has two scores."""
         return _errors(self._all_scored(), self._variance()[0])
 
     def _variance(self) -> tuple[float, int]:

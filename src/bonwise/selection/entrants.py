@@ -45,10 +45,7 @@ def _chance(seed: int, salt: str) -> random.Random:
 def ranked(
     scores: Sequence[float | None], order: Sequence[int], second: Sequence[float | None] | None = None
 ) -> Ranked:
-    """Rank candidates by score, then by `second`, then by where they are in a seeded order.
-
-    A score of None is not ranked. Of equal scores, who has no `second` stands behind who has one.
-    """
+    """Rank candidates by score, not None, then by `second`, without one last, then by a seeded order."""
     first = {at: score for at, score in enumerate(verdicts.compared(scores)) if score is not None}
     by: Mapping[int, Any] = first
     if second:

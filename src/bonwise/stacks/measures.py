@@ -83,10 +83,7 @@ def chances_and_regrets(quality: Floats, sizes: _Ints, temperature: float) -> tu
 def quality_out_of_fold(
     pools: StackPools, paths: Paths, deal: Deal, trained: Trained, *, draws: int, seed: int
 ) -> Floats:
-    """Return the utilities of the first partition under draws of each fold's coefficients, (cells, draws).
-
-    The draws are even in number. The pools are some or all prompts of the deal; `trained` is as of `OutOfFold`.
-    """
+    """Return utilities under draws, even in number, of each fold's coefficients, (cells, draws)."""
     noise = np.random.default_rng(seed).standard_normal((pools.features.shape[1], draws // 2))
     of_cell = np.repeat(deal.folds[0][deal.parts], pools.sizes)
     out = np.empty((len(of_cell), draws))
@@ -179,10 +176,7 @@ def majority_of_picks(pools: StackPools, _: Deal) -> Floats:
 
 
 def ordinal_logit(pools: StackPools, deal: Deal) -> Floats:
-    """Return what a proportional odds model of the labels on all scores says, out of fold.
-
-    Labels with many values make five equal classes. It models how good an answer is, so scores are not centred.
-    """
+    """Return a proportional odds model of labels on uncentred scores, out of fold; many values make five classes."""
     scores, labels = _over_all_cells(pools.judges), _classes(pools.labels)
     count = int(labels.max()) + 1
     folds = np.repeat(deal.folds[0][deal.parts], pools.sizes)

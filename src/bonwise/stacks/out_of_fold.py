@@ -98,11 +98,7 @@ class StackFigures:
 def stack_figures(
     pools: StackPools, paths: Paths, deal: Deal, measured: _Mask, rule: estimation.IntervalRule
 ) -> StackFigures:
-    """Estimate the metrics of the whole procedure, refitted without each fold and without each group.
-
-    The standard error is the jackknife's over groups of prompts, with all folds repeated, so that it counts how the
-    fits, the ridge and the choice of the best judge vary. `measured` marks the prompts that are labelled completely.
-    """
+    """Estimate metrics of the whole procedure, errors by the jackknife over groups with all folds repeated."""
     groups = range(int(deal.groups.max()) + 1)
     whole, *left_out = out_of_fold(pools, paths, deal, (-1, *groups))
     kept = [measured, *(measured & (deal.groups[deal.parts] != group) for group in groups)]
@@ -215,11 +211,7 @@ def worth_of_judges(
     rule: estimation.IntervalRule,
     owners: tuple[int, ...],
 ) -> tuple[list[JudgeWorth], list[Smaller]]:
-    """Leave each judge out in turn, and then judge after judge: always the one whose weight is the least certain.
-
-    `whole` is (len(Sums._fields), prompts): sums out of fold of the stack of all judges, of the `measured` prompts.
-    `owners` has the judge of each feature, -1 for none. The second list goes from all judges to one.
-    """
+    """Leave each judge out in turn, then judge after judge, the least certain first; `owners` by feature."""
     count = pools.judges.shape[1]
     singles = []
     kept = list(range(count))

@@ -67,11 +67,7 @@ def deal(prompts: int, clusters: _Ints | None, *, seed: int, partitions: int = P
 
 
 def pick_gains(scores: Floats, labels: Floats, sizes: _Ints, first: npt.NDArray[np.bool_] | None = None) -> Floats:
-    """Return the label of the candidate at the top less the mean label, ties in expectation.
-
-    `scores` is (cells, columns), the result (prompts, columns). A candidate with NaN is not picked; where all of a
-    prompt have NaN the pick is random, or the cell that `first` marks.
-    """
+    """Return the top's label less the mean, (prompts, columns); without scores that of a random one or `first`."""
     known = by_rank(compared(scores), sizes, first)
     if len(sizes) and (sizes == sizes[0]).all():
         return _of_one_size(known.reshape(len(sizes), int(sizes[0]), -1), labels.reshape(len(sizes), -1))
@@ -231,10 +227,7 @@ class Paths:
 
 
 def train(pools: StackPools, paths: Paths, deal: Deal, sets: _Mask | None = None) -> Trained:
-    """Run the procedure on `sets`, (sets, parts), of parts; on all parts together where none are given.
-
-    The ridge is the largest whose loss over the inner folds is within one standard error of the smallest.
-    """
+    """Run the procedure on `sets` of parts, or all, by the largest ridge within one standard error of the best."""
     sets = np.ones((1, deal.count), dtype=bool) if sets is None else sets
     folds = [_InnerFold.of(pools, deal, numbers == fold) for numbers in deal.inner for fold in np.unique(numbers)]
     some = []

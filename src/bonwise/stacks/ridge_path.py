@@ -38,11 +38,7 @@ class LabelledPairs:
 def labelled_pairs(
     features: Floats, labels: Floats, sizes: _Ints, *, weights: Floats | None = None, seed: int = 0
 ) -> LabelledPairs:
-    """Return the pairs of candidates of each prompt.
-
-    `features` is (cells, features) of labelled candidates, grouped by prompt. `weights`, by cell, are 1 / chance of
-    each label; a pair weighs their product, prompts 1 on average. The seed samples pairs of more than 16 candidates.
-    """
+    """Return pairs of labelled candidates by prompt, weighted; the seed samples those of more than 16."""
     starts = np.cumsum(sizes) - sizes
     rng = np.random.default_rng(seed)
     firsts, seconds, shares, owners = [], [], [], []

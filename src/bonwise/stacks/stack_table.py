@@ -96,10 +96,7 @@ class StackTable:
 
 
 def stack_table(table: ScoreTable, reading: reading_options.ReadingOptions, kinds: Sequence[str] = ()) -> StackTable:
-    """Lay a table with labels out for a stack; `kinds` are features beside the scores, of `FEATURES`.
-
-    Fewer than two judges that tell candidates apart, or too few prompts with labels that differ, are an InputError.
-    """
+    """Lay a labelled table out for a stack with features of `kinds`; two telling judges at least."""
     further = _kinds(kinds)
     panels = {
         panel.judge: panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape, alike=True)
@@ -316,10 +313,7 @@ def with_stack(
     exclude: Sequence[str] = (),
     shape: checks.Shape | None = None,
 ) -> tuple[ScoreTable, tuple[str, ...]]:
-    """Return the table with the utilities of a stack as scores of a further judge, and the judges that it lacks.
-
-    Scores of these are filled by what is to be expected given the others; where it lacks all there is an InputError.
-    """
+    """Return the table with a stack as further judge, and judges it lacks, filled by the others' scores."""
     lacking = tuple(judge for judge in stack.judges if judge not in table.judges)
     if len(lacking) == len(stack.judges):
         raise InputError(

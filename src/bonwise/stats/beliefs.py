@@ -88,10 +88,7 @@ class Beliefs:
         return found
 
     def opportunity_cost(self) -> Floats:
-        """Return what keeping the present best is expected to lose to its strongest rival, shape (n,), score units.
-
-        max over j != b of s f(-(m_b - m_j) / s), s^2 = v_b + v_j, f(z) = z Phi(z) + phi(z); 0 without a rival.
-        """
+        """Return what the best is expected to lose to a rival, (n,): max s f(-(m_b - m_j) / s); 0 without one."""
         mean, variance, _ = self.posterior()
         best = self._ahead(mean, _row_decimals(mean))
         d = mean[self._rows, best][:, None] - mean

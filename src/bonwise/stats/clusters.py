@@ -60,10 +60,7 @@ def too_few_clusters(clusters: _Ints | None) -> str:
 
 
 def most_df(clusters: _Ints) -> float:
-    """Return ``(sum m^2)^2 / sum m^4`` over the sizes m of clusters.
-
-    Where prompts of a cluster are alike its sum varies with m^2: large clusters carry the variance (Satterthwaite).
-    """
+    """Return ``(sum m^2)^2 / sum m^4`` over sizes m of clusters, whose sums vary with m^2 (Satterthwaite)."""
     squares = np.bincount(cluster_codes(clusters)[0]).astype(float) ** 2
     return float(squares.sum() ** 2 / (squares @ squares))
 

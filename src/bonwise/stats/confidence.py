@@ -26,10 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Logit:
-    """A share strictly between 0 and 1: log-odds plus or minus t times their standard error, turned back.
-
-    That of log(v / (1 - v)) is se / (v (1 - v)), clustered by prompt; the ends never lie beyond 0 and 1.
-    """
+    """A share in (0, 1): log-odds plus or minus t times ``se / (v (1 - v))``, turned back, so within 0 and 1."""
 
     estimate: float
     se: float
@@ -59,10 +56,7 @@ class BinError:
     """Prompts of the bin less 1."""
 
     def at(self, confidence: float) -> tuple[float, float]:
-        """Return the ends of the absolute difference; all that can be where there is neither interval.
-
-        Either end is the wider of two: the share's, the mean statement as it is, and the difference's jackknife.
-        """
+        """Return the ends of the absolute difference, the wider of two each; all that can be without intervals."""
         ends = None if self.share is None else self.share.at(confidence)
         share = (0.0, 1.0) if ends is None else ends
         d, half = self.stated - self.observed, 0.0

@@ -54,10 +54,7 @@ def correlation(
 def from_influence(
     value: float, influence: sums.Floats, *, confidence: float = 0.95, limits: tuple[float, float] = (-np.inf, np.inf)
 ) -> estimand.Estimate:
-    """Give an estimate the interval that its influence values allow (infinitesimal jackknife, Student's t).
-
-    `influence` is how far the estimate moves, times n, with a little more weight on each prompt; its mean is 0.
-    """
+    """Give an estimate the interval by `influence`: n times how far a little more weight on each prompt moves it."""
     n, scatter = len(influence), jackknife.Scatter(np.nan, np.nan)
     if n > 1:
         se = float(np.sqrt(np.sum(influence**2) / (n * (n - 1))))

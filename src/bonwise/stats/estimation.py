@@ -288,11 +288,7 @@ class JudgeSums:
         return np.ones(self.matrices[0].shape[1])
 
     def most_draws(self, e: Estimand) -> float:
-        """Return the draws that a share is worth at most, infinite where its variance says all.
-
-        Where most prompts say the same, the others are rare, and a table without one of them varies too little:
-        `Estimand.at_most_prompts`, and a share of squares of labels that are `mostly_alike`.
-        """
+        """Return the draws a share is worth at most, as rare ones vary too little; infinite by its variance."""
         sums = self.of_prompts[0]
         if e.at_most_prompts:
             return support.effective_count(self.weights * sums.prompts)
@@ -365,10 +361,7 @@ class JudgeSums:
         return float(np.mean(of(self.of_prompts[0])[1]))
 
     def exact_limits(self, e: Estimand, value: float) -> tuple[float, float]:
-        """Return the range for the bound of prompts that are all alike.
-
-        Another prompt moves a ratio by at most the range of the labels over the mean denominator.
-        """
+        """Return the range for the bound of prompts all alike: that of the labels over the mean denominator."""
         low, high = self.limits(e)
         if e.parts is None:
             return low, high
@@ -408,10 +401,7 @@ def _estimate(estimands: Sequence[Estimand], sample: JudgeSums) -> dict[str, Est
 def one_estimate(
     e: Estimand, sample: JudgeSums, value: float, scatter: jackknife.Scatter, law: Law | None = None
 ) -> Estimate:
-    """Give a metric the interval that its sample allows, or the reason why there is none.
-
-    `value` is NaN where undefined. A `law` replaces Fieller's interval of a ratio of means and Student's t of others.
-    """
+    """Give a metric the interval that its sample allows, by `law` where given, or the reason why there is none."""
     n, limits, confidence = sample.count(e), sample.limits(e), sample.rule.confidence
     units = n if sample.rule.clusters is None else sample.count_units(e)
     se, most = scatter.se, max(min(units - 1.0, sample.most_df), 1.0)

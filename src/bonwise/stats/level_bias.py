@@ -106,11 +106,7 @@ def _weighted_means(
 
 
 def pool_adjacent_violators(values: Floats, weights: Floats) -> Floats:
-    """Return the sequence that never falls and comes nearest to the values in weighted least squares.
-
-    To the last bit that of ``scipy.optimize.isotonic_regression``, whose import takes longer than an audit computes.
-    No NaN; weights above 0. Busing (2022), Journal of Statistical Software 102, code snippet 1.
-    """
+    """Return the rising least-squares fit, bit for bit scipy's, whose import outlasts an audit (Busing 2022)."""
     # Python's floats: they are the same numbers as numpy's, and a step on one of them takes a tenth of the time.
     heights, ends = _blocks(values.tolist(), weights.tolist())
     return np.repeat(heights, np.diff(ends, prepend=0))
@@ -170,11 +166,7 @@ class _BonferroniDifference:
 def level_bias_difference(
     first: estimand.Estimate, second: estimand.Estimate, confidence: float
 ) -> estimand.Estimate:
-    """Return the first judge's level bias minus the second's.
-
-    A largest absolute value has no smooth difference, so the interval is Bonferroni's: it holds whatever the
-    correlation of the two, and is wider than a paired one would be.
-    """
+    """Return the first level bias minus the second, by Bonferroni's interval: such a largest value is not smooth."""
     n = min(first.n, second.n)
     if first.law is None or second.law is None or first.estimate is None or second.estimate is None:
         return estimand.Estimate.undefined(first.reason or second.reason or "undefined", n)

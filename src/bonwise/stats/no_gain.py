@@ -54,11 +54,7 @@ def dealt(scores: sums.Floats, labels: sums.Floats, sizes: _Ints) -> Dealt:
 
 
 def z_of_dealt(found: Dealt, clusters: _Ints | None = None) -> float | None:
-    """Return the gain in standard deviations of dealt labels, corrected for skewness.
-
-    ``z' = z - (g3 / V^1.5) (z^2 - 1) / 6`` with ``z = sum gain / sqrt V``, V and g3 the sums of the moments. Deals of
-    one cluster are not independent: there V counts `design_effect` times, and g3 its square times. None where V is 0.
-    """
+    """Return the gain in deviations of dealt labels, ``z - (g3 / V^1.5) (z^2 - 1) / 6``; None where V is 0."""
     effect = 1.0 if clusters is None else design_effect(found.gain, clusters)
     variance, third = float(found.variance.sum()) * effect, float(found.third.sum()) * effect**2
     if variance <= 0:
@@ -96,10 +92,7 @@ class DealtBefore(NamedTuple):
 def no_gain_laws(
     gain: sums.Floats, room: sums.Floats, clusters: _Ints | None, limits: tuple[float, float]
 ) -> dict[str, laws.Law]:
-    """Return the laws, by ``gain`` and ``recovery``, by which Student's t(G - 1) tests that there is none.
-
-    `gain` is the pick's over a random one, `room` the best candidate's, (prompts,); `limits` is the gain's range.
-    """
+    """Return the laws, of ``gain`` and ``recovery``, by which Student's t(G - 1) tests that there is none."""
     n, rows = len(gain), cluster_sums(np.stack([gain, room]), clusters)
     units = rows.shape[1]
     # Per prompt, so that the mean of the units is that of the prompts.

@@ -32,10 +32,7 @@ LEAST_GAP = 1e-4
 
 
 def mirrored(size: int) -> Floats:
-    """Return the map from free numbers to cutoffs that mirror each other about 0, ``a_j = -a_{size-j}``.
-
-    It is (size - 1, (size - 1) // 2), for 2 categories or more.
-    """
+    """Return the map from free numbers to cutoffs that mirror each other about 0, ``a_j = -a_{size-j}``."""
     half = (size - 1) // 2
     up = np.tril(np.ones((half, half)))
     middle = np.zeros(((size - 1) % 2, half))
@@ -44,10 +41,7 @@ def mirrored(size: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CutoffLayout:
-    """The cutoffs of all raters in one vector; rater r has categories 0 to C_r - 1 and C_r - 1 cutoffs.
-
-    ``P(Y <= c) = sigma(a_{c+1} - eta)``; a symmetric rater's mirror each other about 0, as swapped sides do.
-    """
+    """The cutoffs of all raters in one vector, ``P(Y <= c) = sigma(a_{c+1} - eta)``; a symmetric rater's mirror."""
 
     sizes: tuple[int, ...]
     """Categories of each rater, at least 2."""
@@ -209,10 +203,7 @@ def category_probabilities(eta: Floats, cutoffs: Floats) -> Floats:
 def score_and_information(
     x: Floats, y: npt.NDArray[np.int64], coefficients: Floats, cutoffs: Floats, weights: Floats
 ) -> tuple[float, Floats, Floats]:
-    """Return log-likelihood, gradient and observed information of a proportional odds model.
-
-    Derivatives are by coefficients, then cutoffs; the information's block of the cutoffs has three diagonals.
-    """
+    """Return log-likelihood, gradient and observed information, by coefficients, then cutoffs."""
     upper, lower = np.append(cutoffs, np.inf)[y], np.insert(cutoffs, 0, -np.inf)[y]
     eta = x @ coefficients
     terms = ordinal_terms(eta, upper, lower)

@@ -52,10 +52,7 @@ class Shift(NamedTuple):
 
 
 def shift(rows: Floats, of: Callable[[Floats], Floats], clusters: _Ints | None = None) -> Shift:
-    """Estimate a function of totals over prompts, leaving out one cluster, or without clusters one prompt, at a time.
-
-    `rows` is (sums, prompts); `of` takes totals (sums, ...) to a figure of shape (...), NaN where undefined.
-    """
+    """Estimate a function of totals over prompts, one cluster left out at a time, or one prompt."""
     rows = cluster_sums(rows, clusters)
     units = rows.shape[1]
     total = rows.sum(axis=1)
@@ -167,10 +164,7 @@ class Redrawn(NamedTuple):
 
 
 def small_sample_units(standardised: float, power: float, confidence: float) -> float:
-    """Return the units that a one-sided t test of a mean needs, where values are normal.
-
-    ``((z_alpha + z_power) / standardised)^2 + z_alpha^2 / 2``, Guenther's correction of the z test.
-    """
+    """Return the units a t test needs: ``((z_alpha + z_power) / standardised)^2 + z_alpha^2 / 2`` (Guenther)."""
     z = sample_size.critical_value(confidence, 1)
     return sample_size.mean_units(standardised, power, confidence, 1) + z * z / 2
 

@@ -17,10 +17,7 @@ _SAME = 1e-9
 
 
 class CallPrice(NamedTuple):
-    """What a call costs: one of two neighbouring prices, which one is decided by each pool's own lot.
-
-    Scores are coarse: one price takes all of many pools at one opportunity cost, or none; two meet a mean of calls.
-    """
+    """What a call costs: one of two neighbouring prices, by each pool's lot, as scores are coarse."""
 
     lower: float
     """In score units."""

@@ -132,10 +132,7 @@ def gaussian_share(share: float) -> float:
 
 
 def threshold(signal: Floats, share: float, weights: Floats | None = None) -> float:
-    """Return the value of the signal such that the share, in (0, 1], of prompts lies at or above it.
-
-    NaN comes last, infinity first; where these fill the share, it is the highest of the others.
-    """
+    """Return the value such that the share of prompts lies at or above it, infinity first and NaN last."""
     found, _ = _edge(_ranked(signal), share, np.ones(len(signal)) if weights is None else weights)
     finite = signal[np.isfinite(signal)]
     return found if np.isfinite(found) else float(finite.max() if found > 0 else finite.min())
@@ -292,11 +289,7 @@ def routed_recovery(
 def routed_differences(
     signal: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95
 ) -> tuple[Estimate, Estimate, Estimate]:
-    """Estimate the mean label where a share, in [0, 1], is sent on, and its distance to the two judges alone.
-
-    Returned are the mean label, it minus the first judge's, and the stronger judge's minus it: the means of
-    ``v + p g``, ``p g`` and ``(1 - p) g``, symbols as in `routed_recovery`, for fresh prompts.
-    """
+    """Return the mean label of a routed share, it less the first judge's, and the stronger's less it."""
     w, sent = outcomes.relative, _sent(signal, outcomes, share)
     value, over, under = (
         correlation.from_influence(float(np.mean(w * part)), w * (part - np.mean(w * part)), confidence=confidence)

@@ -86,10 +86,7 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class RunningRatio:
-    """Means of numerator and denominator after 1, 2, ... prompts, with the covariance matrix of the means.
-
-    A unit is a prompt, or a cluster of prompts with the sums over those that came so far.
-    """
+    """Means of numerator and denominator after 1, 2, ... prompts or clusters, with their covariance matrix."""
 
     prompts: Floats
     count: Floats
@@ -121,11 +118,7 @@ class RunningRatio:
         worst: Floats | None = None,
         confidence: float = 0.95,
     ) -> RunningRatio:
-        """Sum up prompts in the order in which they came: what the pick, and the best, gain over a random pick.
-
-        `worst` is what the worst pick loses against a random one, for `after_losses` at a
-        two-sided confidence.
-        """
+        """Sum up prompts as they came: what the pick and the best gain over a random one, the `worst` loses."""
         units = UnitSums.of(numerator, denominator, clusters)
         m = units.count
         a, b = np.cumsum(numerator) / m, np.cumsum(denominator) / m
@@ -170,11 +163,7 @@ class RunningRatio:
         return RunningRatio(*(getattr(self, one.name)[-1] * scaled.get(one.name, kept) for one in fields(self)))
 
     def limits(self, squared: Floats, inflation: Floats | float = 1.0) -> tuple[Floats, Floats]:
-        """Return Fieller's interval at every look, NaN where it is unbounded or units do not vary.
-
-        It reaches to where further losses would take the ratio. `squared`, (looks,), is the squared critical value;
-        `inflation` is a factor on the covariances.
-        """
+        """Return Fieller's interval at every look, to where further losses take it; NaN where unbounded."""
         squared = squared * inflation
         lead = self.b**2 - squared * self.cbb
         middle = self.a * self.b - squared * self.cab

@@ -71,11 +71,7 @@ def _by_candidate(values: _Floats) -> _Floats:
 
 
 def sorted_pairs(scores: _Floats, labels: _Floats) -> PairCounts:
-    """Sort instead: about K log(K)^2 steps a prompt.
-
-    Of candidates in the order of their scores, and of their labels where scores tie, exactly the discordant pairs
-    have falling labels (Knight 1966, doi:10.1080/01621459.1966.10480879).
-    """
+    """Sort instead, about K log(K)^2 steps: then exactly discordant pairs have falling labels (Knight 1966)."""
     K = scores.shape[1]
     S, O = _ranks(scores), _ranks(labels)
     cells = np.sort(S * K + O, axis=1)
@@ -116,10 +112,7 @@ def _tied(rising: _Ints) -> _Ints:
 
 
 def _falling(ranks: _Ints) -> _Ints:
-    """Count the pairs in each row of which the later is smaller, by the first binary digit in which they differ.
-
-    Before each pass a row is sorted by the digits before, so that numbers that share them stand together.
-    """
+    """Count the pairs in each row of which the later is smaller, by the first binary digit in which they differ."""
     falling = np.zeros(len(ranks), np.int64)
     for digit in reversed(range((ranks.shape[1] - 1).bit_length())):
         ones = ranks >> digit & 1
@@ -342,10 +335,7 @@ class SumRows:
 
 
 def by_rank(scores: Floats, sizes: _Ints | None = None, first: npt.NDArray[np.bool_] | None = None) -> Floats:
-    """Return scores, (cells,) or (cells, columns), what lacks one below all others, so that it is picked last.
-
-    Where nothing of a prompt has one all are alike; if `first` marks its first cell, that is above the others.
-    """
+    """Return scores with what lacks one below all others; if `first` marks its first cell, that is above those."""
     lost = np.isnan(scores)
     if not lost.any():
         return scores

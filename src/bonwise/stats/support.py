@@ -69,10 +69,7 @@ _Ints = npt.NDArray[np.int64]
 
 
 def effective_count(weights: Floats, of_clusters: _Ints | None = None) -> float:
-    """Return ``(sum w)^2 / sum w^2``, the equal weights that these are worth; 0 where all are 0.
-
-    Weights of prompts in clusters are worth so many times fewer as their design effect is.
-    """
+    """Return ``(sum w)^2 / sum w^2``, so many times fewer in clusters as their design effect; 0 where all are 0."""
     square = float(weights @ weights)
     if square <= 0:
         return 0.0
@@ -86,10 +83,7 @@ _FEWEST_ALIKE = 2  # that say anything of their own scatter
 
 
 def too_light(count: float, what: str) -> str:
-    """Return why no interval can rest on weights that are worth so many equal ones; empty where one can.
-
-    One heavy prompt or label then is the estimate, and the scatter of the light ones says nothing of it.
-    """
+    """Return why no interval can rest on weights worth so many equal ones: one heavy label then is the estimate."""
     reason = f"the weights are worth {count:.1f} {what}, and an interval needs {_FEWEST_ALIKE}"
     return "" if count > _FEWEST_ALIKE - 1e-9 else reason
 
@@ -284,10 +278,7 @@ def with_support(
     rule: IntervalRule,
     weights: Floats | None = None,
 ) -> dict[str, estimand.Estimate]:
-    """Return figures with what they rest on: the `worth` of some, n* up to n of rates, of what unequal weights leave.
-
-    With a range of the labels a mean label is a rate; without one its interval is as wide as their tails ask for.
-    """
+    """Return figures with what they rest on: a rate's n*, or what unequal weights leave."""
     out = {}
     share = 1.0 if weights is None else effective_count(weights) / len(weights)
     for e in catalog.ESTIMANDS:
@@ -329,10 +320,7 @@ def of_whole_prompts(
     rule: IntervalRule,
     weights: Floats | None = None,
 ) -> dict[str, estimand.Estimate]:
-    """Return figures with what they rest on: ``(sum w)^2 / sum w^2`` over w, the `weight` of the metric.
-
-    `t` and the `lowest` labels are of prompts labelled whole, `weights` their 1 / pi in a sample.
-    """
+    """Return figures with ``(sum w)^2 / sum w^2`` over the `weight` of the metric, of prompts labelled whole."""
     w = np.ones(len(t.R)) if weights is None else weights / weights.mean()
     room = t.M - t.R
     weighed = {e.name: e.weight for e in catalog.ESTIMANDS if e.weight is not None}
@@ -347,10 +335,7 @@ def of_difference(
     sides: tuple[Mapping[str, estimand.Estimate], Mapping[str, estimand.Estimate]],
     paired: tuple[Floats, Sums, Floats] | None = None,
 ) -> dict[str, estimand.Estimate]:
-    """Return differences with what they rest on: what the thinner side does, and further prompts that differ.
-
-    `paired` are the differences of the labels of the picks, the sums of one side, and the lowest labels.
-    """
+    """Return differences with what the thinner side rests on, and further prompts that differ."""
     out = dict(differences)
     most = _FurthestApart.of(*paired) if paired is not None and paired[0].size else None
     for name, apart in differences.items():
@@ -392,10 +377,7 @@ class _FurthestApart(NamedTuple):
 
 
 def worth_of_mean(added: Floats, prompts: float, of_clusters: _Ints | None = None) -> float:
-    """Return n_B where B is known of some prompts: of what each of all adds to its mean, and how many are labelled.
-
-    ``1 / (1 / m + se^2 / mean^2)``; with every B known this is ``(sum B)^2 / sum B^2``.
-    """
+    """Return n_B where B is known of some prompts: ``1 / (1 / m + se^2 / mean^2)``."""
     mean = float(added.mean())
     if mean <= 0 or prompts <= 0:
         return 0.0
@@ -451,10 +433,7 @@ class GateDecision(NamedTuple):
 
 
 def open_ground(figure: estimand.Estimate, value: float) -> Literal["", "count", "loss"]:
-    """Return on which ground a figure settles nothing of a value, whatever its interval says; empty for none.
-
-    Effective prompts are too few on either side of the value; further losses, or wins, take the figure across it.
-    """
+    """Return on which ground a figure settles nothing of a value, whatever its interval; empty for none."""
     if figure.support is None or figure.estimate is None:
         return ""
     if figure.support.thin:
@@ -471,10 +450,7 @@ def deals_disagree(figure: estimand.Estimate, value: float, ends: tuple[float, f
 
 
 def decide(found: estimand.Estimate, value: float) -> GateDecision | None:
-    """Decide whether a figure lies above a value; None where it has no bounds.
-
-    That `FEWEST` prompts have labels is checked by who counts them, see `enough`.
-    """
+    """Decide whether a figure lies above a value, None without bounds; see `enough` for the labels it takes."""
     law = found.no_gain.law if value == 0 and found.no_gain is not None else found.law
     own = None if found.estimate is None or law is None else law.at(2 * ONE_SIDED - 1)
     if own is None or found.estimate is None:

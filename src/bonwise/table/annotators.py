@@ -181,10 +181,7 @@ class _Given(NamedTuple):
 def with_one_label_each(
     frame: Rows, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
 ) -> OneLabelEach | None:
-    """Return the rows with one label per candidate; None where there are no annotators.
-
-    A RowError is a label without an annotator, two of one annotator, and rows that differ in more than the label.
-    """
+    """Return the rows with one label per candidate, None without annotators; refuses rows that differ otherwise."""
     columns = taken.get("oracle_label")
     several = isinstance(columns, LabelColumns)
     if columns is None or not (several or "annotator" in taken):
@@ -331,10 +328,7 @@ def _without_repeats(given: _Given, cells: _RowCells, index: npt.NDArray[Any], s
 
 
 def _one_row_each(frame: Rows, taken: Mapping[str, str], cells: _RowCells, source: str) -> tuple[_Ints, Rows]:
-    """Return one row per candidate, judge and draw, without the column of annotators, and which rows these are.
-
-    An annotator who stands twice there, and rows that differ in what is not the annotator's, are refused.
-    """
+    """Return one row per candidate, judge and draw without annotators, and which; refuses one who stands twice."""
     units, annotators = _grouped(frame, taken, cells.keys), frame.columns[taken["annotator"]]
     nobody = _is_empty(annotators)
     who = np.where(nobody, -1, annotators.codes) + 1

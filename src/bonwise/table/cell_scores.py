@@ -134,10 +134,7 @@ def _cell(panel: Panel, chosen: npt.NDArray[np.bool_]) -> str:
 
 
 def propensities(table: ScoreTable, prompt_ids: Names, labelled: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """Return the propensity of some prompts of a table, NaN where an unlabelled one has none.
-
-    Both arrays are (prompts,). A labelled prompt without one is a RowError, and so is a prompt with two.
-    """
+    """Return the propensity of prompts, (prompts,), NaN where an unlabelled one has none; two are a RowError."""
     least, most = _ends_by_prompt(table)
     at = table.prompts.get_indexer(prompt_ids)
     if (absent := np.isnan(least[at]) & labelled).any():
@@ -177,10 +174,7 @@ class Repeats:
 
 
 def cell_repeats(table: ScoreTable, panel: Panel, *, one_draw: bool = False) -> Repeats:
-    """Return the first pass, the draws and the interval widths behind a panel, aligned with its cells.
-
-    With `one_draw` the first draw is the first pass even where the table has a score of its own.
-    """
+    """Return first pass, draws and interval widths by cell of a panel; `one_draw` takes the first draw first."""
     rows, at = _rows_of(table, panel)
     draws = _wide(table, rows, at, len(panel.scores))
     if draws is None:

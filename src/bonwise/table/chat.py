@@ -47,11 +47,7 @@ def prompt_text(prompt: Any) -> str:
 
 
 def answer_text(answer: Any) -> str | None:
-    """Return an answer as the judge reads it; None where it holds neither text nor tool calls.
-
-    What is no text, chat message, choice, or object with `text`, `page_content` or ``get_content()`` is a
-    NotAnAnswerError. What a model refuses with is its text.
-    """
+    """Return an answer as the judge reads it, None without text or tool calls; NotAnAnswerError for another type."""
     if answer is None or isinstance(answer, str):
         return answer
     message = _field(answer, "message")

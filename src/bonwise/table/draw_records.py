@@ -155,10 +155,7 @@ class CellChances:
     def of(
         cls, whole: _Mask, whole_share: _Floats, pair_share: _Floats, tied: _Floats, sizes: npt.NDArray[np.int64]
     ) -> CellChances:
-        """Return the chances that follow from the shares of each prompt's stratum that are drawn whole, and as pairs.
-
-        All arrays are (prompts,); `tied` counts the candidates with the highest score.
-        """
+        """Return chances from the shares of strata drawn whole and as pairs, `tied` at the top; all (prompts,)."""
         rest = sizes - tied
         apart, others = rest > 0, np.maximum(rest, 1)
         return cls(

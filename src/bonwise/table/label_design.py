@@ -348,11 +348,7 @@ _MOST_FILES = 1000
 
 
 def refuse_other_draw(design: object, labels: object, table: ScoreTable) -> None:
-    """Refuse a uniform draw that was stated of labels whose record says otherwise.
-
-    Of `design` only ``"uniform"`` and ``"cells"`` count. It is refused where beside the file `labels` lies a record
-    by which every labelled prompt was drawn with unequal chances, and none by which all were drawn uniformly.
-    """
+    """Refuse a uniform draw, of prompts or cells, stated of `labels` whose record beside them says otherwise."""
     if str(design) not in ("uniform", "cells") or not isinstance(labels, str | Path):
         return
     labelled = table.frame.loc[table.frame["oracle_label"].notna(), "prompt_id"].astype(object).unique()

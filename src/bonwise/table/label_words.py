@@ -109,10 +109,7 @@ def read_labels(
     worth: Mapping[str, float] = MappingProxyType({}),
     role: str = "oracle_label",
 ) -> ReadLabels:
-    """Parse one column of labels, or of scores, and say how it was read; `worth` is by words in lower case.
-
-    RowErrors are what is no number or word, words of two pairs, and words beside numbers other than 0 and 1.
-    """
+    """Parse a column of labels or scores and say how; RowErrors are unknown words, two pairs, words and numbers."""
     column = CodedColumn.of(column)
     try:
         if role == "judge_score":

@@ -223,10 +223,7 @@ class LabelledVerdicts:
         second_order: checks.SecondOrder | None = None,
         in_part: bool = False,
     ) -> LabelledVerdicts:
-        """Read a file or frame; several columns together may name a prompt, a judge, a context or a pair.
-
-        Refused: an absent column, no verdict, a pair judged twice, a prompt in two contexts, no verdict with a label.
-        """
+        """Read a file or frame, names perhaps of several columns; refuses pairs judged twice and no label at all."""
         taken = {"label": (oracle,), "prompt": prompt, "judge": judge, "context": context, "pair": pair}
         _refuse_twice(verdicts, taken)
         wanted = [*verdicts, oracle, *prompt, *judge, *context, *pair]
@@ -272,11 +269,7 @@ class LabelledVerdicts:
         verdict_map: Mapping[str, str] | None = None,
         second_order: checks.SecondOrder | None = None,
     ) -> LabelledVerdicts:
-        """Read a judge's verdicts, and the votes of a second file as their labels.
-
-        The first side of a pair is the alphabetically first one, in both files. `named` is of the verdicts, its pair
-        and prompt also of labels that have them; `label` is the column of the votes, or several with commas between.
-        """
+        """Read a judge's verdicts, and the votes of a second file as their labels; the first side is alphabetical."""
         wanted = [*(named.verdicts or ()), *(named.prompt or ()), *context]
         raw, name = nested.open_frame(source, wanted, in_part=True)
         others, where = nested.open_frame(labels, [label], "labels")

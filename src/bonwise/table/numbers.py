@@ -116,10 +116,7 @@ _STYLES = (
 
 
 def styled(words: Sequence[str], *, decimal_comma: bool = False) -> Styled | None:
-    """Find the style of most `words`, distinct cells in lower case; with `decimal_comma` ``8,500`` is 8.5, not 8500.
-
-    None where fewer than half of the cells that are no plain numbers, or than half of all, are in one style.
-    """
+    """Find the style of most `words`, None where fewer than half fit; with `decimal_comma` ``8,500`` is 8.5."""
     best: tuple[int, int, _Style] | None = None
     for order, style in enumerate(_STYLES):
         if decimal_comma and style.value is _grouped:

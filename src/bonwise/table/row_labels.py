@@ -23,11 +23,7 @@ __all__ = ["unlike_in_form", "with_row_labels"]
 
 
 def with_row_labels(source: RowSource, options: ReadingOptions) -> tuple[OpenedSource, ReadingOptions]:
-    """Return the rows of scores with the labels of `options.labels` beside them, and how they are read then.
-
-    A label file whose keys repeat, or of which none matches, is refused, and so are two files of unequal length by
-    line. Rows that found no partner are counted.
-    """
+    """Return the rows of scores with labels beside them, counting those alone; refuses repeated or unequal keys."""
     named = options.named_columns
     own = {role: column for role, column in named.items() if role != "oracle_label"}
     scores = open_source(source, own)

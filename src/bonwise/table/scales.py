@@ -77,11 +77,7 @@ _MARKS = (-1.0, -9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0)
 
 
 def off_scale(scores: _Floats) -> list[float]:
-    """Return usual numbers for "no score" that lie off the scale of all other scores, of which there are enough.
-
-    The others of a negative one are 0 or more, and span 4 or more, or begin at 1, or lie closer together than half of
-    the distance to it: -1, 0 and 1 are a scale. Those of a positive one reach a ninth of it at most.
-    """
+    """Return usual numbers for "no score" that lie far off the scale of enough other scores."""
     present = scores[~np.isnan(scores)]
     values = np.unique(present)
     is_mark = np.isin(values, _MARKS)
@@ -98,11 +94,7 @@ def off_scale(scores: _Floats) -> list[float]:
 
 
 def mismatch(scores: _Floats, labels: _Floats) -> int | None:
-    """Return the position of the first value that shows that scores and labels are on different scales.
-
-    One side lies in [0, 1], the other looks like ratings; labels of only 0 and 1 are verdicts, scores below 0 or
-    above 100 logits or rewards, without a scale. Both are (rows,), NaN where missing.
-    """
+    """Return the first position where scores and labels, (rows,), are on different scales: [0, 1] and ratings."""
     if _is_unit(scores) and _is_rating(labels):
         return int(np.flatnonzero(labels > 1)[0])
     if _is_unit(labels) and _is_rating(scores) and not np.isin(labels[~np.isnan(labels)], (0.0, 1.0)).all():

@@ -127,10 +127,7 @@ def _only_reads(action: int, of: str | None, *_: object) -> int:
 
 
 def read_sqlite(path: Path, table: str, most: int) -> Rows:
-    """Return the rows of a table, up to one more than `most`; one of several must be named, as ``scores.db:TABLE``.
-
-    Views, virtual tables and columns that call functions are refused, because they run what the file says.
-    """
+    """Return rows of a table, perhaps ``scores.db:TABLE``, up to one beyond `most`; views would run code."""
     import sqlite3  # noqa: PLC0415 - other files need none of it
 
     with open_plain(path) as stream:

@@ -55,10 +55,7 @@ class _Numbers(NamedTuple):
 def read_votes(
     column: pd.Series, source: str, *, sides: pd.DataFrame | None = None, verdict_map: Mapping[str, Side] = _NO_MAP
 ) -> ReadVotes:
-    """Read a column of verdicts; `sides` is (rows, 2), the names of either side: a verdict may name the winner.
-
-    A RowError is no verdict, a word that means one side and names the other, or numbers that may mean either side.
-    """
+    """Read a column of verdicts, which may name a winner of `sides`, (rows, 2); a RowError may mean either."""
     values, names = verdicts_or_nothing(column, source, sides=sides, verdict_map=verdict_map)
     unknown = np.isnan(values) & ~is_blank(column) & ~_says_none(column, verdict_map)
     if unknown.any():

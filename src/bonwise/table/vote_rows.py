@@ -137,10 +137,7 @@ class VoteRows:
     """As `worth`, a graded preference as the share of a vote that it is; None where none is graded."""
 
     def in_order(self, second_order: checks.SecondOrder | None) -> VoteRows:
-        """Return the votes, those of a second order turned round where it names places; what it names is asked.
-
-        Columns at two places of a list are two orders, of which nobody knows what the second names.
-        """
+        """Return the votes, a second order's turned where it names places; unclear lists of two columns are asked."""
         checks.check_second_order(second_order)
         verdicts = self.columns.verdicts
         if second_order is None and not (len(verdicts) == 2 and nested.are_places(*verdicts)):

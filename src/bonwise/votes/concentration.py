@@ -165,11 +165,7 @@ def _as_large(null: Floats, seen: float) -> float:
 
 
 def cluster_ratio(values: Floats, cluster: _Ints) -> float:
-    """Return the cluster-robust standard error of a mean over that of independent votes.
-
-    ``sqrt(sum_g (sum_{i in g} e_i)^2) / sqrt(sum_i e_i^2)`` with ``e_i = y_i - mean(y)``; its square is the design
-    effect. 1 where no two votes share a cluster, NaN where all votes are equal.
-    """
+    """Return the cluster-robust error of a mean over that of independent votes, whose square is the design effect."""
     off = values - values.mean()
     apart = float((off**2).sum())
     if apart <= 1e-12:
@@ -220,11 +216,7 @@ def _unbiased_split(values: Floats, owner: _Ints) -> tuple[float, float]:
 
 
 def likely_rates(values: Floats, prompt: _Ints) -> tuple[Floats, Floats] | None:
-    """Return win rates that vary between prompts as much as prompts differ, chance within prompts taken out.
-
-    ``x + (x_q - x) sqrt(max(between, 0) / total)`` with the mean x of the rates x_q: a supposition for planning, no
-    estimate of any one rate. Of the prompts with two votes or more; None where these are fewer than two.
-    """
+    """Return win rates shrunk to vary as prompts differ, for planning, where two have two votes; else None."""
     _, owner = np.unique(prompt, return_inverse=True)
     count = np.bincount(owner).astype(np.float64)
     several = count > 1

@@ -45,10 +45,7 @@ def first_stage_votes(types: int, factor: float = 10.0) -> int:
 def screening(
     votes: int, types: int, *, share: float = 0.2, factor: float = 10.0, each: int | None = None
 ) -> result.Screening:
-    """Return what the two stages would spend: ``b = ceil(c ln m)`` votes on each of m types, the rest on the kept.
-
-    `share` is q, the part kept; `factor` is c, in the paper at least 10; `each` states b. No votes left are refused.
-    """
+    """Return ``b = ceil(c ln m)`` votes on each of m types, the rest on the share q kept; none left is refused."""
     if types < 2 or not 0 < share < 1:
         raise UsageError("screening needs two types and a kept share between 0 and 1", hint="such as share=0.2")
     b = first_stage_votes(types, factor) if each is None else each
@@ -70,11 +67,7 @@ def screening(
 def allocate(
     wins: sums.Floats, votes: sums.Floats, weights: sums.Floats, *, kept: int, second_stage: int, seed: int = 0
 ) -> _Ints:
-    """Return the votes of the second stage for each type, 0 for one that is not kept.
-
-    Those with the largest squared margins are kept and get votes by weight, by largest remainder; the seed tells
-    equal ones apart. `wins`, for the second model, and `votes` are of the first stage; `weights` need not sum to 1.
-    """
+    """Return second-stage votes by type, 0 for one not kept: largest squared margins, by weight; ties by seed."""
     rng = np.random.default_rng(seed)
     top = _strongest(((wins / votes - 0.5) ** 2)[None, :], kept, rng)[0]
     fair = second_stage * weights[top] / weights[top].sum()

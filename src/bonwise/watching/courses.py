@@ -43,11 +43,7 @@ _STRIKING = 3.0
 def level_over(
     u: sums.Floats, v: sums.Floats, picks: sums.Floats, confidence: float, *, share: bool = False
 ) -> LevelRecord:
-    """Return ``sum u / sum v`` with Fieller's interval by periods, Student's t with as many degrees less one.
-
-    A `share`, each u from 0 to its v, gets Clopper and Pearson's interval on as many draws as that standard error is
-    worth. `u`, `v` and `picks`, their number, are sums over the picks of each period.
-    """
+    """Return ``sum u / sum v`` with Fieller's interval by periods, a `share` with Clopper and Pearson's."""
     estimate, low, high, reason = _interval_over(u, v, confidence, share=share)
     return LevelRecord(
         estimate=estimate, low=low, high=high, periods=len(u), picks=int(picks.sum()), **given(reason=reason)

@@ -45,10 +45,7 @@ class Ledger:
 
     @classmethod
     def open(cls, path: str | Path, *, busy_timeout: float = 60.0) -> Self:
-        """Open the ledger of a run folder, or a ``.sqlite`` file; made where there is none.
-
-        Raises LedgerError also for one that a newer version made, and for one on a network filesystem.
-        """
+        """Open the ledger of a run folder, or a ``.sqlite`` file, or make it; none on a network filesystem."""
         file = place.ledger_file(path).absolute()
         try:
             place.prepare(file, busy_timeout)
@@ -112,10 +109,7 @@ class Ledger:
         await self._writer.submit(lambda ledger_file: ledger_file.drop(base_url, model, parameter, words))
 
     async def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> int | None:
-        """Set pico-dollars aside, with at most `most` in so many seconds; return their row, undone if cancelled.
-
-        0 where there may be room once calls in flight have ended, None where there cannot be any.
-        """
+        """Set pico-dollars aside, with at most `most` in so many seconds; 0 to wait for calls, None for no room."""
         return await self._writer.do(
             lambda ledger_file: ledger_file.hold_money(cost, most, seconds, wall),
             lambda ledger_file, row: ledger_file.spend_money(row, 0, 0.0),
@@ -145,11 +139,7 @@ class Ledger:
         return reading.read_rows(self.path, self._busy_timeout, model, state, key_prefix, limit)
 
     def prune(self, states: Collection[State] = FAILED, before: float | None = None) -> int:
-        """Delete calls with their samples and return how many calls; what was answered stays unless it is named.
-
-        Only calls that were answered, or else sent, before `before`, in seconds since 1970. ``sent``, and answered
-        ones without `before`, are a `bonwise.errors.UsageError`; what ended processes left behind is ``unknown``.
-        """
+        """Delete calls of some states, answered ones only with `before`, in seconds since 1970; return how many."""
         return reading.prune(self.path, self._busy_timeout, states, before)
 
     def forget(self, *, model: str | None = None, parameter: str | None = None) -> int:

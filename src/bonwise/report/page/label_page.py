@@ -21,10 +21,7 @@ LabelledResponse = tuple[str, str, float | None]
 def label_page(
     prompts: Sequence[tuple[str, Sequence[LabelledResponse]]], points: Sequence[int], digest: str, export: str
 ) -> str:
-    """Return the page to label responses on, prompt by prompt; `points` are the labels, from 0 to 9, rising.
-
-    The browser keeps labels under `digest`, that of the sheet; the exported file's name begins with `export`.
-    """
+    """Return the page to label on by `points`, 0 to 9; labels stay under `digest`, files begin with `export`."""
     templates = environment()
     script = templates.get_template("label_page.js").render()
     content = {

@@ -56,10 +56,7 @@ class CellAllocation:
 
 
 def cell_strata(population: CellPopulation, labels: int) -> _Ints:
-    """Cut prompts into strata of equal sum of s, and part the open ones of each from those that the judge ties.
-
-    `labels` counts candidates. Open strata come first, each kind from its smallest sizes to its largest.
-    """
+    """Cut prompts into strata of equal sum of s: open ones first, then those that the judge ties."""
     cut, apart = _cut(population, labels), population.open
     found = np.zeros(len(cut), dtype=np.int64)
     if apart.any():

@@ -56,11 +56,7 @@ def pick_factor(tied: Floats, sizes: _Ints) -> Floats:
 
 
 def spread_of(scores: Floats, sizes: _Ints) -> Floats:
-    """Return each prompt's standard deviation of scores, plus half their mean, plus a thousandth.
-
-    The added half keeps a prompt that happens to be scored alike from looking certain. Scores are (cells,), grouped
-    by prompt, NaN where there is none; a prompt with fewer than two counts as one of mean spread.
-    """
+    """Return each prompt's deviation of scores plus half their mean: one scored alike by chance is not certain."""
     spread = top_of_scores(scores, sizes).spread
     known = np.add.reduceat((~np.isnan(scores)).astype(np.int64), np.cumsum(sizes) - sizes) > 1
     mean = float(spread[known].mean()) if known.any() else 0.0
@@ -81,10 +77,7 @@ def size_measure(scores: Floats, sizes: _Ints, second: Floats | None = None) -> 
 
 
 def strata(size: Floats, labels: int) -> _Ints:
-    """Cut prompts into strata of about equal sum of their size measure, from the smallest sizes to the largest.
-
-    2 strata below 20 labelled prompts, 3 below 40, 4 below 100, 8 below 400, else 12; fewer where prompts are few.
-    """
+    """Cut prompts into 2 to 12 strata of about equal sum of their size measure, from the smallest sizes on."""
     return equal_strata(size, min(strata_for(labels), labels // LEAST))
 
 
@@ -182,10 +175,7 @@ def _filled(low: Floats, high: Floats, weights: Floats, labels: int) -> Floats:
 
 
 def draw_within(found: _Ints, counts: _Ints, rng: np.random.Generator, taken: _Mask | None = None) -> _Mask:
-    """Draw so many prompts of each stratum, without replacement and all alike.
-
-    Those `taken` before are not drawn again, nor are they in the mask that is returned.
-    """
+    """Draw so many prompts of each stratum, all alike, without replacement and without those `taken` before."""
     chance = rng.random(len(found))
     if taken is None:
         return _lowest(chance, found, counts)
@@ -196,10 +186,7 @@ def draw_within(found: _Ints, counts: _Ints, rng: np.random.Generator, taken: _M
 
 
 def _lowest(chance: Floats, found: _Ints, counts: _Ints) -> _Mask:
-    """Return so many prompts of each stratum, those with the lowest chances, without sorting all.
-
-    Cells hold about one prompt each; of those below the last one needed all are taken, only that one is sorted.
-    """
+    """Return so many prompts of each stratum, those with the lowest chances, without sorting all."""
     held = np.bincount(found, minlength=len(counts))
     starts = np.cumsum(held) - held  # of the cells, and the number of prompts in the strata before
     cell = starts[found] + (chance * held[found]).astype(np.int64)
@@ -218,20 +205,14 @@ def _lowest(chance: Floats, found: _Ints, counts: _Ints) -> _Mask:
 
 
 def size_prior(residuals: Floats, groups: _Ints, mean_size: Floats) -> Floats:
-    """Scale the squared mean sizes of the strata to what was seen: ``p_h = s_h^2 sum r^2 / sum s_h(x)^2``.
-
-    `groups` is the stratum of each residual r, one a labelled prompt; s_h is the mean size measure of a stratum.
-    """
+    """Scale the squared mean sizes of the strata to residuals r: ``p_h = s_h^2 sum r^2 / sum s_h(x)^2``."""
     seen = float(np.sum(mean_size[groups] ** 2))
     prior: Floats = mean_size**2 * (float(np.sum(residuals**2)) / seen if seen > 0 else 0.0)
     return prior
 
 
 def shrunken_sd(residuals: Floats, groups: _Ints, prior: Floats) -> Floats:
-    """Estimate the residual standard deviation of each stratum, shrunk towards a prior p_h worth 10 labels.
-
-    ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``, k_h labelled prompts; r and groups are as in `size_prior`.
-    """
+    """Estimate residual deviations, shrunk to p_h: ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``."""
     squares = np.bincount(groups, weights=residuals**2, minlength=len(prior))
     known = np.bincount(groups, minlength=len(prior))
     sd: Floats = np.sqrt((squares + _PRIOR_WEIGHT * prior) / (known + _PRIOR_WEIGHT))

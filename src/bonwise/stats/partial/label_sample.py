@@ -41,10 +41,7 @@ class LabelSample:
 
     @classmethod
     def realised(cls, labelled: npt.NDArray[np.bool_], strata: _Ints) -> LabelSample:
-        """Return the stratified sample with the shares that were labelled, ``pi_h = n_h / N_h``.
-
-        A stratum without labels joins the next with some, the last the one before: by size, neighbours are alike.
-        """
+        """Return the sample with ``pi_h = n_h / N_h``; a stratum without labels joins the next with some."""
         named, owner = np.unique(strata, return_inverse=True)
         filled = np.flatnonzero(np.bincount(owner, weights=labelled))
         if len(filled):
@@ -102,11 +99,7 @@ class LabelSample:
 
     @property
     def few_carry(self) -> str:
-        """Why no interval can rest on the labels: the heaviest five stand for too many prompts; empty where one can.
-
-        At most a quarter of them, or two and a half times as many as five labels of equal weight would. What varies
-        among prompts that are seldom labelled is seen in too few of them, and their labels often are all alike.
-        """
+        """Why no interval can rest on the labels: the heaviest five stand for too many; empty where one can."""
         weights = np.sort(self.weights[self.labelled])[::-1]
         share, most = weights[:_HEAVIEST].sum() / weights.sum(), max(0.25, 2.5 * _HEAVIEST / len(weights))
         if share <= most:
@@ -148,10 +141,7 @@ class ScaledSample:
 
     @classmethod
     def of(cls, sample: LabelSample) -> ScaledSample:
-        """Prepare a sample; independent draws form one stratum.
-
-        Scaled to their own sum, weights give a mean that does not suffer from how many a draw happened to take.
-        """
+        """Prepare a sample, its weights scaled to their own sum; independent draws form one stratum."""
         stratum, drawn = sample.grouped()
         size = np.bincount(stratum)
         q = sample.weights
@@ -177,10 +167,7 @@ class ScaledSample:
 
 
 def fold_of(columns: Floats, rows: _Ints, folds: int, seed: int) -> _Ints:
-    """Assign prompts to folds, labelled (`rows`) and unlabelled ones evenly, in a way that ignores their order.
-
-    The fold follows a hash of `columns`, (k, prompts): prompts with the same numbers are exchangeable.
-    """
+    """Assign prompts to folds by a hash of `columns`, (k, prompts), whatever their order; labelled ones evenly."""
     # Rounding drops what the order of a sum leaves in the last bits; adding 0.0 turns -0.0 into 0.0.
     bits = (np.round(columns, 9) + 0.0).view(np.uint64)
     # An odd factor of its own for each column, or two columns that are equal would cancel.

@@ -51,10 +51,7 @@ class OutcomeModel(Protocol):
 
 
 class Ridge:
-    """Weighted ridge regression with penalty ``1 + .001 m`` for m rows, the intercept free.
-
-    Weights are scaled to mean 1, so that their unit does not matter; outcomes may be (prompts, outcomes).
-    """
+    """Weighted ridge regression with penalty ``1 + .001 m`` for m rows, weights scaled to mean 1."""
 
     def fit(self, X: Floats, y: Floats, sample_weight: Floats | None = None) -> Ridge:
         """Learn the coefficients."""
@@ -228,10 +225,7 @@ def power_tuning(m: Floats, Y: Floats, draw: ScaledSample, rho: float) -> Floats
 
 
 def share_explained(m: Floats, Y: Floats, draw: ScaledSample, direction: Floats) -> float | None:
-    """Return the share of the variance of a contrast of outcomes that predictions explain, at least 0.
-
-    1 - variance of the residuals / variance of what was seen, by weights of `draw`; None where that does not vary.
-    """
+    """Return the share of a contrast's weighted variance that predictions explain, at least 0; None without one."""
     seen, left = Y @ direction, (Y - m) @ direction
     spread, rest = (float(draw.mean((values - draw.mean(values)) ** 2)) for values in (seen, left))
     return max(0.0, 1 - rest / spread) if spread > 1e-12 * float(draw.mean(seen**2)) else None

@@ -224,10 +224,7 @@ def folds_of_prompts(prompts: int, folds: int, seed: int) -> _Ints:
 
 
 def cross_fitted(method: str, rows: Floats, labels: Floats, owner: _Ints, seed: int) -> Floats:
-    """Calibrate the scores of every fold by a map learned on the other folds.
-
-    `rows` is (cells, 1 + covariates), score first, perhaps NaN. Whole prompts share a fold, and so one map.
-    """
+    """Calibrate each fold of prompts by a map of the others; `rows` is (cells, 1 + covariates), score first."""
     out, scored = np.full(len(rows), np.nan), ~np.isnan(rows[:, 0])
     for fold in np.unique(owner[scored]):
         mine, others = scored & (owner == fold), scored & (owner != fold)
@@ -390,11 +387,7 @@ def _left_out(covariates: Mapping[str, Floats]) -> dict[str, str]:
 def calibrate_judge(
     panel: Panel, covariates: Mapping[str, Floats], settings: Settings, *, data: JudgeCounts, folds: int, prompts: int
 ) -> tuple[result.CalibrationJudge, RawScores]:
-    """Calibrate a judge on a completely labelled panel in every way that its covariates and what is installed allow.
-
-    Covariates are (cells,), by name, without NaN where there is a score; folds are at most half as many as prompts.
-    `prompts` counts those of the judge, labelled or not.
-    """
+    """Calibrate a judge on a completely labelled panel in every way that covariates and extras allow."""
     left_out = _left_out(covariates)
     raw = RawScores(panel, covariates, settings, folds, data.method)
     figures, methods = raw.raw(), {}

@@ -49,11 +49,7 @@ def _rises(raw: Floats, calibrated: Floats) -> bool:
 def tie_break_agreement(
     raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints, *, confidence: float
 ) -> estimand.Estimate:
-    """Estimate the agreement on the pairs of candidates that a calibration tells apart and the raw scores do not.
-
-    Over pairs of one prompt with equal raw scores, unequal calibrated ones and unequal labels: the share on which the
-    signs agree, 0.5 by guessing. Cells are grouped by prompt, without NaN; `n` counts the prompts with such a pair.
-    """
+    """Estimate the agreement on pairs tied raw, told apart calibrated, of unequal labels; 0.5 by guessing."""
     sums = tie_break_sums(raw, calibrated, labels, sizes)
     agree, pairs = sums
     rest = pairs.sum() - pairs

@@ -93,11 +93,7 @@ def refits(sums_of: SumsOf, groups: _Ints) -> Refits:
 
 
 def group_error(values: Floats) -> Floats:
-    """Return the standard error from the values without each group.
-
-    ``se^2 = (G - 1) / G * sum_g (theta_(-g) - mean theta_(-g))^2``, with G - 1 degrees of freedom. `values` is (...,
-    groups); where one is NaN, undefined without a group, the error is NaN.
-    """
+    """Return the root of ``(G - 1) / G * sum_g (theta_(-g) - mean theta_(-g))^2``; NaN where one value is."""
     error: Floats = np.sqrt((values.shape[-1] - 1) * values.var(axis=-1))
     return error
 
@@ -105,11 +101,7 @@ def group_error(values: Floats) -> Floats:
 def relative_change(
     estimands: Sequence[Estimand], after: Floats, before: Floats, rule: IntervalRule
 ) -> dict[str, Estimate]:
-    """Estimate ``after / before - 1`` of some metrics, paired by prompt.
-
-    The sums are (len(Sums._fields), prompts), on the same prompts in order; 0.1 is 10 % more. The interval is the
-    jackknife's, at t(n - 1). Where the metric before may be 0, or is below it, there is no ratio, but a reason.
-    """
+    """Estimate ``after / before - 1`` paired by prompt, at t(n - 1); a reason where before may be 0 or below."""
     found, alone = jackknife.jackknife(ratios_less_1(estimands), [after, before]), estimate(estimands, before, rule)
     rows = zip(estimands, *found[:3], strict=True)
     return {
@@ -158,11 +150,7 @@ class JudgeChange(NamedTuple):
 def over_judges(
     estimands: Sequence[Estimand], relative: Sequence[Estimand], judges: Sequence[JudgeChange], rule: IntervalRule
 ) -> dict[str, dict[str, Estimate]]:
-    """Estimate ``changes``, ``percent_of_mean`` and ``mean_of_percents`` over judges on the same prompts and groups.
-
-    All judges are left without a group together, or without a prompt where maps are taken as fixed. A mean has no
-    value where that of a judge has none, nor a percent of a mean that may be 0 or is below it.
-    """
+    """Estimate changes over judges on the same prompts, left out together; no value where one judge has none."""
 
     def means(of: Callable[[Floats, Floats], Floats], some: Sequence[Estimand], key: str) -> dict[str, Estimate]:
         by_metric = {}
@@ -206,11 +194,7 @@ _SAME = 1e-12  # as in estimation: an error below this share of the values is ro
 
 
 def refitted_estimate(estimands: Sequence[Estimand], found: Refits, rule: IntervalRule) -> dict[str, Estimate]:
-    """Estimate metrics by the delete-a-group jackknife.
-
-    A divisor of an estimand must be among the `estimands`. Intervals are Student's, G - 1 df, whatever the rule's
-    kind.
-    """
+    """Estimate metrics by the delete-a-group jackknife, Student's t with G - 1 df whatever the rule's kind."""
     estimates = _estimates(estimands, [found], rule)
     return without_wild(estimands, estimates, lambda below: [estimates[below.name]])
 

@@ -77,11 +77,7 @@ class MatchedVerdicts:
 
 
 def match(panel: Panel, verdicts: judged_pairs.PairVerdicts, seed: int) -> MatchedVerdicts:
-    """Lay verdicts on the cells of a panel; what does not fit is counted with its reason.
-
-    Where any pair has verdicts in both orders, those with one alone are left out. Verdicts on drawn pairs have a
-    column ``weight``. `seed` draws the order that stands for a judge asked once a pair.
-    """
+    """Lay verdicts on the cells of a panel, counting what does not fit; where some have both orders, those alone."""
     frame = verdicts.frame
     prompt, cells = _positions(panel, frame)
     known = ~np.isnan(frame[["first", "second"]].to_numpy())
@@ -144,10 +140,7 @@ def _laid(
 
 
 def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, method: str) -> result.MatchedPairs:
-    """Audit the pairs that were judged both ways, at least one, as pools of two.
-
-    `method` is ``complete``, ``labelled_only``, or ``weighted`` where pairs were drawn; `groups` are those of gaps.
-    """
+    """Audit the pairs that were judged both ways, at least one, as pools of two; `groups` are those of gaps."""
     pairs, panel = matched.pairs, matched.panel
     method = method if matched.weights is None else "weighted"
     labels = _of_both(matched, panel.labels)

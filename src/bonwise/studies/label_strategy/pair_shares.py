@@ -107,11 +107,7 @@ def order_differences(
 def order_effects(
     one: Floats, other: Floats, prompt: _Ints, confidence: float, weights: Floats | None = None
 ) -> Mapping[str, estimand.Estimate]:
-    """Estimate what the order of presentation did.
-
-    `one` and `other` are what the first candidate of each pair earned when shown first, and when shown second. The
-    mean of their difference is ``first_shown_advantage``, in [-1, 1]; ``flips`` is the share of verdicts that differ.
-    """
+    """Estimate what order did to what the first earned: ``first_shown_advantage`` and ``flips``."""
     flips = (_sign(one) != _sign(other)).astype(float)
     return {
         "first_shown_advantage": mean_difference(one, other, prompt, confidence, weights),

@@ -61,10 +61,7 @@ def every_pair(sizes: _Ints) -> Pairs:
 
 
 def borda(pairs: Pairs, values: Floats, cells: int) -> Floats:
-    """Return what each candidate earned on average over its pairs, (cells,), from 0 to 1; 1/2 where it is in none.
-
-    `values` are what candidate `i` of each pair earned, from 0 to 1; `j` earned the rest.
-    """
+    """Return what each candidate earned on average over its pairs, (cells,), from 0 to 1; 1/2 where it is in none."""
     both = np.concatenate([pairs.i, pairs.j])
     earned = np.bincount(both, weights=np.concatenate([values, 1 - values]), minlength=cells)
     count = np.bincount(both, minlength=cells)
@@ -73,10 +70,7 @@ def borda(pairs: Pairs, values: Floats, cells: int) -> Floats:
 
 
 def connected_edges(pairs: Pairs, edges: _Ints, seed: int) -> _Mask:
-    """Draw so many pairs of each prompt, or all, that tie together as many of its candidates as they can.
-
-    Pairs come in random order; those that join two groups of candidates are taken first, the others fill up.
-    """
+    """Draw so many pairs of each prompt in random order, those that join two groups of candidates first."""
     chosen = np.zeros(len(pairs.prompt), dtype=bool)
     order = np.random.default_rng(seed).permutation(len(chosen))
     order = order[np.argsort(pairs.prompt[order], kind="stable")]
@@ -120,11 +114,7 @@ def pair_scores(values: Floats) -> Floats:
 
 
 def pair_sums(scores: Floats, labels: Floats, pairs: Pairs, weights: Floats | None = None) -> Floats:
-    """Compute the sums of pairs as pools of two, by prompt with a pair, (len(Sums._fields), prompts).
-
-    `scores` and `labels` are (2 * pairs,), `i` before `j`; `weights`, 1 over a pair's chance of being drawn, are made
-    to average 1. ``prompts`` counts pairs, so that ``recovery`` of these sums is that of best of two.
-    """
+    """Compute the sums of pairs as pools of two by prompt, `i` before `j`; ``recovery`` is of best of two."""
     found = prompt_sums(scores, labels, np.full(len(pairs.prompt), 2))
     if weights is not None:
         found = found * (weights / weights.mean())
@@ -133,10 +123,7 @@ def pair_sums(scores: Floats, labels: Floats, pairs: Pairs, weights: Floats | No
 
 
 def gap_groups(gaps: Floats, groups: int) -> tuple[_Ints, Floats]:
-    """Cut gaps above 0 into at most so many groups at their quantiles; equal gaps stay together.
-
-    Returned are the group of each pair, from 0, and the ends, (groups + 1,); a gap at an upper end belongs below it.
-    """
+    """Cut gaps above 0 into at most so many groups at quantiles, equal ones together: their codes and ends."""
     cuts = np.quantile(gaps, np.arange(1, groups) / groups, method="inverted_cdf")
     cuts = np.unique(cuts[cuts < gaps.max()])
     group = np.searchsorted(cuts, gaps)

@@ -528,10 +528,7 @@ class VerdictsStudy(LabelStrategyStudy):
         return self._said_of(self.settings.source)
 
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per judge, way and metric, with the estimate and the difference to both orders.
-
-        The columns are those of `StrategiesStudy.frame_rows`; ``part`` is ``verdicts``.
-        """
+        """Yield a row per judge, way and metric, as `StrategiesStudy.frame_rows`; ``part`` is ``verdicts``."""
         for name, judge in self.judges.items():
             for way, metrics in judge.ways.items():
                 less = judge.minus_both_orders.get(way)

@@ -74,11 +74,7 @@ MANY = 30
 
 @dataclass(frozen=True, slots=True)
 class Few:
-    """A recovery that few losses hold below its most, or few wins above its least.
-
-    The sum y of amounts x_i is taken as a multiple ``u = sum x^2 / y`` of a Poisson count, which has the mean and
-    the variance of a sum of rare amounts; its ends are those of that count, and nowhere inside Student's.
-    """
+    """A recovery few losses hold below its most: ``sum x^2 / y`` times a Poisson count, no closer than t."""
 
     estimate: float
     """Of the recovery; se the jackknife's."""
@@ -182,10 +178,7 @@ def no_curve(labels: noisy_oracle.NoisyOracle, confidence: float) -> str | None:
 
 
 def required(labels: noisy_oracle.NoisyOracle, target: float, confidence: float) -> Requirement:
-    """Return the within_r and the effective agreement at which a judge of plain noise recovers the target.
-
-    Undefined, with the reason, unless the target lies between 0 and 1. Intervals are Student's, clustered by prompt.
-    """
+    """Return within_r and effective agreement at which a judge of plain noise recovers the target, in (0, 1)."""
     n = len(labels.gain)
     reason = no_curve(labels, confidence) or _unreachable(target)
     if reason is not None:

@@ -321,10 +321,7 @@ def noise_for_within_r(labels: NoisyOracle, within_r: float) -> float:
 
 
 def noise_for_recovery(labels: NoisyOracle, recovery: float) -> float:
-    """Return the noise of the judge with a recovery between 0 and 1, exclusive.
-
-    Sought between two points of the curve, along the angle whose cosine is within_r: there it has no steep end.
-    """
+    """Return the noise with a recovery in (0, 1), sought along the angle whose cosine is within_r: no steep end."""
     noises, recoveries = labels.curve
     angles = [_LEAST, *np.arctan2(noises, labels.spread).tolist(), math.pi / 2 - _LEAST]
     known = dict(zip(angles, [1.0, *recoveries.tolist(), 0.0], strict=True))
