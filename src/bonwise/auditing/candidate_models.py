@@ -37,12 +37,7 @@ class Modelled:
 
 
 def modelled(measured: Measured, draw: label_sample.ScaledSample, *, origin: bool, fit: bool, seed: int) -> Modelled:
-    """Predict every prompt by a regression of Y on X that never saw its labels.
-
-    The mean of ``EX b + q (Y - X b)`` is right whatever b is: the mean of X over the draw is known. With `origin` the
-    fit goes through the origin, as that of a contrast does. Without `fit` b is 1, for a covariate that stands in for
-    the label as it is; with it b is cross-fitted on 5 folds of prompts.
-    """
+    """Predict every prompt by a regression that never saw its labels: ``EX b + q (Y - X b)`` is right for any b."""
     rows, Y, X = draw.rows, measured.outcome[draw.rows], measured.seen[draw.rows]
     if not fit or not X.shape[1]:
         predictions: Floats = measured.expected.sum(axis=1)

@@ -232,13 +232,7 @@ def holds_picks(path: Path) -> bool:
 
 
 def read_picks(path: str | Path, *, as_picked: bool = False) -> Picks:
-    """Read logged picks.
-
-    The file is JSON Lines of `PickLine`: ``prompt_id``, ``ids`` (of all candidates of the pool) and ``best`` (one of
-    them, or null). With `as_picked` the drawn pick is taken where a seed decided, not its expectation over ``level``.
-    Raises `bonwise.errors.FileError` for a file that is absent, empty or no text, and `bonwise.errors.RowError` for a
-    line that is no pick or of other settings than the first, and for a prompt that is picked twice.
-    """
+    """Read logged picks, JSON Lines of `PickLine` of one setting; `as_picked` takes what a seed drew."""
     TABLES.require(f"reading {path}")
     source, rows, lines = str(path), [], []
     policy = _OnePolicy(source)

@@ -59,13 +59,7 @@ def aligned(judges: Sequence[UnitInfluences], metric: str) -> Floats:
 
 
 def joint_confidence(influences: Floats, confidence: float, *, seed: int = 0) -> ChoiceConfidences:
-    """Return the confidences at which intervals of single estimates hold together.
-
-    Z is drawn from the normal law with the correlation of the influences. With c the quantile of max |Z_k| at the
-    confidence wanted, intervals at ``2 Phi(c) - 1`` hold together; likewise with max Z_k for lower ends, and with the
-    standardised differences of every two. `influences` is (estimates, units), with two estimates or more; one that
-    nothing moves is taken to be independent of the others. `confidence` is two-sided, that of one interval alone.
-    """
+    """Return the confidences at which intervals of single estimates hold together, by drawn normal maxima."""
     rng, tail = np.random.default_rng(seed), (1 - confidence) / 2
     size = np.sqrt(np.einsum("ku,ku->k", influences, influences))
     errors = _drawn(influences, rng)

@@ -48,12 +48,7 @@ class LabelStrata:
 
 
 def label_strata(sample: LabelSample) -> LabelStrata:
-    """Return the strata of a sample; prompts drawn independently of each other are one.
-
-    A stratum with one labelled prompt says nothing of its own scatter: it joins the next one in the order of their
-    numbers (rules number strata by size), the last the one before. That touches variances only, and errs on the large
-    side. Raises `bonwise.errors.UsageError` where no prompt is labelled.
-    """
+    """Return the strata of a sample, independent draws one; one labelled prompt joins the next stratum."""
     owner, counts = sample.grouped()
     of_prompts = _joined(counts)[owner]
     mine = of_prompts[sample.labelled]

@@ -92,12 +92,7 @@ class Settling(NamedTuple):
 
 
 def projected(found: estimand.Estimate, ratio: float, confidence: float) -> estimand.Estimate | None:
-    """Return an estimate with the interval that `ratio` times as many prompts, labelled or not, would give it.
-
-    Variances and covariances of means shrink as ``1 / ratio``; ``df' = (df + 1) ratio - 1``, not below 3 and not
-    above the prompts less 1. Replicates of a bootstrap move towards the estimate by ``1 / sqrt(ratio)``. None where
-    nothing is known of the estimate beside itself.
-    """
+    """Return an estimate with the interval of `ratio` times as many prompts: variances shrink, df grows."""
     if found.estimate is None or found.law is None:
         return None
     n = max(round(found.n * ratio), 1)

@@ -349,12 +349,7 @@ class CallAttempts:
         raise AttemptError(Problem("broken", f"no answer in the response: {fault}", status, sent=True))
 
     async def _receive(self) -> protocol.Response | Problem:
-        """Send once and return the response; the problem, where another attempt would only pay for it again.
-
-        An attempt needed by a deadline is given up after 4 times the 95th percentile of the latencies here, once
-        enough are known. It may outlast the deadline: an answer that comes is kept. ``timeout`` is raised too where
-        the whole takes too long, though bytes come.
-        """
+        """Send once and return the response; hurried ones end at 4 times the 95th percentile of latencies."""
         endpoint, now = self._endpoint, asyncio.get_running_loop().time
         in_use, begun, longest = endpoint.take_client(), now(), endpoint.attempt_timeout
         if self._until is not None and endpoint.latencies.patience is not None:

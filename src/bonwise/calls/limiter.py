@@ -129,11 +129,7 @@ class ConcurrencyWindow:
         self._suspected = False
 
     def answered(self, seconds: float, seen: int, *, running: int) -> bool:
-        """Count an answer, which took so long; tell whether answers take so long that it shrank.
-
-        One that comes while it is used up, by so many calls `running`, makes it grow; but where some of the latest
-        attempts fail, not beyond a size that was complained of before.
-        """
+        """Count an answer, which grows a used-up window unless many fail; tell whether slow ones shrank it."""
         self._failed.append(False)
         self.in_a_row = 0
         if self._take_long(seconds) and self._cut(seen):

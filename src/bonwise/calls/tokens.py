@@ -47,12 +47,7 @@ def input_tokens(ask: Ask, request: Request) -> tuple[int, int]:
 
 
 def expected_input_tokens(text: str) -> int:
-    """Return about how many tokens a text has, for no tokenizer in particular.
-
-    Four bytes of UTF-8 a token for characters of one or two bytes (Latin, Greek, Cyrillic, Arabic ...), a token
-    for each character of three bytes (Chinese, Japanese, Korean, typographic marks ...), two for each of four
-    (emoji). Real tokenizers differ by a third either way; some split other scripts much finer.
-    """
+    """Return about how many tokens a text has: bytes of UTF-8 over four, or one to two a wide character."""
     return tokens_of_size(text_size(text))[0]
 
 
@@ -94,11 +89,7 @@ def _value(kind: Any) -> int:
 
 
 def reckoned(partial: PartialUsage, sent: int, most_output: int, choices: Iterable[Choice]) -> Usage:
-    """Return what a call took: what was told, and in place of the rest the larger of two reckonings.
-
-    One is what the server's total leaves, the other a count of the text. Without a total, an answer counts as
-    `most_output`: it may hold reasoning that nobody sees. `sent` is about the tokens of the request.
-    """
+    """Return what a call took: what was told, else the larger of what the total leaves and a count of the text."""
     usage = partial.told
     if not partial.input_told:
         known = usage.output if partial.output_told else 0

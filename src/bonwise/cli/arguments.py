@@ -224,11 +224,7 @@ def deliver(
     then: Sequence[Said] = (),
     full: bool = False,
 ) -> None:
-    """Write the document as JSON, page, Markdown and table where flags ask for them, then print the result.
-
-    `described` is printed where more is known than the document holds; `then`, by names of files, is what is next.
-    Words step aside to standard error where standard output is for this document or another one (`aside`).
-    """
+    """Write the document where flags ask, then print it, or `described`; `then`, by names of files, is next."""
     from bonwise.report.show import describe
     from bonwise.report.terminal import renderables, show
 

@@ -85,11 +85,7 @@ class PromptFactors:
 
     @classmethod
     def of(cls, contrast: Floats, prompts: Floats, beyond: Floats | None = None) -> PromptFactors:
-        """Return draws turned to common coordinates, with what is open of each prompt.
-
-        `contrast` is (draws, rank), `prompts` (draws, prompts, rank) in the order of the chain; at least two draws.
-        `beyond`, (draws, prompts), is what gaps have beyond the factors: its mean is 0 whatever the tags are.
-        """
+        """Return draws, two or more, in common coordinates with what is open of each prompt; `beyond` is extra."""
         contrast, prompts = _aligned(contrast, prompts)
         rank = prompts.shape[2]
         if beyond is not None:

@@ -30,11 +30,7 @@ _ONE = "One prompt: intervals assume that no trait matters to people that every 
 def rank_models(
     view: human_view.HumanView, *, prompt: str | None = None, category: str | None = None
 ) -> result_models.FactorLeaderboard:
-    """Rank the models on all prompts, on one, or on those of a category; `UsageError` on both.
-
-    A category's reference composite is the direction ``u`` that its prompts share: the leading eigenvector of the sum
-    of ``P_p P_p'``, ``u'P_p`` positive on the whole.
-    """
+    """Rank the models on all prompts, one, or a category along the eigenvector of ``sum P_p P_p'``."""
     if prompt is not None and category is not None:
         raise UsageError("a prompt and a category are two leaderboards", hint="give one of them")
     cohesion = None
@@ -210,11 +206,7 @@ def compare_left_out(
     model: int,
     category: str = "",
 ) -> LeftOutModel:
-    """Compare draws that were made without some human ratings with those of a model among these ratings.
-
-    The offset is what its capability has on top of a draw, by maximum likelihood: the mean over draws, with the
-    variance over draws and the inverse of its information.
-    """
+    """Compare draws made without some human ratings with those ratings: offsets by maximum likelihood."""
     own = left_out.only((left_out.model == model) | (left_out.opponent == model))
     turned, worth = (
         own.opponent == model,

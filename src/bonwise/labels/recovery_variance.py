@@ -165,12 +165,7 @@ def recovery_deviations(Y: Floats) -> tuple[float, Floats]:
 def score_residuals(
     Y: Floats, features: label_features.LabelFeatures, labelled: npt.NDArray[np.bool_], *, seed: int
 ) -> ScoreResiduals:
-    """Return what is left of phi when a sample of labels had taught the model that an estimate would rest on.
-
-    ``phi - lam (m1 - rho m2)``, predictions about their mean, by the model and the weight that as many labels would
-    get, cross-fitted on the sample, drawn with equal chances; phi itself where so few are used alone. `Y` is
-    (prompts, 5).
-    """
+    """Return phi less what a model of so many labels predicts, cross-fitted; phi where these are used alone."""
     rho, phi = recovery_deviations(Y)
     draw = label_sample.ScaledSample.of(label_sample.LabelSample.uniform(labelled))
     seen = Y[draw.rows]

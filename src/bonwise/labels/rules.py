@@ -170,12 +170,7 @@ _RULES: Mapping[str, Callable[[LabelPopulation, TopOfScores, int], Rule]] = Mapp
 
 
 def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, weights: Floats, labels: int) -> Rule:
-    """Let the labels of a first phase say how much outcomes vary in each stratum.
-
-    ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``, r being what a regression on the scores leaves of phi = Y1 -
-    rho Y2; for ``neyman`` phi about its stratum's mean. `seen` are completely labelled, `weights` 1 / propensity
-    there, and `labels` count both phases.
-    """
+    """Let a first phase's labels say how outcomes vary: ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``."""
     if (rule.size is None and name != "neyman") or name in ("pick", "pair"):
         return rule
     kind = "clusters" if population.units.clustered else "prompts"

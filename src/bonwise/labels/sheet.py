@@ -73,12 +73,7 @@ def drawn_cells(design: label_design.LabelDesign, panel: Panel, prompts: _Mask) 
 
 
 def label_sheet(population: LabelPopulation, design: label_design.LabelDesign, now: _Mask) -> pd.DataFrame:
-    """Return one row for each candidate to label: prompts in the order of the design, candidates by name.
-
-    Picks do not stand first in pairs: the order would give them away. Candidates of earlier phases come first, with
-    their labels, so that one file holds all; where the table holds labels, they stand there. Of a draw by cell,
-    candidates drawn now may have labels too: these stand in the sheet or, if in the table, have no row.
-    """
+    """Return a row a candidate to label, by name, as picks first would give them away; earlier phases first."""
     panel = population.panel
     cells = drawn_cells(design, panel, now if population.settings.labels_in_table else design.drawn)
     names = np.asarray(panel.candidates, dtype=object)[panel.names]

@@ -54,12 +54,7 @@ class RedrawPaths(NamedTuple):
 
 
 def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) -> float:
-    """Return by how much the label rises where the true score rises by 1: cov_w(O, y) / cov_w(y, y').
-
-    Within prompts, over the later draws; y and y' are two draws of one candidate, so that the noise of a single draw
-    does not flatten the slope. `labels` is (n, K), `draws` (n, K, k), k at least 3, NaN in a smaller pool. `weights`
-    are per prompt, such as 1 / propensity. A ValueError says that later draws do not agree with each other at all.
-    """
+    """Return how much the label rises with the true score: cov_w(O, y) / cov_w(y, y') over later draws."""
     later = draws[:, :, 1:]
     whole = ~np.isnan(later).any(axis=2) & ~np.isnan(labels)
     count = np.maximum(whole.sum(axis=1), 1)

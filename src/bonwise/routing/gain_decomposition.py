@@ -116,12 +116,7 @@ _LEAST = 20
 def confidence_calibrated(
     margin: Floats, correct: Floats, weights: Floats | None = None, *, confidence: float = 0.95
 ) -> result.CalibrationCheck:
-    """Check whether P(correct | margin) rises with the margin (definition 1 of appendix K.3).
-
-    Yes where the correlation lies above 0 and no step between neighbouring groups of margins falls; no where it lies
-    below 0 or some step falls, each beyond its interval (Bonferroni for the steps); else inconclusive. `correct` is
-    the probability, ties in expectation, that the pick of each prompt is among the best.
-    """
+    """Check by Bonferroni whether P(correct | margin) rises with the margin (definition 1 of appendix K.3)."""
     return _check(margin, correct, weights, confidence, up=True)
 
 

@@ -77,13 +77,7 @@ def fit_gain(features: Mapping[str, Floats], gain: Floats, weights: Floats | Non
 def cross_fitted(
     features: Mapping[str, Floats], gain: Floats, weights: Floats | None = None, *, one_level: bool = False
 ) -> Floats:
-    """Predict each prompt's gain by the model of all other labelled prompts.
-
-    `one_level` puts the mean gain of all labelled prompts in the place of that of each model, for predictions that
-    rank prompts: where the gain of a prompt is high the mean of the others is low, so that with few labels the levels
-    alone rank prompts against their gain. A prediction is NaN where a feature is, and all are where labelled prompts
-    are too few to fit.
-    """
+    """Predict each prompt's gain by the others' model; with `one_level` their mean does not move predictions."""
     names = tuple(features)
     X, y, w, rows = _complete(features, names, gain, weights)
     predicted = np.full(len(gain), np.nan)

@@ -109,12 +109,7 @@ def judged_prompts(
     first_pass_only: bool = False,
     one_draw: bool = False,
 ) -> JudgedPrompts:
-    """Compute the features and outcomes of one judge's prompts, in a panel of `lay_out(table)`.
-
-    `strong` is the judge of the table to which prompts are sent, in place of one that never errs; prompts of which it
-    scored nothing count as unlabelled. `first_pass_only` leaves repeated scores and other judges out of the features;
-    `one_draw` takes the first draw for the first pass even where the table has a score of its own.
-    """
+    """Compute features and outcomes of a judge's prompts; `strong` is the judge they are sent to, else perfect."""
     weighted = "propensity" in table.frame.columns
     panel = _with_first_scores(table, panel, one_draw=one_draw)
     if not weighted:

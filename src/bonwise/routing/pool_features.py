@@ -143,13 +143,7 @@ def _p_best(pools: ScoredPools, means: Floats, counts: _Ints, variance: Floats) 
 
 
 def disagreement(scores: Floats, sizes: _Ints, others: Sequence[Floats]) -> Floats:
-    """Measure how far further judges would pick other candidates than this one.
-
-    1 minus the mean over the other judges of the probability that both pick the same candidate, each breaking its
-    ties at random: ``sum_i w_i w'_i`` with ``w`` equal over a judge's top set. Scores are (cells,), grouped by
-    prompt, NaN where unscored; who scored fewer than two candidates of a prompt has no say on it. The result is by
-    prompt, in [0, 1], NaN where no other judge has a say.
-    """
+    """Return 1 less the mean chance that another judge picks alike, ties by lot; NaN where none has a say."""
     picks = _picks(scores, sizes)
     starts = np.cumsum(sizes) - sizes
     total, heard = np.zeros(len(sizes)), np.zeros(len(sizes))

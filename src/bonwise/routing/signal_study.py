@@ -36,13 +36,7 @@ _MOST_PROMPTS = 2000
 def confidence_of_choice(
     signals: Sequence[Floats | Mapping[str, Floats]], outcomes: Outcomes, shares: Sequence[float], confidence: float
 ) -> float:
-    """Return the confidence at which to give the interval of the best signal, so that the choice is counted.
-
-    Where no signal carries anything, gains are exchangeable over prompts. Dealt anew, they say how large the largest
-    lift over all signals and `shares` becomes by chance, in standard errors; what is learnt is learnt again from each
-    deal. The interval of one signal at the confidence returned has that half-width. `signals` are values of labelled
-    prompts, NaN for those sent last, or the features of a learnt signal. The deals are always the same.
-    """
+    """Return the confidence of the best signal's interval that counts the choice, by gains dealt anew."""
     n = len(outcomes.gain)
     some = np.linspace(0, n - 1, min(n, _MOST_PROMPTS)).round().astype(int)
     w, rng = outcomes.relative[some] / outcomes.relative[some].mean(), np.random.default_rng(0)

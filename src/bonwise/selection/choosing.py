@@ -217,12 +217,7 @@ class PoolRun:
         return self._evidence(contest.standing(), routed)
 
     async def _by_the_strong(self, router: Routing, route: Route, before: protocol.Standing) -> deciding.Evidence:
-        """Let the stronger judge decide.
-
-        Where it scores nothing or the time is up, the first pass stands. Where it fails or is not answered,
-        `on_failure` decides as where any judge fails: the first pass, though complete, is kept as ``partial`` with
-        ``first`` and ``random`` only; ``raise`` raises, and ``owe`` picks nothing, so that a later run asks again.
-        """
+        """Let the stronger judge decide; without its answer the first pass stands, or what `on_failure` says."""
         contenders = () if self._to_all else route.contenders
         some = tuple(sorted(contenders)) or tuple(range(len(self._distinct.texts)))
         texts = [self._distinct.texts[entrant] for entrant in some]

@@ -153,12 +153,7 @@ def _whole(value: object, below: int | None = None) -> bool:
 def calls_for(
     questions: Iterable[Question], judge: Judge, prompt: str, texts: Sequence[str], pool: Sequence[str] = ()
 ) -> list[tuple[Call, tuple[Question, ...]]]:
-    """Return each use of a judge with the questions that its judgment answers.
-
-    `texts` has one text an entrant, and `judge` answers what names no other judge. `pool` has the texts of all
-    candidates. A judge that asks no model and sees them together sees them all at first: what it makes of one may
-    rest on how many others say the same. Redraws show it only those to be drawn again, unless it is listwise.
-    """
+    """Return each use of a judge with its questions; one that asks no model sees all of a `pool` at once."""
     texts = tuple(texts)
     everything = tuple(pool) if pool and _sees_the_pool(judge) else texts
     together: dict[tuple[int, float | None], list[Draw]] = {}

@@ -92,12 +92,7 @@ def distinct_texts(
     compares: bool = False,
     lot: bool = True,
 ) -> DistinctTexts:
-    """Say which texts of a pool are to be judged.
-
-    A model is not asked about a text without words; a judge that asks none is, except where the strategy compares: a
-    match with an unscored side is nobody's, and blanks would take every match from those who have words. Without
-    `lot`, for strategies that look at none, none is drawn: that takes longer than all else here.
-    """
+    """Say which texts of a pool are to be judged: blanks by no model and in no match; `lot` is for ties."""
     # By text before id: an id that is only a position moves with the order of the list.
     order = seeded_order([(candidate.text, candidate.id) for candidate in pool], seed=seed, salt=salt)
     blanks_too = not (compares or is_asking(judge))

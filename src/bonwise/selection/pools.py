@@ -33,13 +33,7 @@ __all__ = [
 
 
 def as_candidates(candidates: Sequence[Any], text: Callable[[Any], str] | None) -> tuple[Candidate, ...]:
-    """Give each candidate an id and the text the judge sees.
-
-    Candidates are strings, mappings with ``text`` and perhaps ``id``, `Candidate` objects, whatever
-    `bonwise.table.chat.answer_text` understands, or anything where `text` takes the text out of it. None and a
-    message without text or tool calls are unscored: ``no text``. No candidates, one in which no text is looked for,
-    or two with the same id raise `UsageError`.
-    """
+    """Give each candidate an id and its text, found by `text` or `answer_text`; what has none is unscored."""
     if isinstance(candidates, str | bytes | Mapping) or not isinstance(candidates, Sequence):
         raise UsageError("candidates must be a sequence of answers", hint='such as ["answer a", "answer b"]')
     if not candidates:

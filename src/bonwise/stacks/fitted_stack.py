@@ -63,12 +63,7 @@ class FeatureScaling:
         return cls(features, scales, _semidefinite(zeros.T @ zeros / both))
 
     def standardised(self, values: _Floats, sizes: _Ints | None = None) -> _Floats:
-        """Return features centred within prompts and divided by their scales, gaps filled.
-
-        A gap takes the value that is to be expected given the features that are there; 0, the mean of the prompt,
-        where there are none. A feature that a prompt has of one candidate alone says nothing, and is a gap. `values`
-        is (cells, features); without `sizes` all cells are of one prompt.
-        """
+        """Return features centred within prompts and scaled; a gap, or one of a lone candidate, is as expected."""
         scaled: _Floats
         if sizes is None and len(values) > 1 and not np.isnan(values).any():
             scaled = (values - values.mean(axis=0)) / self._divisors

@@ -153,11 +153,7 @@ def learn_prior(draws: Floats, *, first_counts: bool | None = None) -> DrawPrior
 
 
 def class_of(level: Floats, cuts: tuple[float, float]) -> _Ints:
-    """Return 0, 1 or 2 for each level: up to the lower cut, between, from the upper cut on.
-
-    Levels of coarse scores heap on the cuts themselves. Put into the outer classes, these heaps keep
-    the outer ones full. Where both cuts coincide, the levels on them are a class of their own, the middle one.
-    """
+    """Return 0, 1 or 2 for each level by two cuts, heaps on a cut outward so that outer classes stay full."""
     rounded = np.round(level, _DECIMALS)
     found: _Ints = (rounded > cuts[0]).astype(np.intp) + (rounded >= cuts[1])
     return found

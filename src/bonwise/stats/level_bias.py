@@ -185,12 +185,7 @@ def level_bias(  # noqa: PLR0913 - all but the cells are named
     weights: Floats | None = None,
     clusters: _Ints | None = None,
 ) -> estimand.Estimate:
-    """Estimate the largest bias of a calibrated candidate mean.
-
-    ``max_c |mean f(S_c) - mean O_c|`` over recurring names c, where f is an isotonic fit of labels on scores, on the
-    other folds of prompts. Cells, `names`, `clusters` and the interval are as in `largest_bias`; `weights`,
-    (prompts,), such as 1 / propensity, count in the fit and the means. The seed draws the folds.
-    """
+    """Estimate ``max_c |mean f(S_c) - mean O_c|`` over recurring names c, f isotonic on other folds of prompts."""
     n = len(sizes)
     units, count = (np.arange(n), n) if clusters is None else cluster_codes(clusters)
     w = None if weights is None else np.repeat(weights / weights.mean(), sizes)

@@ -29,12 +29,7 @@ class NotAnAnswerError(Exception):
 
 
 def prompt_text(prompt: Any) -> str:
-    r"""Return a prompt as the judge reads it.
-
-    Several messages become blocks ``role: text`` with a blank line between two. Parts stand one per line, an image as
-    ``[image]``, a tool call as its name and arguments; thoughts are left out. What is neither text nor chat is a
-    UsageError.
-    """
+    """Return a prompt as the judge reads it, messages in blocks ``role: text``; thoughts are left out."""
     if isinstance(prompt, str):
         return prompt
     messages = _messages(prompt)

@@ -202,13 +202,7 @@ class Panel:
 def lay_out(
     table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | None = None, alike: bool = False
 ) -> tuple[Panel, ...]:
-    """Lay a table out as one panel per judge, all with the same cells but for prompts that are left out.
-
-    A lacking score is NaN. A prompt with none is kept or not as the table says, one that the judge was not asked
-    about is left out; with `alike` both are kept. Without a `shape` it is rectangular when at least 90 % of the
-    prompts carry the same names. An unknown name in `exclude` is a UsageError, no prompt with two candidates an
-    InputError.
-    """
+    """Lay a table out as one panel per judge with the same cells; without a `shape` 90 % alike are rectangular."""
     rows = _included(table, exclude)
     keys = table.cell_keys()[rows]
     pools = _pools(table, cells.distinct_cells(keys), shape)

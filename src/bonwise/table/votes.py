@@ -69,12 +69,7 @@ class VoteTable:
         graded: bool = False,
         in_part: bool = True,
     ) -> VoteTable:
-        """Read a file or frame; a column that is not named is found by its name and content.
-
-        Columns of `prompt` together name it, none if empty. With `graded` a preference between two sides is a share
-        of a vote for each, and without `in_part` a file that ends within a row is refused. An InputError: an absent
-        column, no verdict, no vote.
-        """
+        """Read a file or frame, columns not named found by name and content; `graded` shares votes by degree."""
         raw, name = reading.open_frame(source, in_part=in_part)
         named = vote_columns.NamedVoteColumns(
             verdicts=None if verdict is None else (verdict,),

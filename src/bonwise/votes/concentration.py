@@ -55,12 +55,7 @@ def mass_fraction(squares: Floats, weights: Floats, share: float) -> Floats:
 
 
 def debiased_squares(values: Floats, type_: _Ints) -> tuple[Floats, Floats]:
-    """Return an unbiased estimate of each type's squared margin, and its votes, types with one vote left out.
-
-    ``(rate_i - 1/2)^2 - s_i^2 / n_i`` with s_i^2 of divisor n_i - 1; for votes of 0 and 1 the second term is
-    ``rate_i (1 - rate_i) / (n_i - 1)``. A single one may be negative: chance alone makes that. Of `values`, one a
-    vote, 1 is for the second model, 0 for the first and 1/2 half a vote each.
-    """
+    """Return each type's unbiased squared margin ``(rate - 1/2)^2 - s^2 / n``, and votes; types of one left out."""
     _, owner = np.unique(type_, return_inverse=True)
     n = np.bincount(owner).astype(np.float64)
     rate = np.bincount(owner, weights=values) / n

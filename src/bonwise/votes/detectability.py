@@ -64,12 +64,7 @@ def rejections(votes: int, significance: float) -> np.typing.NDArray[np.bool_]:
 
 
 def detection_rate(pool: PooledVotes, votes: int, *, significance: float, replace: bool) -> float | None:
-    """Return the share of all subsamples of a pool in which the binomial test rejects "no preference".
-
-    Each is weighed by how likely it is. With `replace` the pool is the population; without it, it is all there is,
-    and towards its size the rate becomes the verdict of the pool itself, 0 or 1. None where the pool holds fewer
-    votes, or half votes, for which the test is not defined.
-    """
+    """Return the share of subsamples in which the binomial test rejects, with or without replacement; or None."""
     if pool.halves or (votes > pool.votes and not replace):
         return None
     k = np.flatnonzero(rejections(votes, significance))

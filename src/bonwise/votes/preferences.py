@@ -43,12 +43,7 @@ PREFERENCE_METRICS = (
 
 
 class _PairSums(NamedTuple):
-    """Sums over pairs, then over contexts.
-
-    Of contexts ``x`` with n_x pairs and S_uv the sum over them of (u - mean_x u)(v - mean_x v): ``inside_uv`` is the
-    sum of S_uv, ``spread_uv`` that of S_uv n_x / (n_x - 1) over contexts of two pairs or more, ``several`` that of
-    their n_x.
-    """
+    """Sums over pairs, then over contexts: S_uv within, with n_x / (n_x - 1), and n_x of those with several."""
 
     pairs: Floats
     J: Floats

@@ -88,12 +88,7 @@ def lowest_share(estimate: float, se: float, count: int, chance: float) -> float
 
 
 def lowest_recovery(estimate: float, se: float, count: int, draws: float, chance: float) -> float:
-    """Return the lower bound of a recovery: the smaller one of Student's t and of Clopper and Pearson.
-
-    A prompt loses at most its possible gain, at most 1. So the lost share, a ratio of sums, counts as a share of as
-    many draws as the possible gains add up to: the lower bound where few losses were seen. `count` are the prompts
-    whose labels differ, `draws` is the sum of all possible gains, labels in [0, 1].
-    """
+    """Return a recovery's lower bound, the lower of Student's and Clopper-Pearson's by `draws` of possible gain."""
     student = estimate + float(special.stdtrit(max(count - 1, 1), chance)) * se
     if estimate <= 0:
         return student
@@ -197,11 +192,7 @@ def by_ranks(signal: signals.LoggedSignal, rule: WatchRule, source: str) -> Watc
 
 
 def by_bound(signal: signals.LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> WatchedSignal:
-    """Watch a signal against what an audit found: the mean of each period against the bounds of that figure.
-
-    Half of the signal's chance is spent on the bounds, half on the evidence. A tie rate can rise or fall, recovery
-    only fall. u and v of a pick lie in [0, 1], u at most v. Periods of the rule's baseline are not watched.
-    """
+    """Watch a signal by the mean of each period against the bounds of an audit's figure, half of its chance each."""
     totals = signal.totals(len(rule.names))
     seen = np.flatnonzero(totals.picks > 0)
     seen = seen[seen >= rule.baseline]

@@ -142,13 +142,7 @@ class Looks:
         part: float = PART,
         seed: int | tuple[int, ...] = 0,
     ) -> Looks:
-        """Divide picks into looks.
-
-        A period with fewer picks than a look is joined with the next ones; of one with more, a seeded draw is taken,
-        which later periods do not change. A look that these have yet to fill is left out. `numerator` and
-        `denominator` are u and v of each pick with the signal; `period` is from 0, never decreasing; the first
-        `baseline` are the baseline.
-        """
+        """Divide picks into looks: thin periods join, large ones are drawn from by a seed; the last may lack."""
         picks = np.bincount(period, minlength=periods)
         ends = np.cumsum(picks)
         size = look_size(picks[:baseline], part)
@@ -187,12 +181,7 @@ _LEAST = 1e-12
 
 
 def normal_scores(u: Floats, v: Floats, baseline: int, draws: Floats) -> Floats:
-    """Return a normal score for each look after the baseline: high where it ranks above those before it.
-
-    Of N looks so far each is ranked by ``u - R v`` with ``R = sum u / sum v``. The score is the ``1 - p`` quantile of
-    the standard normal law, ``p = (those above the latest + draw x those level with it) / N``. `u` and `v` are (...,
-    looks), the first `baseline` only compared with; `draws`, (..., looks - baseline), are in [0, 1).
-    """
+    """Return a normal score for each look after the baseline by its rank among those before, ties by `draws`."""
     looks = u.shape[-1]
     scores = np.empty((*u.shape[:-1], max(looks - baseline, 0)))
     for at in range(baseline, looks):

@@ -30,11 +30,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # made once
 
 
 class Ledger:
-    """Every call of a run in one SQLite file, shared by all threads, event loops and processes that open it.
-
-    Nothing is handed on before it is on the disk. A call under way is leased by its process, as long as that lives.
-    Use `open`: the file at `path` exists and is current. `busy_timeout` is in seconds.
-    """
+    """Every call of a run in one SQLite file, written before it is handed on; use `open`, which makes the file."""
 
     def __init__(self, path: Path, busy_timeout: float) -> None:
         self.path = path

@@ -124,11 +124,7 @@ def outcomes(sums: Floats) -> Floats:
 def label_features(
     scores: Floats, sizes: _Ints, others: Sequence[Floats] = (), ranked: Floats | None = None
 ) -> LabelFeatures:
-    """Compute the features of every prompt from the scores of the audited judge and of further judges.
-
-    Scores are (cells,), grouped by prompt of 2 candidates or more, NaN where there is none; a prompt's mean T is over
-    the judges that scored all its candidates, so that two are compared by the same. `ranked` is as in `prompt_sums`.
-    """
+    """Compute the features of every prompt, T over judges that scored all its candidates: alike for all."""
     scores, sizes = np.asarray(scores, dtype=float), np.asarray(sizes, dtype=np.int64)
     ranked = by_rank(scores) if ranked is None else ranked
     judge, all_tied = _judge_features(scores, sizes, ranked)

@@ -98,12 +98,7 @@ def _curve(values: Floats, knots: Floats) -> Floats:
 
 
 def exchange_training_means(values: Floats, labels: Floats, folds: np.typing.NDArray[np.int64]) -> Floats:
-    """Shift the values of each fold by the mean of all labels less the mean of the labels of the other folds.
-
-    A map that learned on the other folds carries the mean of their labels, which is low exactly where this fold's is
-    high: left as it is that turns a correlation over all cells down. A constant a fold moves no pick and no pair of a
-    prompt. `folds` is of each cell, from 0, at least two; a value is NaN where there was no score.
-    """
+    """Shift each fold's values to the mean of all labels: a map learnt elsewhere turns correlations down."""
     known = ~np.isnan(values)
     taught, of, many = labels[known], folds[known], int(folds.max()) + 1
     counts, totals = np.bincount(of, minlength=many), np.bincount(of, weights=taught, minlength=many)

@@ -37,12 +37,7 @@ class PairVerdicts:
 
     @classmethod
     def read(cls, source: reading.RowSource, judge: str | None = None) -> PairVerdicts:
-        """Read a file or a frame.
-
-        Its columns are ``prompt_id``, ``a``, ``b``, ``shown_first``, ``shown_second`` and perhaps ``judge``,
-        ``input_tokens`` and ``output_tokens`` (or ``tokens``). `judge` is needed where there are several. An
-        `InputError` names a number off [0, 1], or a pair that is judged twice or made of one candidate.
-        """
+        """Read a file or frame of ``prompt_id``, ``a``, ``b``, ``shown_first``, ``shown_second``, of one judge."""
         raw, name = reading.open_frame(source, "verdicts")
         missing = [column for column in _NEEDED if column not in raw.columns]
         if missing:

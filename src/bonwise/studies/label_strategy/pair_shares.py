@@ -87,12 +87,7 @@ OF_VERDICTS = ("tie_rate", "agreement", "accuracy_decided")
 
 
 def verdict_metrics(values: Floats, oracle: Floats, prompt: _Ints, confidence: float) -> dict[str, estimand.Estimate]:
-    """Estimate how verdicts fare against an oracle's, clustered by prompt.
-
-    `values` and `oracle` are (pairs,): above 1/2 for the first candidate, below for the second, 1/2 for a tie.
-    ``tie_rate`` is the share of ties; ``agreement`` is over the pairs that the oracle decides, a tie counting one
-    half; ``accuracy_decided`` is over those that both decide.
-    """
+    """Estimate how verdicts fare against an oracle's by prompt: ``tie_rate``, ``agreement``, decided accuracy."""
     return {name: pair_share(share, prompt, confidence) for name, share in _shares(values, oracle).items()}
 
 

@@ -195,12 +195,7 @@ def between_top(scores: Floats, sizes: _Ints, pairs: Pairs) -> _Mask:
 
 
 def tie_broken(scores: Floats, sizes: _Ints, pairs: Pairs, values: Floats) -> Floats:
-    """Order the candidates that share the highest score by the verdicts on their own pairs, round robin.
-
-    Scores are grouped by prompt. `pairs` are all those of such candidates, and others, which are passed over;
-    `values` are what candidate `i` of each earned. Returned are the scores in units of the smallest gap between two,
-    those at the top raised by next to nothing in the order of what was earned: correlations stay those of the scores.
-    """
+    """Order candidates that share the top by verdicts on their pairs, raising them by next to nothing."""
     kept = between_top(scores, sizes, pairs)
     earned = borda(pairs.some(kept), values[kept], len(scores))
     owner = np.repeat(np.arange(len(sizes)), sizes)

@@ -55,12 +55,7 @@ class _AskingColumn:
 def compared(
     table: score_table.ScoreTable, matched: MatchedVerdicts, asking: Asking, settings: Settings, *, method: str
 ) -> tuple[dict[PromptsWithVerdicts, PromptGroup], dict[PromptsWithVerdicts, str]]:
-    """Compare the ways of asking with each other.
-
-    `method` is ``complete`` or ``labelled_only``. The first mapping has ``every_pair``: all ways, on the prompts
-    whose pairs all have a verdict; and ``some_pairs``, where other prompts have verdicts too: scores against whatever
-    verdicts there are, on all prompts with one. The second says which of the two there is not, and why.
-    """
+    """Compare the ways of asking on prompts whose pairs all have verdicts, and on all; and say why not."""
     pairs = matched.judged_pairs
     every, some = pairs == matched.panel.sizes * (matched.panel.sizes - 1) // 2, pairs > 0
     found: dict[PromptsWithVerdicts, PromptGroup] = {}

@@ -174,12 +174,7 @@ def mix_sums(
     control: np.typing.NDArray[np.bool_],
     ranked: tuple[Floats, Floats] | None = None,
 ) -> MixSums:
-    """Compute the sums of every prompt without its controls, with them, and of its easy pairs.
-
-    Scores and labels are those of the pools with their controls, grouped by prompt; a score is NaN where there is
-    none. `control` marks the cells that are controls; every prompt holds two other candidates or more. `ranked` is
-    what picks are made by, without the controls and with them: the scores where it is not given.
-    """
+    """Compute the sums of every prompt without its controls, with them, and of its easy pairs."""
     starts = np.cumsum(sizes) - sizes
     controls = np.add.reduceat(control.astype(np.int64), starts)
     lowest = np.minimum.reduceat(np.stack([np.where(control, np.inf, labels), labels]), starts, axis=1)

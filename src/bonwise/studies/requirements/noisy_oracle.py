@@ -46,12 +46,7 @@ class Afforded(NamedTuple):
 def affordable(
     sizes: npt.NDArray[np.int64], seed: int, *, cells: int = MOST_CELLS, pairs: int = MOST_PAIRS
 ) -> Afforded:
-    """Return which prompts to compute from: all, or where they are too many a uniform draw of them.
-
-    Prompts that break a limit, `cells` or `pairs`, alone are set aside. How many others are drawn follows from the
-    limits and their mean sizes, not from which are drawn, so that each has the same chance; they may exceed a limit
-    by chance. At least two are kept: where all but one break a limit, the smallest two.
-    """
+    """Return which prompts to compute from: all, or a uniform draw within limits of cells and pairs, two at least."""
     costs = np.array([sizes, sizes * (sizes - 1) // 2])
     limits = np.array([[cells], [pairs]])
     if (costs.sum(axis=1, keepdims=True) <= limits).all():
