@@ -17,8 +17,8 @@ from bonwise.stats.sums import Floats
 
 __all__ = ["DRAWS", "PluggedIn", "PosteriorDraws", "draw_posterior"]
 
-BURN_IN = 150
-SWEEPS = 300
+_BURN_IN = 150
+_SWEEPS = 300
 """Sweeps before any is kept, and after that; every second one is kept."""
 
 _KEEP_EVERY = 2
@@ -93,23 +93,21 @@ def draw_posterior(
     human: tuple[Floats, Floats],
     *,
     seed: int = 0,
-    burn_in: int = BURN_IN,
-    sweeps: int = SWEEPS,
 ) -> PosteriorDraws:
     """Draw from the posterior.
 
     `data` has the human's ratings too, `start` is of the others, from stage 1; `human` is the weights of the skills,
-    (rank,), and the cutoffs, from stage 2. Of `sweeps` after `burn_in` every second is kept.
+    (rank,), and the cutoffs, from stage 2. Of `_SWEEPS` after `_BURN_IN` every second is kept.
     """
     shared = answer_effects.shares_effects(data.without_human())
     state = _State.starting(data, start, human, models=data.models if shared else 0)
     sampler = _Sampler(data.counted(), np.random.default_rng(seed), state)
     models, prompts, cutoffs, heeded, effects = [], [], [], [], []
-    with counting("interval: sweep", burn_in + sweeps) as step:
-        for sweep in range(burn_in + sweeps):
+    with counting("interval: sweep", _BURN_IN + _SWEEPS) as step:
+        for sweep in range(_BURN_IN + _SWEEPS):
             sampler.sweep()
             step()
-            if sweep >= burn_in and (sweep - burn_in) % _KEEP_EVERY == _KEEP_EVERY - 1:
+            if sweep >= _BURN_IN and (sweep - _BURN_IN) % _KEEP_EVERY == _KEEP_EVERY - 1:
                 models.append(state.raters[0] * state.models)
                 prompts.append(state.prompts.copy())
                 cutoffs.append(state.cutoffs[data.layout.spans[0][0]].copy())

@@ -102,15 +102,15 @@ def cross_fitted_again(features: Mapping[str, Floats], gains: Floats, weights: F
     return predicted
 
 
-def cross_fitted_means(signal: Floats, gain: Floats, weights: Floats, *, folds: int = FOLDS, seed: int = 0) -> Floats:
+def cross_fitted_means(signal: Floats, gain: Floats, weights: Floats, *, seed: int = 0) -> Floats:
     """Predict each labelled prompt's gain by the others' mean in its tenth of a signal; NaNs are a bin."""
     known = ~np.isnan(signal)
     at = np.full(len(signal), BINS)
     if known.any():
         at[known] = bins_of(signal[known], weights[known], BINS)
-    part = _parts(len(gain), folds, seed)
+    part = np.random.default_rng(seed).permutation(np.arange(len(gain)) % FOLDS)
     means = np.empty(len(gain))
-    for fold in range(folds):
+    for fold in range(FOLDS):
         held, kept = part == fold, part != fold
         masses = np.bincount(at[kept], weights=weights[kept], minlength=BINS + 1)
         sums = np.bincount(at[kept], weights=(weights * gain)[kept], minlength=BINS + 1)
@@ -130,11 +130,6 @@ def bins_of(values: Floats, weights: Floats, bins: int = QUINTILES) -> np.typing
     middles = (np.cumsum(masses) - masses / 2) / masses.sum()
     places: np.typing.NDArray[np.int64] = np.minimum((middles * bins).astype(np.int64), bins - 1)[at]
     return places
-
-
-def _parts(count: int, folds: int, seed: int) -> np.typing.NDArray[np.int64]:
-    parts: np.typing.NDArray[np.int64] = np.random.default_rng(seed).permutation(np.arange(count) % folds)
-    return parts
 
 
 def _complete(

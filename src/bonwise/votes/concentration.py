@@ -149,9 +149,9 @@ def _permuted(values: Floats, votes: Floats, share: float, permutations: int, se
     return np.concatenate(parts, axis=1)
 
 
-def _rarely_exceeded(null: Floats, significance: float = 0.05) -> float:
-    """Return the order statistic that the data exceed with probability `significance` at most under the null."""
-    last = int(significance * (len(null) + 1) + 1e-9)
+def _rarely_exceeded(null: Floats) -> float:
+    """Return the order statistic that the data exceed with probability .05 at most under the null."""
+    last = int(0.05 * (len(null) + 1) + 1e-9)
     return float(np.sort(null)[-last]) if last else float("inf")
 
 

@@ -187,10 +187,7 @@ class PairDraw(LabelStrategyStudy):
         found = super().to_dict()
         return {**{key: found[key] for key in ("schema", "study", "kind")}, **found}
 
-    def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per stratum: ``gap_of``, ``stratum``, ``pairs`` and ``drawn``."""
-        for one in self.strata:
-            yield one.to_dict()
+    frame_of = "strata"
 
 
 def record_path(out: str | Path) -> Path:
