@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.cell_table import CellTable, PoolBlock
-from bonwise.stats.sums import Floats
 
 __all__ = ["Unlabelled", "cell_bounds", "extreme_corners", "recovery_bounds"]
-
-_Ints = npt.NDArray[np.int64]
 
 
 class Unlabelled(NamedTuple):
@@ -43,7 +40,7 @@ def _vertices(missing: Unlabelled, width: float) -> tuple[Floats, Floats]:
 
 def extreme_corners(
     gain: float, possible: float, gains: Floats, possibles: Floats
-) -> tuple[tuple[float, _Ints], tuple[float, _Ints]]:
+) -> tuple[tuple[float, Ints], tuple[float, Ints]]:
     """Minimise and maximise a ratio of sums over corners of each prompt by Dinkelbach's iteration, corners too."""
     least, most = (_extreme_corner(gain, possible, gains, possibles, sign) for sign in (-1.0, 1.0))
     return least, most
@@ -51,7 +48,7 @@ def extreme_corners(
 
 def _extreme_corner(
     gain: float, possible: float, gains: Floats, possibles: Floats, sign: float
-) -> tuple[float, _Ints]:
+) -> tuple[float, Ints]:
     prompts = np.arange(gains.shape[1])
     choice = possibles.argmax(axis=0)
     if possible + float(possibles[choice, prompts].sum()) <= 0:

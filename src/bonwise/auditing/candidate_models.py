@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.partial import label_features, label_sample, outcome_model
-from bonwise.stats.sums import Floats
 
 __all__ = ["CandidateDraw", "Measured", "covariates", "known_of_pairs", "model_of", "modelled", "tuning"]
 
@@ -76,21 +75,18 @@ def tuning(covariance: Floats) -> float:
 FEWEST_TO_FIT = 30
 """Labelled prompts from which a model is fitted."""
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateDraw:
     """Which candidates were drawn and labelled."""
 
-    sizes: _Ints = field(repr=False)
+    sizes: Ints = field(repr=False)
     """K."""
-    top: _Mask = field(repr=False)
+    top: Mask = field(repr=False)
     """A: cells with the highest score of their prompt."""
-    picks: _Ints = field(repr=False)
+    picks: Ints = field(repr=False)
     """i: cell of the labelled pick, -1 where none is."""
-    others: _Ints | None = field(default=None, repr=False)
+    others: Ints | None = field(default=None, repr=False)
     """j: cell of the labelled other candidate, -1 where none is. None where picks alone were drawn."""
 
     @property
@@ -99,13 +95,13 @@ class CandidateDraw:
         return self._sum(self.top.astype(float))
 
     @property
-    def all_tied(self) -> _Mask:
+    def all_tied(self) -> Mask:
         """Whether the judge ties all candidates, so that no other candidate exists."""
-        tied: _Mask = self.tied == self.sizes
+        tied: Mask = self.tied == self.sizes
         return tied
 
     @property
-    def labelled(self) -> _Mask:
+    def labelled(self) -> Mask:
         """Whether a prompt has the labels of all that was drawn of it."""
         return (self.picks >= 0) if self.others is None else (self.picks >= 0) & (self.others >= 0)
 
@@ -139,7 +135,7 @@ def covariates(draw: CandidateDraw, scores: Floats, others: Sequence[Floats]) ->
     return np.column_stack(columns), T
 
 
-def _level(values: Floats, sizes: _Ints) -> tuple[Floats, Floats]:
+def _level(values: Floats, sizes: Ints) -> tuple[Floats, Floats]:
     """Return mean and standard deviation (ddof 0) of each cell's prompt."""
     starts = np.cumsum(sizes) - sizes
     mean = np.repeat(np.add.reduceat(values, starts) / sizes, sizes)
@@ -147,7 +143,7 @@ def _level(values: Floats, sizes: _Ints) -> tuple[Floats, Floats]:
     return mean, np.repeat(spread, sizes)
 
 
-def _stand_in(others: Sequence[Floats], sizes: _Ints) -> Floats | None:
+def _stand_in(others: Sequence[Floats], sizes: Ints) -> Floats | None:
     T, scored = label_features.mean_of_judges(others, sizes)
     cells = np.repeat(scored, sizes)
     return np.where(cells, T, T[cells].mean()) if scored.any() else None

@@ -8,11 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.auditing import cell_gains, cell_intervals, cell_maxima, cell_table, result_labels
 from bonwise.auditing.cell_models import FREQUENT, LEAST_RATE, SizeGroup, label_rates, modelled, prompt_folds
 from bonwise.stats import catalog, estimation, jackknife, level_bias, support
 from bonwise.stats.estimand import Estimand, Estimate
-from bonwise.stats.sums import Floats, compared, prompt_sums
+from bonwise.stats.sums import compared, prompt_sums
 
 __all__ = ["cell_figures", "notes", "refusals"]
 

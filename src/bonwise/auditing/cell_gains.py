@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.cell_models import FREQUENT, ModelledBlock, SizeGroup
-from bonwise.auditing.cell_table import Bools, CellTable, Ints, PoolBlock
+from bonwise.auditing.cell_table import CellTable, PoolBlock
 from bonwise.stats.no_gain import Dealt, DealtLabels, dealt, z_of_dealt
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "CellDifferences",
@@ -33,9 +33,9 @@ class CellDifferences(NamedTuple):
 
     D: Floats
     weights: Floats
-    usable: Bools
+    usable: Mask
 
-    def keep(self, some: Bools) -> CellDifferences:
+    def keep(self, some: Mask) -> CellDifferences:
         """Return those of some prompts."""
         return CellDifferences(self.D[some], self.weights[some], self.usable[some])
 
@@ -128,7 +128,7 @@ def _together(parts: list[CellDifferences]) -> CellDifferences:
     )
 
 
-def _joined(usable: Bools, sizes: Ints, tops: Ints) -> Ints:
+def _joined(usable: Mask, sizes: Ints, tops: Ints) -> Ints:
     """Return a code of the stratum of each prompt, thin strata joined to the nearest that is not."""
     keys, codes = np.unique(np.stack((sizes, tops)), axis=1, return_inverse=True)
     codes = codes.reshape(-1)
@@ -144,7 +144,7 @@ def _joined(usable: Bools, sizes: Ints, tops: Ints) -> Ints:
     return found
 
 
-def _usable(one: ModelledBlock) -> Bools:
+def _usable(one: ModelledBlock) -> Mask:
     block = one.block
     return np.asarray((block.L & block.A).any(axis=1) & (block.L & ~block.A).any(axis=1))
 

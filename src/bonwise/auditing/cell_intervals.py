@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.auditing import cell_maxima, cell_models, cell_table, result_labels
 from bonwise.stats import catalog, clusters, estimation, jackknife, laws, level_bias
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate, Metric
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Sums, prompt_sums
 
 __all__ = [
     "OVER_CELLS",

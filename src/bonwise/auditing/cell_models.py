@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from bonwise.auditing.cell_table import Bools, CellTable, Ints, PoolBlock
+from bonwise.arrays import Floats, Ints, Mask
+from bonwise.auditing.cell_table import CellTable, PoolBlock
 from bonwise.stats.level_bias import recurring_names
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "FOLDS",
@@ -57,7 +57,7 @@ class FoldedRidge:
         """Take in rows: `X` is (rows, columns), `Y` (rows, outcomes), the others (rows,)."""
         Z = np.column_stack((np.ones(len(X)), X, Y))
         for fold in range(FOLDS):
-            some: Bools = folds == fold
+            some: Mask = folds == fold
             mine = Z[some]
             self._products[fold] += (mine * weights[some, None]).T @ mine
             self._rows[fold] += len(mine)
@@ -141,7 +141,7 @@ def _score_columns(table: CellTable) -> list[Floats]:
     return [scores, top, mean]
 
 
-def _logistic(X: Floats, y: Bools) -> Floats:
+def _logistic(X: Floats, y: Mask) -> Floats:
     """Return fitted probabilities of a ridge logistic regression, by Newton's steps."""
     slope = np.zeros(X.shape[1])
     ridge = _PENALTY * np.eye(X.shape[1])

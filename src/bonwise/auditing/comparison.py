@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.judge_record import JudgeAudit, panel_level_bias
 from bonwise.auditing.paired_columns import FiguresOfPair, PairedColumns
 from bonwise.auditing.result import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, DifferenceFromBest
@@ -22,7 +23,7 @@ from bonwise.stats import catalog, correlation, estimation, level_bias, support,
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.laws import Ends, Percentile, Turned
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.table.panel import Panel
 
 __all__ = [
@@ -324,7 +325,7 @@ OF_THE_TOP = ("top1_tie_rate", *(e.name for e in catalog.OF_PICKS if e.on_scores
 """What follows from the candidates at the top alone."""
 
 
-def pick_alike(first: Floats, second: Floats, sizes: np.typing.NDArray[np.int64]) -> bool:
+def pick_alike(first: Floats, second: Floats, sizes: Ints) -> bool:
     """Tell whether the same candidates share the highest score in every prompt; equal worth is not enough."""
     return bool(np.array_equal(top_of_scores.at_top(first, sizes), top_of_scores.at_top(second, sizes)))
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, isfinite
 
+from bonwise.arrays import Floats
 from bonwise.auditing.result_verdict import Gate, GateState
 from bonwise.auditing.settings import label_range
 from bonwise.auditing.suspected import Outstanding, Suspected, of_outstanding, words_of_support
@@ -13,7 +14,6 @@ from bonwise.errors import UsageError
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, against, counted, number, setting
 from bonwise.stats import catalog, estimand, estimation, no_gain
-from bonwise.stats.sums import Floats
 from bonwise.stats.support import GateDecision, deals_disagree, decide, more_prompts, passes
 from bonwise.table.panel import Panel
 

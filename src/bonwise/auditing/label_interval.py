@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.stats import correlation, estimand, jackknife, laws, support
 from bonwise.stats.clusters import cluster_sums, most_df
 from bonwise.stats.partial.label_sample import ScaledSample
-from bonwise.stats.sums import Floats
 
 __all__ = ["Influence", "degrees_of_freedom", "fieller", "influence", "student", "where_labels_carry"]
 
@@ -40,7 +40,7 @@ class Influence:
 
 
 def influence(
-    m: Floats, Y: Floats, draw: ScaledSample, clusters: np.typing.NDArray[np.int64] | None = None, unseen: float = 1.0
+    m: Floats, Y: Floats, draw: ScaledSample, clusters: Ints | None = None, unseen: float = 1.0
 ) -> Influence:
     """Combine predictions for all prompts, `m`, (prompts, outcomes), with labels `Y`, (labelled prompts, outcomes).
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing import cell_gains, cell_intervals, cell_table, simultaneous, unlabelled, weighted_metrics
 from bonwise.auditing.bounds import cell_bounds
 from bonwise.auditing.cell_figures import cell_figures
@@ -20,7 +21,7 @@ from bonwise.errors import UsageError
 from bonwise.stats import catalog, clusters, correlation, estimation, jackknife, laws, no_gain, support
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.partial import label_features, label_sample, outcome_model
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.table.panel import Panel
 
 __all__ = ["cell_differences", "cell_metrics", "partial_estimates", "sampled_metrics"]
@@ -69,7 +70,7 @@ class _LabelledOutcomes:
     Y: Floats
     draw: label_sample.ScaledSample
     alone: dict[str, Estimate]
-    clusters: np.typing.NDArray[np.int64] | None
+    clusters: Ints | None
     unseen: float
 
 
@@ -142,7 +143,7 @@ def _beside(found: Estimate, alone: Estimate, ess: float) -> Estimate:
 def _fit(
     problem: _LabelledOutcomes,
     features: label_features.LabelFeatures,
-    folds: np.typing.NDArray[np.int64],
+    folds: Ints,
     model: outcome_model.OutcomeModel | None,
 ) -> ModelFit:
     """Predict, shrink the predictions towards the labels' mean, and combine them with the labels."""

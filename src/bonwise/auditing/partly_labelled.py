@@ -9,12 +9,13 @@ from itertools import product
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.auditing import bounds, cell_table, judge_record
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.report.numbers import Ends, counted, interval, setting
 from bonwise.stats import catalog, estimation, top_of_scores
 from bonwise.stats.estimand import Estimand, Estimate
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.table.panel import Panel
 
 __all__ = ["MissingLabels", "said_of_missing"]

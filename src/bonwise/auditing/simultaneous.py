@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.result import ChoiceConfidences
 from bonwise.stats import laws
 from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.sums import Floats
 from bonwise.table.store import Names
 
 __all__ = ["UnitInfluences", "aligned", "joint_confidence", "pick_influences"]
@@ -23,17 +23,14 @@ _SAME = 1e-9  # a difference of influences below this share of them is rounding:
 class UnitInfluences:
     """How much every prompt, or cluster of prompts, adds to the estimates of one judge."""
 
-    units: Names | np.typing.NDArray[np.object_] | np.typing.NDArray[np.int64]
+    units: Names | np.typing.NDArray[np.object_] | Ints
     """Names of the prompts or codes of the clusters, each once."""
     by_metric: Mapping[str, Floats] = field(repr=False)
     """Their sum of squares is about the variance of the estimate."""
 
 
 def pick_influences(
-    gains: Floats,
-    possible: Floats,
-    clusters: np.typing.NDArray[np.int64] | None = None,
-    weights: Floats | None = None,
+    gains: Floats, possible: Floats, clusters: Ints | None = None, weights: Floats | None = None
 ) -> dict[str, Floats]:
     """Return the influence of each prompt, or cluster by code, on gain and recovery, of J - R and M - R."""
     w = np.ones(len(gains)) if weights is None else weights

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result_labels import UnscoredCandidates
 from bonwise.auditing.settings import Settings
@@ -17,13 +17,12 @@ from bonwise.report.numbers import counted, estimate, interval, listed_counts
 from bonwise.results import given
 from bonwise.stats import catalog, estimand, estimation, jackknife, laws, level_bias
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.sums import Floats, Sums, compared, prompt_sums, tie_decimals
+from bonwise.stats.sums import Sums, compared, prompt_sums, tie_decimals
 from bonwise.table import cell_scores, score_table
 from bonwise.table.panel import Panel
 
 __all__ = ["NOTHING_LOST", "LostScores", "unscored_cost", "unscored_of"]
 
-_Ints = npt.NDArray[np.int64]
 
 FEWEST_SCORED = 30
 """Scored candidates below which nothing can be told of the others."""
@@ -38,7 +37,7 @@ _CHUNK = 1 << 20
 
 
 def unscored_cost(
-    scores: Floats, labels: Floats, sizes: _Ints, *, confidence: float, seed: int, clusters: _Ints | None = None
+    scores: Floats, labels: Floats, sizes: Ints, *, confidence: float, seed: int, clusters: Ints | None = None
 ) -> estimand.Estimate:
     """Estimate the recovery that the candidates without a score cost.
 
@@ -79,18 +78,18 @@ class _LostPools:
 
     scores: Floats
     labels: Floats
-    sizes: _Ints
+    sizes: Ints
     J: Floats
     """What the pick of each prompt is worth as it is."""
     seed: int
 
     @cached_property
-    def owners(self) -> _Ints:
+    def owners(self) -> Ints:
         """The prompt of each cell."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     @cached_property
-    def lost(self) -> npt.NDArray[np.bool_]:
+    def lost(self) -> Mask:
         """Whether a cell has no score."""
         return np.isnan(self.scores)
 
@@ -114,7 +113,7 @@ class _LostPools:
         factor = np.where(alone, 0.0, counts / np.where(alone, 1.0, counts - 1))[self.owners]
         return of_scores[self.owners], of_labels[self.owners], np.where(self.lost, 1.0, factor)
 
-    def gained(self, prompts: npt.NDArray[np.bool_]) -> Floats:
+    def gained(self, prompts: Mask) -> Floats:
         """Return what each prompt would gain, fitted on some of them; 0 where every candidate has a score."""
         S, O, factor = self.level
         known = ~self.lost & prompts[self.owners] & (factor > 0)
@@ -152,7 +151,7 @@ class _LostPools:
         nearest: Floats = np.where(beyond < 0, below, above)
         return nearest
 
-    def _worth(self, cells: _Ints, drawn: Floats, row: _Ints) -> Floats:
+    def _worth(self, cells: Ints, drawn: Floats, row: Ints) -> Floats:
         """Return the mean worth of the picks of prompts of one size over the draws of their missing scores."""
         lost = self.lost[cells]
         every = np.repeat(self.scores[cells][:, :, None], drawn.shape[1], axis=2)

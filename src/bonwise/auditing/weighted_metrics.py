@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.label_interval import where_labels_carry
 from bonwise.stats import catalog, clusters, estimand, jackknife, laws
 from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate, one_estimate, without_wild
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 
 __all__ = ["label_strata", "weighted_difference", "weighted_estimates"]
-
-_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,13 +23,13 @@ class LabelStrata:
 
     weights: Floats
     """1 / pi of the labelled prompts, scaled to mean 1: every metric is a ratio, so that their unit is free."""
-    owner: _Ints
+    owner: Ints
     """h: stratum of each, from 0."""
     counts: Floats
     """n_h, labelled prompts."""
     prompts: Floats
     """N_h, prompts that they stand for: the sum of their 1 / pi."""
-    of_prompts: _Ints
+    of_prompts: Ints
     """Stratum of every prompt, labelled or not."""
 
     @property
@@ -62,7 +60,7 @@ def label_strata(sample: LabelSample) -> LabelStrata:
     )
 
 
-def _joined(counts: _Ints) -> _Ints:
+def _joined(counts: Ints) -> Ints:
     """Number strata anew so that each new one holds two labelled prompts."""
     new, found, held = 0, [], 0
     for count in counts.tolist():
@@ -71,7 +69,7 @@ def _joined(counts: _Ints) -> _Ints:
         if held >= 2:
             new, held = new + 1, 0
     last = max(new - 1, 0) if held < 2 else new
-    joined: _Ints = np.minimum(np.array(found, dtype=np.int64), last)
+    joined: Ints = np.minimum(np.array(found, dtype=np.int64), last)
     return joined
 
 

@@ -9,10 +9,10 @@ from types import MappingProxyType
 import numpy as np
 from scipy import optimize, sparse, stats
 
+from bonwise.arrays import Floats, Ints
 from bonwise.estimates import EstimateRecord
 from bonwise.factors.stage_two import Block, HumanDesign, HumanRatings, RatedCells, with_best_ridge
 from bonwise.stats.ordinal_ratings import CutoffLayout, log_probability, ordinal_terms
-from bonwise.stats.sums import Floats
 
 __all__ = ["BASELINES", "HeldOut", "baseline_losses"]
 
@@ -144,7 +144,7 @@ class HeldOut:
 
     own: Floats = field(repr=False)
     baselines: Mapping[str, Floats] = field(repr=False)
-    prompt: np.typing.NDArray[np.int64] = field(repr=False)
+    prompt: Ints = field(repr=False)
     """Cluster of each rating."""
 
     def mean(self, losses: Floats, confidence: float) -> EstimateRecord:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bonwise.stats.sums import Floats
+from bonwise.arrays import Floats, Ints, Mask
 
 __all__ = ["PromptFactors", "joined_coefficients"]
 
@@ -100,7 +100,7 @@ class PromptFactors:
         shrunk[:, :rank, :rank] = _shrunk(spread[:, :rank, :rank], between[:rank, :rank])
         return cls(contrast, prompts, spread, shrunk, prompts.mean(axis=1))
 
-    def only(self, rows: np.typing.NDArray[np.int64]) -> PromptFactors:
+    def only(self, rows: Ints) -> PromptFactors:
         """Return some of the prompts; what is open of each still refers to the mean of all."""
         return PromptFactors(self.contrast, self.prompts[:, rows], self.spread[rows], self.shrunk[rows], self.centre)
 
@@ -109,7 +109,7 @@ class PromptFactors:
         """The gap on each prompt, shape (draws, prompts)."""
         return np.asarray(np.einsum("dk,dpk->dp", self.contrast, self.prompts))
 
-    def regression(self, z: Floats, weight: np.typing.NDArray[np.bool_] | None = None) -> TagCoefficients:
+    def regression(self, z: Floats, weight: Mask | None = None) -> TagCoefficients:
         """Return coefficients of the gaps on `z`, (prompts, coefficients), constant first; `weight` marks prompts."""
         count, width = len(z) if weight is None else int(weight.sum()), z.shape[1]
         rank = self.prompts.shape[2]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize, stats
 
+from bonwise.arrays import Ints
 from bonwise.errors import UsageError
 from bonwise.factors import difference_bands, human_view, posterior_draws, rating_arrays, result, result_models
 from bonwise.printable import quoted
@@ -77,7 +77,7 @@ def unrated(view: human_view.HumanView) -> list[str]:
     return [f"No human has rated {', '.join(names)}: judges alone place them. Intervals assume that {assumed}."]
 
 
-def composites(view: human_view.HumanView, rows: npt.NDArray[np.int64]) -> tuple[sums.Floats, sums.Floats]:
+def composites(view: human_view.HumanView, rows: Ints) -> tuple[sums.Floats, sums.Floats]:
     """Return models, (draws, models), along the prompts' reference composite, and its share of eigenvalues."""
     chosen, by_model = view.skills[:, rows], view.draws.by_model
     values, vectors = np.linalg.eigh(np.einsum("dpk,dpl->dkl", chosen, chosen))
@@ -104,7 +104,7 @@ def cohesion_of_categories(view: human_view.HumanView) -> list[result.CategoryCo
 
 
 def _cohesion(
-    view: human_view.HumanView, rows: npt.NDArray[np.int64], shares: sums.Floats
+    view: human_view.HumanView, rows: Ints, shares: sums.Floats
 ) -> tuple[result_models.CohesionRecord, float]:
     """Return the cohesion of some prompts, and the mean of random sets of as many."""
     rng = np.random.default_rng(view.seed)

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, special, stats
 
+from bonwise.arrays import Floats, Ints
 from bonwise.factors import answer_effects, rating_arrays, stage_one, stage_two
 from bonwise.progress import counting
 from bonwise.stats.ordinal_ratings import mirrored, score_and_information, slope_and_curvature
-from bonwise.stats.sums import Floats
 
 __all__ = ["DRAWS", "PluggedIn", "PosteriorDraws", "draw_posterior"]
 
@@ -77,7 +77,7 @@ class PosteriorDraws:
         by_skills = np.asarray(np.einsum("dk,dpk->dp", gap, self.by_prompt))
         return by_skills if self.heeded is None else by_skills + self.heeded[:, :, model] - self.heeded[:, :, other]
 
-    def widened(self, models: npt.NDArray[np.int64], sd: float, rng: np.random.Generator) -> PosteriorDraws:
+    def widened(self, models: Ints, sd: float, rng: np.random.Generator) -> PosteriorDraws:
         """Add to some models an error that is the same on all prompts, as a last skill: normal scores, shuffled."""
         scores, last = special.ndtri((np.arange(len(self)) + 0.5) / len(self)), ((0, 0), (0, 0), (0, 1))
         by_model = np.pad(self.by_model, last)
@@ -178,7 +178,7 @@ class _Sampler:
         return [slice(int(first), int(last)) for first, last in pairwise(ends)]
 
     @cached_property
-    def _pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _pairs(self) -> tuple[Ints, Ints, Ints]:
         """Distinct pairs of model and opponent, and which each row is of."""
         code = self.data.model * (self.data.models + 1) + self.data.opponent + 1
         found, at = np.unique(code, return_inverse=True)

@@ -9,13 +9,13 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import optimize
 
+from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.extras import TORCH
 from bonwise.factors import rating_arrays, settings
 from bonwise.printable import quoted
 from bonwise.progress import counting
 from bonwise.stats.ordinal_ratings import CutoffLayout, ordinal_terms
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "MANY_RATINGS",

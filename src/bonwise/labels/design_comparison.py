@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.labels import recovery_variance, result, rules
@@ -20,7 +20,7 @@ from bonwise.report.numbers import number, percent
 from bonwise.stats import estimand, top_of_scores
 from bonwise.stats.correlation import correlation
 from bonwise.stats.partial import label_allocation, label_features, outcome_model
-from bonwise.stats.sums import Floats, prompt_sums, tie_decimals
+from bonwise.stats.sums import prompt_sums, tie_decimals
 from bonwise.table import checks, facts, opening, panel, reading_options
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ __all__ = ["COMPARED", "ShareOfLabels", "compared_designs", "comparison_sentence
 
 _ALL_KNOWN = "designs are compared on prompts whose labels are all known"
 
-_Ints = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class LabelledPools:
@@ -41,7 +39,7 @@ class LabelledPools:
 
     scores: Floats = field(repr=False)
     """Of the audited judge."""
-    sizes: _Ints = field(repr=False)
+    sizes: Ints = field(repr=False)
     second: Floats | None = field(repr=False)
     """Mean score of the further judges."""
     features: label_features.LabelFeatures = field(repr=False)
@@ -127,7 +125,7 @@ def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
     )
 
 
-def _complete(population: LabelPopulation) -> tuple[npt.NDArray[np.bool_], int]:
+def _complete(population: LabelPopulation) -> tuple[Mask, int]:
     kept = population.complete
     lacking = int((~kept).sum())
     if not kept.any() or lacking > panel.MAY_LACK * len(kept):
@@ -156,7 +154,7 @@ def _told_apart(Y: Floats, source: str) -> tuple[float, Floats]:
     return rho, phi
 
 
-_Design = tuple[_Ints, _Ints]
+_Design = tuple[Ints, Ints]
 """Stratum of each prompt, and how many labels each stratum takes."""
 
 COMPARED: Mapping[result.DesignName, str] = MappingProxyType(
@@ -273,7 +271,7 @@ class ShareOfLabels:
             means = np.bincount(levels, weights=phi) / held
             sd: Floats = np.sqrt(np.bincount(levels, weights=(phi - means[levels]) ** 2) / held)
         else:
-            cut: Callable[[Floats, int], _Ints] = (
+            cut: Callable[[Floats, int], Ints] = (
                 label_allocation.tie_strata if name == "stratified" else label_allocation.strata
             )
             levels = cut(size, self.labels)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Ints, Mask
 from bonwise.errors import UsageError
 from bonwise.labels.result import PopulationSettings
 from bonwise.printable import listed, quoted
@@ -24,7 +25,6 @@ from bonwise.table.reading import name_of
 
 __all__ = ["DrawnUnits", "LabelPopulation", "label_population"]
 
-_Ints = npt.NDArray[np.int64]
 _Number = TypeVar("_Number", bound=np.generic)
 
 
@@ -32,7 +32,7 @@ _Number = TypeVar("_Number", bound=np.generic)
 class DrawnUnits:
     """The units of a draw, numbered from 0."""
 
-    of_prompts: _Ints = field(repr=False)
+    of_prompts: Ints = field(repr=False)
     """The unit of each prompt."""
     names: tuple[str, ...] = field(default=(), repr=False)
     """Of clusters; empty where each prompt is a unit of its own."""
@@ -43,7 +43,7 @@ class DrawnUnits:
         return cls(np.arange(count, dtype=np.int64))
 
     @classmethod
-    def clusters(cls, of_prompts: _Ints, names: Sequence[str]) -> DrawnUnits:
+    def clusters(cls, of_prompts: Ints, names: Sequence[str]) -> DrawnUnits:
         """Return clusters that are drawn as a whole; `of_prompts` holds any codes, one a prompt, into `names`."""
         codes, _ = clusters.cluster_codes(of_prompts)
         return cls(codes, tuple(str(names[code]) for code in np.unique(of_prompts).tolist()))
@@ -54,7 +54,7 @@ class DrawnUnits:
         return bool(self.names)
 
     @cached_property
-    def sizes(self) -> _Ints:
+    def sizes(self) -> Ints:
         """Prompts of each unit."""
         return np.bincount(self.of_prompts).astype(np.int64)
 
@@ -114,9 +114,9 @@ class LabelPopulation:
         return DrawnUnits.clusters(self.panel.clusters, self.table.rows.columns["cluster"].categories.tolist())
 
     @property
-    def complete(self) -> npt.NDArray[np.bool_]:
+    def complete(self) -> Mask:
         """Whether all candidates of each prompt are labelled, shape (prompts,)."""
-        done: npt.NDArray[np.bool_] = self.panel.labelled_cells == self.panel.sizes
+        done: Mask = self.panel.labelled_cells == self.panel.sizes
         return done
 
     @property

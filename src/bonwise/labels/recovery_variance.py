@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.partial import label_allocation, label_features, label_sample, outcome_model
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "Drawn",
@@ -28,12 +27,10 @@ __all__ = [
     "width_ratio",
 ]
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
 
 _BLOCK = 8192
 
-Drawn = tuple[_Mask, Floats]
+Drawn = tuple[Mask, Floats]
 """Which prompts were drawn, and 1 / propensity of every prompt."""
 
 
@@ -44,7 +41,7 @@ class VarianceRatio(NamedTuple):
     se: float
 
 
-def design_variance(phi: Floats, strata: _Ints, counts: _Ints) -> float:
+def design_variance(phi: Floats, strata: Ints, counts: Ints) -> float:
     """Return the variance of the weighted mean of phi: ``sum_h N_h^2 (1/n_h - 1/N_h) S_h^2 / N^2``."""
     held = np.bincount(strata, minlength=len(counts))
     totals = np.bincount(strata, weights=phi, minlength=len(counts))
@@ -53,7 +50,7 @@ def design_variance(phi: Floats, strata: _Ints, counts: _Ints) -> float:
     return float(np.sum(held**2 * (1 / counts - 1 / held) * spread)) / len(phi) ** 2
 
 
-def width_ratio(prompts: _Ints, counts: _Ints, sd: Floats, explained: float = 0.0) -> float:
+def width_ratio(prompts: Ints, counts: Ints, sd: Floats, explained: float = 0.0) -> float:
     """Return the width of an interval over that of as many labels drawn at random, to first order.
 
     ``sqrt(b + (1 - R2) (g - b))``, b = m / N, ``g = m sum_h N_h^2 sd_h^2 / n_h / (N sum_h N_h sd_h^2)``, or ``(E
@@ -67,7 +64,7 @@ def width_ratio(prompts: _Ints, counts: _Ints, sd: Floats, explained: float = 0.
     return float(np.sqrt(b + (1 - explained) * (g - b)))
 
 
-def effective_sample_size(prompts: _Ints, counts: _Ints) -> float:
+def effective_sample_size(prompts: Ints, counts: Ints) -> float:
     """Return ``(sum w)^2 / sum w^2`` with w = N_h / n_h: how many equally weighted labels weigh as unevenly."""
     drawn = counts > 0
     return float(prompts[drawn].sum() ** 2 / np.sum(prompts[drawn] ** 2 / counts[drawn]))
@@ -86,13 +83,13 @@ def pilot_size(labels: int) -> int:
     return min(labels, max(20, -(-labels // 5)))
 
 
-def by_strata(strata: _Ints, counts: _Ints) -> Callable[[np.random.Generator], Drawn]:
+def by_strata(strata: Ints, counts: Ints) -> Callable[[np.random.Generator], Drawn]:
     """Return what draws so many prompts of each stratum."""
     weights = (np.bincount(strata, minlength=len(counts)) / counts)[strata]
     return lambda rng: (label_allocation.draw_within(strata, counts, rng), weights)
 
 
-def two_phase(outcomes: tuple[Floats, Floats], strata: _Ints, labels: int) -> Callable[[np.random.Generator], Drawn]:
+def two_phase(outcomes: tuple[Floats, Floats], strata: Ints, labels: int) -> Callable[[np.random.Generator], Drawn]:
     """Return what draws a pilot at random, then the rest by the spread of phi that the pilot showed."""
     if labels <= pilot_size(labels):
         return by_strata(np.zeros(len(strata), dtype=np.int64), np.array([labels]))
@@ -163,7 +160,7 @@ def recovery_deviations(Y: Floats) -> tuple[float, Floats]:
 
 
 def score_residuals(
-    Y: Floats, features: label_features.LabelFeatures, labelled: npt.NDArray[np.bool_], *, seed: int
+    Y: Floats, features: label_features.LabelFeatures, labelled: Mask, *, seed: int
 ) -> ScoreResiduals:
     """Return phi less what a model of so many labels predicts, cross-fitted; phi where these are used alone."""
     rho, phi = recovery_deviations(Y)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.labels.population import LabelPopulation
 from bonwise.labels.result import DrawRule
 from bonwise.printable import listed, quoted
 from bonwise.stats.partial import label_allocation
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 from bonwise.table.label_design import BY_CANDIDATE, LabelDesign
 
@@ -25,8 +25,6 @@ ENOUGH_TO_REFINE = 100
 
 _FEWEST_SEEN = 20
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
 
 MEANING: Mapping[DrawRule, str] = MappingProxyType(
     {
@@ -52,7 +50,7 @@ def known_rule(name: str) -> DrawRule:
 class Rule:
     """A rule applied to a population."""
 
-    strata: _Ints = field(repr=False)
+    strata: Ints = field(repr=False)
     """0, 1, ...; a unit is a prompt, or a cluster of prompts with their means."""
     size: Floats | None = field(repr=False)
     """What the standard deviation of the outcome is taken to be in proportion to, in the unit of the scores; None
@@ -68,25 +66,25 @@ class Rule:
     """What the rule looked at, and why not at more."""
 
     @property
-    def units(self) -> _Ints:
+    def units(self) -> Ints:
         """N_h, shape (strata,)."""
         return np.bincount(self.strata, minlength=len(self.sd)).astype(np.int64)
 
     @property
-    def open_units(self) -> _Ints:
+    def open_units(self) -> Ints:
         """N_h where units may be drawn, 0 where a label would say nothing, shape (strata,)."""
         if self.size is None:
             return self.units
         return np.where(np.bincount(self.strata, weights=self.size, minlength=len(self.sd)) > 0, self.units, 0)
 
     @classmethod
-    def of_size(cls, strata: _Ints, size: Floats, *sentences: str) -> Rule:
+    def of_size(cls, strata: Ints, size: Floats, *sentences: str) -> Rule:
         """Return the rule that labels in proportion to a size measure."""
         count = np.bincount(strata)
         return cls(strata, size, np.bincount(strata, weights=size) / count, sentences=sentences)
 
 
-def rule_of(name: str, population: LabelPopulation, labels: int, before: _Ints | None = None) -> Rule:
+def rule_of(name: str, population: LabelPopulation, labels: int, before: Ints | None = None) -> Rule:
     """Apply a rule, a key of `MEANING`, to units over all phases; strata of an earlier one, `before`, stay."""
     panel = population.panel
     tops = top_of_scores(panel.scores, panel.sizes, panel.ranked)
@@ -96,7 +94,7 @@ def rule_of(name: str, population: LabelPopulation, labels: int, before: _Ints |
     return rule if before is None else replace(rule, strata=before, sd=_means(before, rule))
 
 
-def _means(strata: _Ints, rule: Rule) -> Floats:
+def _means(strata: Ints, rule: Rule) -> Floats:
     size = np.ones(len(strata)) if rule.size is None else rule.size
     means: Floats = np.bincount(strata, weights=size) / np.bincount(strata)
     return means
@@ -169,7 +167,7 @@ _RULES: Mapping[str, Callable[[LabelPopulation, TopOfScores, int], Rule]] = Mapp
 )
 
 
-def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, weights: Floats, labels: int) -> Rule:
+def refined(name: str, rule: Rule, population: LabelPopulation, seen: Mask, weights: Floats, labels: int) -> Rule:
     """Let a first phase's labels say how outcomes vary: ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``."""
     if (rule.size is None and name != "neyman") or name in ("pick", "pair"):
         return rule
@@ -214,7 +212,7 @@ def _counted(seen: int) -> str:
     return f"{seen:,} labelled prompt{'' if seen == 1 else 's'}"
 
 
-def _residuals(phi: Floats, population: LabelPopulation, seen: _Mask, w: Floats) -> tuple[Floats, float]:
+def _residuals(phi: Floats, population: LabelPopulation, seen: Mask, w: Floats) -> tuple[Floats, float]:
     """Return what a weighted regression on p1, p2 and sd T leaves, and the share it explains (adjusted)."""
     features = population.features()
     p1_and_p2, spread = np.asarray(features.stand_ins)[seen, 1:3], np.asarray(features.spread)[seen]
@@ -228,7 +226,7 @@ def _residuals(phi: Floats, population: LabelPopulation, seen: _Mask, w: Floats)
     return left, min(max(share, 0.0), 1.0)
 
 
-def units_asked(name: str, labels: int, population: LabelPopulation, taken: int, units: _Mask) -> int:
+def units_asked(name: str, labels: int, population: LabelPopulation, taken: int, units: Mask) -> int:
     """Return how many prompts, or clusters, are to be labelled over all phases, refusing what cannot be drawn."""
     prompts = labels // 2 if name == "pair" else labels
     there = len(population.panel.sizes)
@@ -291,7 +289,7 @@ def counted_prompts(count: int) -> str:
     return f"{count:,} prompt{'' if count == 1 else 's'}"
 
 
-def _unlabelled(drawn: _Mask, complete: _Mask) -> tuple[str, ...]:
+def _unlabelled(drawn: Mask, complete: Mask) -> tuple[str, ...]:
     owed, extra = int((drawn & ~complete).sum()), int((complete & ~drawn).sum())
     sentences = []
     if owed:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Ints, Mask
 from bonwise.errors import InputError
 from bonwise.printable import quoted
 from bonwise.stats import sums, top_of_scores
@@ -29,12 +29,9 @@ _TEXTS = ("prompt", "text", "response")
 
 _TYPED_DECIMALS = 9
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
-
 
 def drawn_pairs(
-    rule: str, panel: Panel, now: _Mask, before: label_design.LabelDesign | None, rng: np.random.Generator
+    rule: str, panel: Panel, now: Mask, before: label_design.LabelDesign | None, rng: np.random.Generator
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Draw each pick among the top, for ``pair`` one of the others, beside what `before` drew; empty for none."""
     if rule not in ("pick", "pair"):
@@ -54,7 +51,7 @@ def drawn_pairs(
     return pairs[0], pairs[1]
 
 
-def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
+def _one_of(mask: Mask, sizes: Ints, rng: np.random.Generator) -> Ints:
     """Return one marked cell of each prompt, each marked one with equal chance; any cell where none is marked."""
     keys = np.where(mask, rng.random(len(mask)), -1.0)
     owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -62,9 +59,9 @@ def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
     return order[np.cumsum(sizes) - 1]
 
 
-def drawn_cells(design: label_design.LabelDesign, panel: Panel, prompts: _Mask) -> _Mask:
+def drawn_cells(design: label_design.LabelDesign, panel: Panel, prompts: Mask) -> Mask:
     """Return which cells of some drawn prompts were drawn, (cells,); the design is in the order of the panel."""
-    cells: _Mask = np.repeat(prompts, panel.sizes)
+    cells: Mask = np.repeat(prompts, panel.sizes)
     if design.by_candidate:
         names = np.asarray(panel.candidates, dtype=object)[panel.names]
         sides = [np.repeat(np.asarray(side, dtype=object), panel.sizes) for side in (design.picks, design.others)]
@@ -72,7 +69,7 @@ def drawn_cells(design: label_design.LabelDesign, panel: Panel, prompts: _Mask) 
     return cells
 
 
-def label_sheet(population: LabelPopulation, design: label_design.LabelDesign, now: _Mask) -> pd.DataFrame:
+def label_sheet(population: LabelPopulation, design: label_design.LabelDesign, now: Mask) -> pd.DataFrame:
     """Return a row a candidate to label, by name, as picks first would give them away; earlier phases first."""
     panel = population.panel
     cells = drawn_cells(design, panel, now if population.settings.labels_in_table else design.drawn)

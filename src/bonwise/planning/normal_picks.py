@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.stats import support
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "CLOSEST",

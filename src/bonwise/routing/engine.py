@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.progress import counting
@@ -16,7 +17,6 @@ from bonwise.report import numbers
 from bonwise.results import given
 from bonwise.routing import gain_model, judged_prompts, result, signal_study, signals, worth
 from bonwise.stats import correlation, draw_prior, estimand, redraws, routing
-from bonwise.stats.sums import Floats
 from bonwise.table import checks, facts, opening, reading_options, score_table
 from bonwise.table.panel import Panel, lay_out
 
@@ -243,7 +243,7 @@ def _check(prompts: judged_prompts.JudgedPrompts, mean_calls: float, strong_cost
     return np.where(np.isnan(prompts.draws[:, :1]), np.nan, prompts.draws)
 
 
-def _padded(cells: Floats, sizes: np.typing.NDArray[np.int64]) -> Floats:
+def _padded(cells: Floats, sizes: Ints) -> Floats:
     """Return cells grouped by prompt as (prompts, most candidates, k), NaN where a pool is smaller."""
     padded = np.full((len(sizes), int(sizes.max()), cells.shape[1]), np.nan)
     starts = np.cumsum(sizes) - sizes

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.estimates import EstimateRecord
 from bonwise.routing.result_router import FitReport, GainModel
 from bonwise.stats import correlation, estimand
-from bonwise.stats.sums import Floats, compared
+from bonwise.stats.sums import compared
 
 __all__ = [
     "bins_of",
@@ -123,18 +124,18 @@ QUINTILES = 5
 """Bins of a signal or a margin, as in Table 22."""
 
 
-def bins_of(values: Floats, weights: Floats, bins: int = QUINTILES) -> np.typing.NDArray[np.int64]:
+def bins_of(values: Floats, weights: Floats, bins: int = QUINTILES) -> Ints:
     """Put prompts into bins of about equal weight by rank, equal values always into one."""
     distinct, at = np.unique(compared(values), return_inverse=True)
     masses = np.bincount(at, weights=weights, minlength=len(distinct))
     middles = (np.cumsum(masses) - masses / 2) / masses.sum()
-    places: np.typing.NDArray[np.int64] = np.minimum((middles * bins).astype(np.int64), bins - 1)[at]
+    places: Ints = np.minimum((middles * bins).astype(np.int64), bins - 1)[at]
     return places
 
 
 def _complete(
     features: Mapping[str, Floats], names: Sequence[str], gain: Floats, weights: Floats | None
-) -> tuple[Floats, Floats, Floats, np.typing.NDArray[np.int64]]:
+) -> tuple[Floats, Floats, Floats, Ints]:
     """Return features, gain and weights (mean 1) of the prompts that have all of them, and where they stand."""
     X = _matrix(features, names)
     w = np.ones(len(gain)) if weights is None else np.asarray(weights, dtype=float)

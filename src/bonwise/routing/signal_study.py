@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
+from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import counted, percent
@@ -21,7 +22,6 @@ from bonwise.stats import routing, sums
 from bonwise.stats.correlation import correlation
 from bonwise.stats.estimand import Estimate
 from bonwise.stats.routing import Outcomes, routed_part
-from bonwise.stats.sums import Floats
 from bonwise.table.facts import DroppedPrompt
 
 __all__ = ["SHARES", "StudiedJudge", "choose", "confidence_of_choice", "recommend", "study_judge", "study_signal"]

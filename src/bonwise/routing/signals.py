@@ -9,10 +9,11 @@ from types import MappingProxyType
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.routing import gain_model, pool_features, result_router
 from bonwise.routing.control import FirstPass
-from bonwise.stats.sums import Floats, pool_decimals, rounded_each
+from bonwise.stats.sums import pool_decimals, rounded_each
 from bonwise.table.cell_scores import First
 from bonwise.table.verdicts import Score, Verdict
 

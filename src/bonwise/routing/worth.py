@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bonwise.arrays import Floats, Mask
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
 from bonwise.results import given
 from bonwise.routing import judged_prompts, result, signals
 from bonwise.stats import routing
-from bonwise.stats.sums import Floats
 from bonwise.table import cell_scores
 from bonwise.table.panel import Panel
 from bonwise.table.score_table import ScoreTable
@@ -112,7 +112,7 @@ class JudgeSpending:
         return cls(np.add.reduceat(calls, starts), tokens, price)
 
 
-def _tokens(table: ScoreTable, column: str, rows: np.typing.NDArray[np.bool_]) -> float | None:
+def _tokens(table: ScoreTable, column: str, rows: Mask) -> float | None:
     """Return the mean of a column of tokens over rows, which are calls; None where one lacks it."""
     if column not in table.rows.columns or not rows.any():
         return None

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Mask
 from bonwise.progress import counting
 from bonwise.stacks.procedure import Deal, Paths, StackPools, Trained, train
 from bonwise.stats import catalog, clusters, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 
 __all__ = [
     "KEEPS",
@@ -25,8 +25,6 @@ __all__ = [
     "stack_figures",
     "worth_of_judges",
 ]
-
-_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +76,6 @@ METRICS: tuple[Estimand, ...] = tuple(metric for metric in catalog.ESTIMANDS if 
 
 COMPARED = ("gain", "recovery")
 
-_Mask = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
 class StackFigures:
@@ -96,7 +92,7 @@ class StackFigures:
 
 
 def stack_figures(
-    pools: StackPools, paths: Paths, deal: Deal, measured: _Mask, rule: estimation.IntervalRule
+    pools: StackPools, paths: Paths, deal: Deal, measured: Mask, rule: estimation.IntervalRule
 ) -> StackFigures:
     """Estimate metrics of the whole procedure, errors by the jackknife over groups with all folds repeated."""
     groups = range(int(deal.groups.max()) + 1)
@@ -124,7 +120,7 @@ def _rows() -> list[str]:
     return [*(metric.name for metric in METRICS), *(f"best {name}" for name in COMPARED)]
 
 
-def _values(pools: StackPools, found: OutOfFold, kept: _Mask) -> Floats:
+def _values(pools: StackPools, found: OutOfFold, kept: Mask) -> Floats:
     """Return the metrics over some of the prompts, each the mean over the partitions."""
     by_partition = []
     for matrix, best in zip(found.by_partition(pools), found.best_gains, strict=True):
@@ -207,7 +203,7 @@ def worth_of_judges(
     paths: Paths,
     deal: Deal,
     whole: Floats,
-    measured: npt.NDArray[np.bool_],
+    measured: Mask,
     rule: estimation.IntervalRule,
     owners: tuple[int, ...],
 ) -> tuple[list[JudgeWorth], list[Smaller]]:

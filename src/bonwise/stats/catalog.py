@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.stats.estimand import Estimand, Metric, OutcomeWeights
 from bonwise.stats.jackknife import Functional
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 
 __all__ = [
     "ALL_METRICS",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from bonwise.arrays import Floats, Ints
 from bonwise.flags import TIE_DECIMALS
 from bonwise.stats import estimand, estimation, jackknife, laws
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "BinError",
@@ -89,9 +88,6 @@ class BinErrors:
         return float(low), float(high)
 
 
-_Ints = npt.NDArray[np.int64]
-
-
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """How stated probabilities fare, by bins of equal width; the upper end belongs to the last bin alone."""
@@ -121,9 +117,7 @@ def mean_bin_error(stated: Floats, observed: Floats) -> Floats:
     return _over(np.where(known, errors, 0.0).sum(axis=-1), known.sum(axis=-1).astype(np.float64))
 
 
-def calibration(
-    stated: Floats, won: Floats, prompt: _Ints, *, bins: int = 5, confidence: float = 0.95
-) -> Calibration:
+def calibration(stated: Floats, won: Floats, prompt: Ints, *, bins: int = 5, confidence: float = 0.95) -> Calibration:
     """Compare stated probabilities, binned at equal width, with `won` (0, 1, tie 1/2), clustered by `prompt`."""
     # Rounded first, for 1 - 0.8 belongs where 0.2 does.
     at = np.minimum((np.round(stated, TIE_DECIMALS) * bins).astype(np.int64), bins - 1)
@@ -162,14 +156,14 @@ def calibration(
     )
 
 
-def clustered_mean(values: Floats, prompt: _Ints, confidence: float, *, share: bool = False) -> estimand.Estimate:
+def clustered_mean(values: Floats, prompt: Ints, confidence: float, *, share: bool = False) -> estimand.Estimate:
     """Estimate the mean of values in [0, 1], clustered by prompt; see `means_by_group`."""
     (found,) = means_by_group(values, np.zeros(len(values), dtype=np.int64), prompt, 1, confidence, share=share)
     return found
 
 
 def means_by_group(
-    values: Floats, group: _Ints, prompt: _Ints, groups: int, confidence: float, *, share: bool = False
+    values: Floats, group: Ints, prompt: Ints, groups: int, confidence: float, *, share: bool = False
 ) -> list[estimand.Estimate]:
     """Estimate means of values in [0, 1] by group, clustered by prompt; with `share` (0s and 1s) on log-odds."""
     sums = _grouped((np.ones(len(values)), values), group, prompt, groups)
@@ -182,7 +176,7 @@ def means_by_group(
     ]
 
 
-def _grouped(columns: tuple[Floats, ...], group: _Ints, prompt: _Ints, groups: int) -> Floats:
+def _grouped(columns: tuple[Floats, ...], group: Ints, prompt: Ints, groups: int) -> Floats:
     """Return sums by column, group and prompt."""
     units, owner = np.unique(prompt, return_inverse=True)
     cell = group * len(units) + owner

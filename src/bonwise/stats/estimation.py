@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.extras import limited_threads
 from bonwise.progress import counting
 from bonwise.stats import catalog, clusters, jackknife, support
@@ -27,7 +28,7 @@ from bonwise.stats.laws import (
     Turned,
 )
 from bonwise.stats.no_gain import DealtBefore, DealtLabels
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 
 __all__ = [
     "ALL_ALIKE",
@@ -118,12 +119,12 @@ class IntervalRule:
     """Range of the labels, which bounds the values; infinite where their scale is unknown."""
     label_width: float = 1.0
     """Width of that range, or of what the labels span where it is unknown."""
-    clusters: np.typing.NDArray[np.int64] | None = field(default=None, compare=False)
+    clusters: Ints | None = field(default=None, compare=False)
     """Codes of the clusters of prompts: the unit that is left out, drawn and summed over. Each prompt is one where
     they are not given.
     """
 
-    def keep(self, prompts: np.typing.NDArray[np.bool_]) -> IntervalRule:
+    def keep(self, prompts: Mask) -> IntervalRule:
         """Return the rule for some of the prompts."""
         return self if self.clusters is None else replace(self, clusters=self.clusters[prompts])
 
@@ -374,7 +375,7 @@ def same_means(least: float, most: float, label_width: float) -> bool:
     return most - least <= max(SAME_MEAN * label_width, float(np.spacing(abs(most) * 16)))
 
 
-def mostly_alike(vary: np.typing.NDArray[np.bool_]) -> bool:
+def mostly_alike(vary: Mask) -> bool:
     """Tell whether labels vary in so few pools that a share of their squares is worth those alone."""
     return bool(vary.mean() <= HALF_VARY)
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.stats.sums import Floats, Sums
+from bonwise.arrays import Floats
+from bonwise.stats.sums import Sums
 
 __all__ = [
     "FEWEST_DF",

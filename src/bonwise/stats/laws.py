@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bonwise.stats.sums import Floats
+from bonwise.arrays import Floats
 
 __all__ = [
     "BoundedMeans",

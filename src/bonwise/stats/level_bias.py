@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.stats import estimand, estimation, laws
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.sums import Floats, compared, distinct
+from bonwise.stats.sums import compared, distinct
 
 __all__ = [
     "LargestOf",
@@ -24,8 +25,6 @@ __all__ = [
 
 RECURS = 0.5
 """A candidate name recurs when at least this share of the prompts carries it."""
-
-_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,21 +45,21 @@ class LargestOf:
         return float(np.maximum(size - half, 0.0).max()), float((size + half).max())
 
 
-def recurring_names(names: _Ints, prompts: int) -> _Ints:
+def recurring_names(names: Ints, prompts: int) -> Ints:
     """Return the candidate names that at least half of the prompts carry, and two at the least."""
-    found: _Ints = np.flatnonzero(np.bincount(names) >= max(RECURS * prompts, 2))
+    found: Ints = np.flatnonzero(np.bincount(names) >= max(RECURS * prompts, 2))
     return found
 
 
 def largest_bias(
     residuals: Floats,
     labels: Floats,
-    sizes: _Ints,
-    names: _Ints,
+    sizes: Ints,
+    names: Ints,
     *,
     confidence: float,
     weights: Floats | None = None,
-    clusters: _Ints | None = None,
+    clusters: Ints | None = None,
 ) -> estimand.Estimate:
     """Estimate the largest absolute mean residual of a candidate name that recurs.
 
@@ -88,8 +87,8 @@ def largest_bias(
 
 
 def _weighted_means(
-    residuals: Floats, names: _Ints, w: Floats | None, unit: _Ints | None, wanted: _Ints
-) -> tuple[Floats, Floats, _Ints]:
+    residuals: Floats, names: Ints, w: Floats | None, unit: Ints | None, wanted: Ints
+) -> tuple[Floats, Floats, Ints]:
     """Return the mean residual of some names, its standard error over units (linearised), and the units."""
     masses, weighed = np.bincount(names, weights=w), residuals if w is None else w * residuals
     means = np.divide(np.bincount(names, weights=weighed), masses, out=np.zeros(len(masses)), where=masses > 0)
@@ -177,13 +176,13 @@ def level_bias_difference(
 def level_bias(  # noqa: PLR0913 - all but the cells are named
     scores: Floats,
     labels: Floats,
-    sizes: _Ints,
-    names: _Ints,
+    sizes: Ints,
+    names: Ints,
     *,
     confidence: float,
     seed: int,
     weights: Floats | None = None,
-    clusters: _Ints | None = None,
+    clusters: Ints | None = None,
 ) -> estimand.Estimate:
     """Estimate ``max_c |mean f(S_c) - mean O_c|`` over recurring names c, f isotonic on other folds of prompts."""
     n = len(sizes)
@@ -200,9 +199,7 @@ def level_bias(  # noqa: PLR0913 - all but the cells are named
     return largest_bias(residuals, labels, sizes, names, confidence=confidence, weights=w, clusters=clusters)
 
 
-def calibrated(
-    scores: Floats, labels: Floats, w: Floats | None, folds: npt.NDArray[np.int8] | npt.NDArray[np.int64]
-) -> Floats:
+def calibrated(scores: Floats, labels: Floats, w: Floats | None, folds: npt.NDArray[np.int8] | Ints) -> Floats:
     """Predict each label by an isotonic fit on the other folds, 0 to 4; arrays are (cells,), w weighs the cells."""
     values, at = distinct(scores)
     width = len(values)

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Ints
 from bonwise.stats import laws, sums, top_of_scores
 from bonwise.stats.clusters import cluster_sums, design_effect
 
@@ -18,8 +18,6 @@ __all__ = ["Z_NEEDED", "Dealt", "DealtBefore", "DealtLabels", "dealt", "laws_of_
 
 Z_NEEDED = 1.6448536269514722
 """Beyond this z, on either side, the test finds a gain or a loss: one-sided at 95 %."""
-
-_Ints = npt.NDArray[np.int64]
 
 
 class Dealt(NamedTuple):
@@ -30,7 +28,7 @@ class Dealt(NamedTuple):
     third: sums.Floats
 
 
-def dealt(scores: sums.Floats, labels: sums.Floats, sizes: _Ints) -> Dealt:
+def dealt(scores: sums.Floats, labels: sums.Floats, sizes: Ints) -> Dealt:
     """Return the moments of every prompt's gain when its labels are dealt to its candidates at random.
 
     Scores and labels are (cells,), grouped by prompt, no NaN. With a of K candidates at the top, s^2 the variance of
@@ -53,7 +51,7 @@ def dealt(scores: sums.Floats, labels: sums.Floats, sizes: _Ints) -> Dealt:
     return Dealt(gain, spread, third * skew)
 
 
-def z_of_dealt(found: Dealt, clusters: _Ints | None = None) -> float | None:
+def z_of_dealt(found: Dealt, clusters: Ints | None = None) -> float | None:
     """Return the gain in deviations of dealt labels, ``z - (g3 / V^1.5) (z^2 - 1) / 6``; None where V is 0."""
     effect = 1.0 if clusters is None else design_effect(found.gain, clusters)
     variance, third = float(found.variance.sum()) * effect, float(found.third.sum()) * effect**2
@@ -71,8 +69,8 @@ class DealtLabels:
 
     scores: sums.Floats = field(repr=False)
     labels: sums.Floats = field(repr=False)
-    sizes: _Ints = field(repr=False)
-    clusters: _Ints | None = field(repr=False)
+    sizes: Ints = field(repr=False)
+    clusters: Ints | None = field(repr=False)
     law: laws.Law = field(repr=False)
     """Of the gain or of the recovery, with the degrees of freedom that normal values would have."""
 
@@ -90,7 +88,7 @@ class DealtBefore(NamedTuple):
 
 
 def no_gain_laws(
-    gain: sums.Floats, room: sums.Floats, clusters: _Ints | None, limits: tuple[float, float]
+    gain: sums.Floats, room: sums.Floats, clusters: Ints | None, limits: tuple[float, float]
 ) -> dict[str, laws.Law]:
     """Return the laws, of ``gain`` and ``recovery``, by which Student's t(G - 1) tests that there is none."""
     n, rows = len(gain), cluster_sums(np.stack([gain, room]), clusters)

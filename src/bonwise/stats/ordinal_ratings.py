@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse, special
 
-from bonwise.stats.sums import Floats
+from bonwise.arrays import Floats, Ints, Mask
 
 __all__ = [
     "LEAST_GAP",
@@ -25,7 +24,6 @@ __all__ = [
     "slope_and_curvature",
 ]
 
-_Ints = npt.NDArray[np.int64]
 
 LEAST_GAP = 1e-4
 """Between two cutoffs: a category whose cutoffs coincide has no probability."""
@@ -47,7 +45,7 @@ class CutoffLayout:
     """Categories of each rater, at least 2."""
     symmetric: tuple[bool, ...]
     """Raters that compare two sides."""
-    first_category: _Ints = field(init=False, repr=False)
+    first_category: Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "first_category", np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64))
@@ -68,7 +66,7 @@ class CutoffLayout:
         return self.spans[-1][1].stop if self.spans else 0
 
     @cached_property
-    def increments(self) -> npt.NDArray[np.bool_]:
+    def increments(self) -> Mask:
         """Which free numbers are increments, which a softplus keeps positive; the others are first cutoffs."""
         found = np.ones(self.free, dtype=bool)
         for (_, free), symmetric in zip(self.spans, self.symmetric, strict=True):
@@ -89,7 +87,7 @@ class CutoffLayout:
         return sparse.csr_array(sparse.block_diag(self.maps, format="csr"))
 
     @cached_property
-    def end_places(self) -> tuple[_Ints, _Ints]:
+    def end_places(self) -> tuple[Ints, Ints]:
         """Of each category the place of its upper and its lower cutoff among the cutoffs, +inf and -inf."""
         total = sum(self.sizes) - len(self.sizes)
         upper, lower = [], []
@@ -201,7 +199,7 @@ def category_probabilities(eta: Floats, cutoffs: Floats) -> Floats:
 
 
 def score_and_information(
-    x: Floats, y: npt.NDArray[np.int64], coefficients: Floats, cutoffs: Floats, weights: Floats
+    x: Floats, y: Ints, coefficients: Floats, cutoffs: Floats, weights: Floats
 ) -> tuple[float, Floats, Floats]:
     """Return log-likelihood, gradient and observed information, by coefficients, then cutoffs."""
     upper, lower = np.append(cutoffs, np.inf)[y], np.insert(cutoffs, 0, -np.inf)[y]
@@ -256,7 +254,7 @@ class OrdinalRegression:
         """Standard errors of the coefficients, shape (columns,)."""
         return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0)))
 
-    def log_probabilities(self, x: Floats, y: _Ints) -> Floats:
+    def log_probabilities(self, x: Floats, y: Ints) -> Floats:
         """Return the log-probability of each rating ``y`` (ratings,) at ``x`` (ratings, columns)."""
         upper, lower = np.append(self.cutoffs, np.inf), np.insert(self.cutoffs, 0, -np.inf)
         return log_probability(x @ self.coefficients, upper[y], lower[y])
@@ -264,7 +262,7 @@ class OrdinalRegression:
 
 def fit_ordinal(
     x: Floats,
-    y: _Ints,
+    y: Ints,
     categories: int,
     *,
     ridge: float | Floats = 0.0,
@@ -310,7 +308,7 @@ class _Penalised:
     """A penalised log-likelihood as a function of the coefficients and of numbers that are linear in the cutoffs."""
 
     x: Floats
-    y: _Ints
+    y: Ints
     weights: Floats
     ridge: Floats
     to_cutoffs: Floats

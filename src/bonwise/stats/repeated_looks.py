@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import optimize, special
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.jackknife import moments_df
 from bonwise.stats.running_ratio import RunningRatio
-from bonwise.stats.sums import Floats
 from bonwise.stats.support import enough
 
 __all__ = [
@@ -119,16 +119,16 @@ def first_look(planned: int | None) -> int:
     return max(EARLIEST_LOOK, int(np.ceil(_SHARE_OF_PLANNED * (planned or 0) - 1e-9)))
 
 
-def looks(first: int, running: RunningRatio) -> np.typing.NDArray[np.int64]:
+def looks(first: int, running: RunningRatio) -> Ints:
     """Return the looks, every `STEP` prompts from `first` on once `EARLIEST_LOOK` units tell enough."""
     numbers = np.arange(first, len(running.prompts) + 1, STEP, dtype=np.int64)
     seen = running.at(numbers)
     tells = (seen.count >= EARLIEST_LOOK) & (seen.telling >= TELLING)
-    found: np.typing.NDArray[np.int64] = numbers[tells & enough(seen.prompts, seen.effective)]
+    found: Ints = numbers[tells & enough(seen.prompts, seen.effective)]
     return found
 
 
-def precise(running: RunningRatio, half_width: float, confidence: float) -> np.typing.NDArray[np.bool_]:
+def precise(running: RunningRatio, half_width: float, confidence: float) -> Mask:
     """Tell at which looks the ratio is known to a half-width."""
     low, high = precision_limits(running, confidence)
     return np.asarray((high - low) / 2 <= half_width)

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from bonwise.arrays import Floats, Mask
 from bonwise.stats import correlation, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.sums import Floats, compared
+from bonwise.stats.sums import compared
 
 __all__ = [
     "SHARES",
@@ -51,7 +52,7 @@ class Outcomes:
         relative: Floats = self.weights / self.weights.mean()
         return relative
 
-    def some(self, which: np.typing.NDArray[np.bool_]) -> Outcomes:
+    def some(self, which: Mask) -> Outcomes:
         """Return some of the prompts."""
         best = None if self.best is None else self.best[which]
         return Outcomes(self.value[which], self.gain[which], self.weights[which], best)
@@ -201,7 +202,7 @@ def _from_lift(signal: Floats, outcomes: Outcomes, share: float) -> tuple[float,
     return lift, w * (mine - lift)
 
 
-def _gain_at(values: Floats, ties: np.typing.NDArray[np.bool_], gain: Floats, w: Floats) -> float:
+def _gain_at(values: Floats, ties: Mask, gain: Floats, w: Floats) -> float:
     """Return the mean gain at the threshold: of the prompts that tie there, or of enough around it."""
     around = max(_LEAST_WINDOW, int(_WINDOW * len(values)))
     near = ties

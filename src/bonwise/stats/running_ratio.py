@@ -6,10 +6,9 @@ from dataclasses import dataclass, fields
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.clusters import cluster_codes
-from bonwise.stats.sums import Floats
 from bonwise.stats.support import losses_so_far
 
 __all__ = ["RunningRatio", "UnitSums"]
@@ -25,14 +24,14 @@ class UnitSums:
 
     count: Floats
     """Clusters so far."""
-    new: npt.NDArray[np.bool_]
+    new: Mask
     """Whether the prompt is the first one of its cluster."""
     before: Floats
     after: Floats
     """Of numerator and denominator; 0 before the first prompt."""
 
     @classmethod
-    def of(cls, numerator: Floats, denominator: Floats, clusters: npt.NDArray[np.int64] | None) -> UnitSums:
+    def of(cls, numerator: Floats, denominator: Floats, clusters: Ints | None) -> UnitSums:
         """Sum up prompts in the order in which they came."""
         values = np.array([numerator, denominator], dtype=np.float64)
         prompts = values.shape[1]
@@ -81,8 +80,6 @@ class UnitSums:
 
 _ROUNDING = 1e-12  # a variance below this share of the mean square is rounding, not variation
 
-_Ints = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class RunningRatio:
@@ -114,7 +111,7 @@ class RunningRatio:
         cls,
         numerator: Floats,
         denominator: Floats,
-        clusters: _Ints | None = None,
+        clusters: Ints | None = None,
         worst: Floats | None = None,
         confidence: float = 0.95,
     ) -> RunningRatio:
@@ -150,7 +147,7 @@ class RunningRatio:
         moved = np.divide(self.pull, below, out=np.zeros(below.shape), where=below > 0)
         return self.estimate + np.minimum(moved, 0.0)
 
-    def at(self, looks: _Ints) -> RunningRatio:
+    def at(self, looks: Ints) -> RunningRatio:
         """Return some looks only, named by their number of prompts."""
         return RunningRatio(*(getattr(self, one.name)[looks - 1] for one in fields(self)))
 
@@ -181,11 +178,11 @@ class RunningRatio:
         variance = self.caa - 2 * than * self.cab + than**2 * self.cbb
         return self.a - than * self.b, np.sqrt(np.maximum(variance, 0.0))
 
-    def varies(self, than: Floats | float) -> npt.NDArray[np.bool_]:
+    def varies(self, than: Floats | float) -> Mask:
         """Tell at which looks ``psi`` differs between units."""
         _, se = self.gap(than)
         square = self.a**2 + self.b**2 + self.count * (self.caa + self.cbb)
-        found: npt.NDArray[np.bool_] = self.count * se**2 > _ROUNDING * square
+        found: Mask = self.count * se**2 > _ROUNDING * square
         return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from bonwise.stats.sums import Floats
+from bonwise.arrays import Floats
 
 __all__ = [
     "SMALLEST_MARGIN",

@@ -8,11 +8,11 @@ from math import ceil, isfinite, log
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats import catalog, clusters, estimand, jackknife, no_gain
 from bonwise.stats.laws import Student
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 
 if TYPE_CHECKING:
     from bonwise.stats.estimation import IntervalRule
@@ -65,10 +65,8 @@ MOST_TIMES = 100
 _LARGE = 0.25 - 1e-9
 _DECIMALS = 9  # equal weights count as many as they are
 
-_Ints = npt.NDArray[np.int64]
 
-
-def effective_count(weights: Floats, of_clusters: _Ints | None = None) -> float:
+def effective_count(weights: Floats, of_clusters: Ints | None = None) -> float:
     """Return ``(sum w)^2 / sum w^2``, so many times fewer in clusters as their design effect; 0 where all are 0."""
     square = float(weights @ weights)
     if square <= 0:
@@ -88,7 +86,7 @@ def too_light(count: float, what: str) -> str:
     return "" if count > _FEWEST_ALIKE - 1e-9 else reason
 
 
-def enough(prompts: Floats | float, count: Floats | float, needed: int = FEWEST) -> npt.NDArray[np.bool_]:
+def enough(prompts: Floats | float, count: Floats | float, needed: int = FEWEST) -> Mask:
     """Tell whether prompts, and the effective ones among them, are as many as a gate needs."""
     return np.asarray((np.asarray(prompts) >= FEWEST) & (np.round(count, _DECIMALS) >= needed))
 
@@ -165,7 +163,7 @@ class Support:
 class LossesSoFar(NamedTuple):
     """After each prompt, the losses to reckon with beyond those seen: of which prompt, its gain, and how many."""
 
-    at: _Ints
+    at: Ints
     gain: Floats
     further: Floats
 
@@ -192,7 +190,7 @@ def _after_all(gained: Floats, possible: Floats, worst: Floats) -> tuple[int, fl
 
 
 def _losses(
-    gained: Floats, possible: Floats, worst: Floats, confidence: float, largest_of: Callable[[Floats], _Ints]
+    gained: Floats, possible: Floats, worst: Floats, confidence: float, largest_of: Callable[[Floats], Ints]
 ) -> LossesSoFar:
     lost, span = np.nan_to_num(possible - gained), possible + worst  # a pick without a label shows no loss
     largest, widest = largest_of(lost), largest_of(span)
@@ -202,15 +200,15 @@ def _losses(
     return LossesSoFar(at, gain, np.where(seen, 1.0, unseen_losses(confidence)))
 
 
-def shows_losses(lost: Floats, span: Floats) -> npt.NDArray[np.bool_]:
+def shows_losses(lost: Floats, span: Floats) -> Mask:
     """Tell whether the largest loss of a pick is a quarter as large as the worst pick that a pool allows."""
     return np.asarray(lost >= _LARGE * span)  # some of the picks of a tie may lose it, but for rounding
 
 
-def _first_largest(values: Floats) -> _Ints:
+def _first_largest(values: Floats) -> Ints:
     """Return after each value the position of the largest so far, the first of equal ones."""
     before = np.concatenate([[-np.inf], np.maximum.accumulate(values)[:-1]])
-    positions: _Ints = np.maximum.accumulate(np.where(values > before, np.arange(len(values)), 0))
+    positions: Ints = np.maximum.accumulate(np.where(values > before, np.arange(len(values)), 0))
     return positions
 
 
@@ -376,7 +374,7 @@ class _FurthestApart(NamedTuple):
         return {side: Further(times * (end - apart * own), total, times * own, what) for side, end in ends.items()}
 
 
-def worth_of_mean(added: Floats, prompts: float, of_clusters: _Ints | None = None) -> float:
+def worth_of_mean(added: Floats, prompts: float, of_clusters: Ints | None = None) -> float:
     """Return n_B where B is known of some prompts: ``1 / (1 / m + se^2 / mean^2)``."""
     mean = float(added.mean())
     if mean <= 0 or prompts <= 0:
@@ -394,7 +392,7 @@ class SeenPools(NamedTuple):
     lowest: Floats
 
     @classmethod
-    def of(cls, labels: Floats, top: npt.NDArray[np.bool_], sizes: _Ints) -> SeenPools:
+    def of(cls, labels: Floats, top: Mask, sizes: Ints) -> SeenPools:
         """Return them for labels, NaN where there is none, as is what a pick without a label is worth."""
         starts, known = np.cumsum(sizes) - sizes, ~np.isnan(labels)
         counts, picks = (np.add.reduceat(some.astype(np.float64), starts) for some in (known, known & top))

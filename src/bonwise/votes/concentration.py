@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from bonwise.arrays import Floats, Ints
 from bonwise.stats import estimand, estimation, jackknife
-from bonwise.stats.sums import Floats
 from bonwise.votes.result import Homogeneity, PairConcentration, PairVariance
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "variance_split",
 ]
 
-_Ints = npt.NDArray[np.int64]
 
 _CHUNK_CELLS = 1 << 20
 
@@ -54,7 +52,7 @@ def mass_fraction(squares: Floats, weights: Floats, share: float) -> Floats:
     return found
 
 
-def debiased_squares(values: Floats, type_: _Ints) -> tuple[Floats, Floats]:
+def debiased_squares(values: Floats, type_: Ints) -> tuple[Floats, Floats]:
     """Return each type's unbiased squared margin ``(rate - 1/2)^2 - s^2 / n``, and votes; types of one left out."""
     _, owner = np.unique(type_, return_inverse=True)
     n = np.bincount(owner).astype(np.float64)
@@ -65,7 +63,7 @@ def debiased_squares(values: Floats, type_: _Ints) -> tuple[Floats, Floats]:
     return (rate - 0.5) ** 2 - scatter / (n - 1) / n, n
 
 
-def signal(values: Floats, type_: _Ints, confidence: float = 0.95) -> estimand.Estimate:
+def signal(values: Floats, type_: Ints, confidence: float = 0.95) -> estimand.Estimate:
     """Estimate the types' mean squared margin, by votes, without the bias of squares; a jackknife over types."""
     squares, n = debiased_squares(values, type_)
     if len(n) < 2:
@@ -87,13 +85,7 @@ def homogeneity(sums: Floats, votes: Floats) -> Floats:
 
 
 def concentration(
-    values: Floats,
-    type_: _Ints,
-    *,
-    share: float = 0.2,
-    threshold: float = 1.5,
-    permutations: int = 999,
-    seed: int = 0,
+    values: Floats, type_: Ints, *, share: float = 0.2, threshold: float = 1.5, permutations: int = 999, seed: int = 0
 ) -> PairConcentration | None:
     """Measure how concentrated a preference is, and what chance alone would make of it.
 
@@ -159,7 +151,7 @@ def _as_large(null: Floats, seen: float) -> float:
     return float(((null >= seen - 1e-9).sum() + 1) / (len(null) + 1))
 
 
-def cluster_ratio(values: Floats, cluster: _Ints) -> float:
+def cluster_ratio(values: Floats, cluster: Ints) -> float:
     """Return the cluster-robust error of a mean over that of independent votes, whose square is the design effect."""
     off = values - values.mean()
     apart = float((off**2).sum())
@@ -170,7 +162,7 @@ def cluster_ratio(values: Floats, cluster: _Ints) -> float:
     return float(np.sqrt(together / apart))
 
 
-def variance_split(values: Floats, prompt: _Ints) -> PairVariance | None:
+def variance_split(values: Floats, prompt: Ints) -> PairVariance | None:
     """Split the variance of win rates over prompts: chance within prompts, and differences between them.
 
     ``total`` is the variance of the win rates of the prompts with two votes or more, divisor m - 1; ``within`` the
@@ -200,7 +192,7 @@ def variance_split(values: Floats, prompt: _Ints) -> PairVariance | None:
     )
 
 
-def _unbiased_split(values: Floats, owner: _Ints) -> tuple[float, float]:
+def _unbiased_split(values: Floats, owner: Ints) -> tuple[float, float]:
     """Return the variance of the rates of prompts with two votes or more, and the part of it within prompts."""
     count = np.bincount(owner).astype(np.float64)
     rate = np.bincount(owner, weights=values) / count
@@ -210,7 +202,7 @@ def _unbiased_split(values: Floats, owner: _Ints) -> tuple[float, float]:
     return float(rate[several].var(ddof=1)), float((scatter / (n - 1) / n).mean())
 
 
-def likely_rates(values: Floats, prompt: _Ints) -> tuple[Floats, Floats] | None:
+def likely_rates(values: Floats, prompt: Ints) -> tuple[Floats, Floats] | None:
     """Return win rates shrunk to vary as prompts differ, for planning, where two have two votes; else None."""
     _, owner = np.unique(prompt, return_inverse=True)
     count = np.bincount(owner).astype(np.float64)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.progress import counting
 from bonwise.stats import estimand, estimation, laws
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "PairResamples",
@@ -56,7 +56,7 @@ class ZLaw(NamedTuple):
     chance: Floats
 
 
-def rejections(votes: int, significance: float) -> np.typing.NDArray[np.bool_]:
+def rejections(votes: int, significance: float) -> Mask:
     """Return, for 0 to `votes` votes for one side, whether the exact two-sided binomial test of 1/2 rejects."""
     k = np.arange(votes + 1)
     # A p-value that is the significance level but for rounding rejects, as it does on paper.
@@ -157,7 +157,7 @@ class PairResamples:
     confidence: float = 0.95
     """Of the percentile intervals, two-sided."""
 
-    def drawn(self) -> np.typing.NDArray[np.int64]:
+    def drawn(self) -> Ints:
         """Return the numbers of the pairs drawn, shape (resamples, pairs)."""
         return np.random.default_rng(self.seed).integers(0, self.pairs, size=(self.resamples, self.pairs))
 

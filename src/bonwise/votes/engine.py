@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.release import release
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.sums import Floats
 from bonwise.table.vote_rows import check_verdict_map
 from bonwise.table.votes import Ties, VoteTable
 from bonwise.votes import pair_votes, result

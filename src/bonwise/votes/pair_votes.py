@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Ints
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.results import given
@@ -31,8 +31,6 @@ __all__ = [
     "study_pair",
 ]
 
-
-_Ints = npt.NDArray[np.int64]
 
 _CHUNK_CELLS = 1 << 20
 
@@ -66,7 +64,7 @@ def screening(
 
 def allocate(
     wins: sums.Floats, votes: sums.Floats, weights: sums.Floats, *, kept: int, second_stage: int, seed: int = 0
-) -> _Ints:
+) -> Ints:
     """Return second-stage votes by type, 0 for one not kept: largest squared margins, by weight; ties by seed."""
     rng = np.random.default_rng(seed)
     top = _strongest(((wins / votes - 0.5) ** 2)[None, :], kept, rng)[0]
@@ -123,7 +121,7 @@ def simulate_screening(
 
 def _run(
     rate: sums.Floats, weight: sums.Floats, plan: result.Screening, rows: int, rng: np.random.Generator
-) -> tuple[_Ints, _Ints, _Ints]:
+) -> tuple[Ints, Ints, Ints]:
     """Return votes won where all are spread by weight, the types kept, and votes won in the second stage."""
     spread = rng.multinomial(plan.votes, weight, size=rows)
     won = rng.binomial(spread, rate).sum(axis=1)
@@ -134,7 +132,7 @@ def _run(
     return won, kept, second
 
 
-def _strongest(squares: sums.Floats, kept: int, rng: np.random.Generator) -> _Ints:
+def _strongest(squares: sums.Floats, kept: int, rng: np.random.Generator) -> Ints:
     """Return the types with the largest squares, shape (rows, kept); equal ones in random order."""
     order = np.lexsort((rng.random(squares.shape), -np.round(squares, 12)), axis=-1)
     return np.asarray(order[:, :kept], dtype=np.int64)

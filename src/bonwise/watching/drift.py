@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from bonwise.arrays import Floats, Ints
 from bonwise.flags import TIE_DECIMALS
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "PART",
@@ -33,15 +32,13 @@ SPREAD = 1.0
 STAKES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95)
 """Shares of the largest stake that cannot lose more than everything."""
 
-_Ints = npt.NDArray[np.int64]
-
 
 class ChangeEvidence(NamedTuple):
     """What a stream says at each of its looks."""
 
     log_e: Floats
     """Natural logarithm of ``M_t``."""
-    start: _Ints
+    start: Ints
     """The start whose bet is worth most, counted as looks from 0."""
 
 
@@ -107,7 +104,7 @@ PART = 0.75
 """Part of the usual period that a look holds: a day with less traffic than usual has as many picks."""
 
 
-def look_size(picks: _Ints, part: float = PART) -> int:
+def look_size(picks: Ints, part: float = PART) -> int:
     """Return the size of a look, at least 1: a part of the median picks of the baseline periods that have any."""
     there = picks[picks > 0]
     return max(int(part * np.median(there)), 1) if there.size else 1
@@ -123,9 +120,9 @@ class Looks:
     """Sums of numerators and of denominators."""
     v: Floats
     """Sums of numerators and of denominators."""
-    first: _Ints
+    first: Ints
     """Periods that a look spans."""
-    last: _Ints
+    last: Ints
     """Periods that a look spans."""
     baseline: int
     """Looks of the baseline, which come first."""
@@ -135,7 +132,7 @@ class Looks:
         cls,
         numerator: Floats,
         denominator: Floats,
-        period: _Ints,
+        period: Ints,
         *,
         periods: int,
         baseline: int,
@@ -163,7 +160,7 @@ class Looks:
         )
 
 
-def _spans(picks: _Ints, size: int, start: int, end: int) -> list[tuple[int, int]]:
+def _spans(picks: Ints, size: int, start: int, end: int) -> list[tuple[int, int]]:
     """Return the first and the last period of each look."""
     spans, first, held = [], start, 0
     for at in range(start, end):

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import UsageError
-from bonwise.stats.sums import Floats
 
 __all__ = ["LabelSample", "ScaledSample", "fold_of"]
 
-_Ints = npt.NDArray[np.int64]
 
 _HEAVIEST = 5
 
@@ -21,11 +20,11 @@ _HEAVIEST = 5
 class LabelSample:
     """A random sample of prompts whose candidates were labelled."""
 
-    labelled: npt.NDArray[np.bool_]
+    labelled: Mask
     """R: whether a prompt is labelled."""
     propensity: Floats
     """pi: probability with which it came to be labelled, in (0, 1]; NaN may stand where R is 0."""
-    strata: _Ints | None
+    strata: Ints | None
     """h: within a stratum all prompts were drawn alike, a fixed number of them without replacement. None where
     prompts were drawn independently of each other, each with its own propensity.
     """
@@ -33,14 +32,14 @@ class LabelSample:
     """Prompts of strata in which nothing was labelled: those of the next stratum stand for them."""
 
     @classmethod
-    def uniform(cls, labelled: npt.NDArray[np.bool_]) -> LabelSample:
+    def uniform(cls, labelled: Mask) -> LabelSample:
         """Return the sample in which every prompt was as likely as any other."""
         prompts = len(labelled)
         share = labelled.sum() / prompts
         return cls(labelled, np.full(prompts, share), np.zeros(prompts, dtype=np.int64))
 
     @classmethod
-    def realised(cls, labelled: npt.NDArray[np.bool_], strata: _Ints) -> LabelSample:
+    def realised(cls, labelled: Mask, strata: Ints) -> LabelSample:
         """Return the sample with ``pi_h = n_h / N_h``; a stratum without labels joins the next with some."""
         named, owner = np.unique(strata, return_inverse=True)
         filled = np.flatnonzero(np.bincount(owner, weights=labelled))
@@ -52,13 +51,13 @@ class LabelSample:
         share = np.bincount(joined, weights=labelled) / np.maximum(np.bincount(joined), 1)
         return cls(labelled, share[joined], named[joined], int(np.count_nonzero(joined != owner)))
 
-    def keep(self, prompts: npt.NDArray[np.bool_]) -> LabelSample:
+    def keep(self, prompts: Mask) -> LabelSample:
         """Return the sample of some of the prompts, with the shares of its strata that are labelled among them."""
         if self.strata is None:
             return LabelSample(self.labelled[prompts], self.propensity[prompts], None)
         return LabelSample.realised(self.labelled[prompts], self.strata[prompts])
 
-    def grouped(self) -> tuple[_Ints, _Ints]:
+    def grouped(self) -> tuple[Ints, Ints]:
         """Return the stratum of each prompt, from 0 in the order of their numbers, and the labelled prompts of each.
 
         Prompts that were drawn independently of each other are one stratum. Without any labelled prompt it raises
@@ -128,13 +127,13 @@ _Bits = npt.NDArray[np.uint64]
 class ScaledSample:
     """Which prompts are labelled, with weights that add up."""
 
-    rows: _Ints = field(repr=False)
+    rows: Ints = field(repr=False)
     """Positions of the labelled prompts."""
     q: Floats = field(repr=False)
     """R / pi, scaled to add up to N_h in every stratum; 0 where unlabelled."""
-    stratum: _Ints = field(repr=False)
+    stratum: Ints = field(repr=False)
     """0, 1, ...; all 0 where prompts were drawn independently of each other."""
-    drawn: _Ints
+    drawn: Ints
     """n_h, and n_h / N_h."""
     share: Floats
     """n_h, and n_h / N_h."""
@@ -166,7 +165,7 @@ class ScaledSample:
         return found
 
 
-def fold_of(columns: Floats, rows: _Ints, folds: int, seed: int) -> _Ints:
+def fold_of(columns: Floats, rows: Ints, folds: int, seed: int) -> Ints:
     """Assign prompts to folds by a hash of `columns`, (k, prompts), whatever their order; labelled ones evenly."""
     # Rounding drops what the order of a sum leaves in the last bits; adding 0.0 turns -0.0 into 0.0.
     bits = (np.round(columns, 9) + 0.0).view(np.uint64)

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import UsageError
 from bonwise.stats.clusters import cluster_codes
 from bonwise.stats.partial.label_features import OUTCOMES, LabelFeatures
 from bonwise.stats.partial.label_sample import ScaledSample, fold_of
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "FOLDS",
@@ -34,8 +33,6 @@ __all__ = [
 ]
 
 FOLDS = 5
-
-_Ints = npt.NDArray[np.int64]
 
 
 class OutcomeModel(Protocol):
@@ -71,7 +68,7 @@ class Ridge:
 
 
 def cross_fit(
-    model: OutcomeModel, features: LabelFeatures, draw: ScaledSample, Y: Floats, folds: _Ints, *, brief: bool
+    model: OutcomeModel, features: LabelFeatures, draw: ScaledSample, Y: Floats, folds: Ints, *, brief: bool
 ) -> Floats:
     """Predict the `OUTCOMES` of all prompts, those of a prompt by a copy fitted to the labels of other folds.
 
@@ -110,7 +107,7 @@ def _standardised(columns: Sequence[Floats]) -> Floats:
     return out.T
 
 
-def _by_fold(model: OutcomeModel, X: Floats, y: Floats, draw: ScaledSample, folds: _Ints) -> Floats:
+def _by_fold(model: OutcomeModel, X: Floats, y: Floats, draw: ScaledSample, folds: Ints) -> Floats:
     out = np.empty((len(X), *y.shape[1:]))
     seen, mine, weight = X[draw.rows], folds[draw.rows], draw.weight
     takes_weight = isinstance(model, Ridge) or "sample_weight" in inspect.signature(model.fit).parameters
@@ -231,22 +228,22 @@ def share_explained(m: Floats, Y: Floats, draw: ScaledSample, direction: Floats)
     return max(0.0, 1 - rest / spread) if spread > 1e-12 * float(draw.mean(seen**2)) else None
 
 
-def prompt_folds(features: LabelFeatures, draw: ScaledSample, Y: Floats, seed: int) -> _Ints:
+def prompt_folds(features: LabelFeatures, draw: ScaledSample, Y: Floats, seed: int) -> Ints:
     """Assign prompts to folds by their features, weights and labels, shape (prompts,)."""
     seen = np.zeros((Y.shape[1], len(draw.q)))
     seen[:, draw.rows] = Y.T
     return fold_of(np.array([*features.identity(), draw.q, *seen]), draw.rows, FOLDS, seed)
 
 
-def cluster_folds(clusters: _Ints, seed: int) -> _Ints:
+def cluster_folds(clusters: Ints, seed: int) -> Ints:
     """Assign prompts to folds, those of one cluster together."""
     codes, count = cluster_codes(clusters)
-    found: _Ints = (np.random.default_rng(seed).permutation(count) % FOLDS)[codes]
+    found: Ints = (np.random.default_rng(seed).permutation(count) % FOLDS)[codes]
     return found
 
 
 def predictions(
-    choice: ModelChoice, features: LabelFeatures, draw: ScaledSample, Y: Floats, folds: _Ints
+    choice: ModelChoice, features: LabelFeatures, draw: ScaledSample, Y: Floats, folds: Ints
 ) -> Floats | None:
     """Return cross-fitted predictions, what is known in their place; None where labels are used alone."""
     if choice.name == LABELS_ONLY:

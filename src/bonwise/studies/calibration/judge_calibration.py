@@ -7,15 +7,15 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.extras import TREES, limited_threads
 from bonwise.progress import counting
 from bonwise.report.numbers import Unit, estimate, interval
 from bonwise.stats import catalog, correlation, estimand, estimation, level_bias
-from bonwise.stats.sums import Floats, Sums, compared, distinct
+from bonwise.stats.sums import Sums, compared, distinct
 from bonwise.studies.calibration import maps, pick_changes, refits, result
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.panel import Panel
@@ -156,8 +156,6 @@ def _ends(one: EstimateRecord, unit: Unit, *, sign: bool = False) -> str:
 Map = Callable[[Floats], Floats]
 """Rows of a score, then its covariates, to calibrated scores."""
 
-_Ints = npt.NDArray[np.int64]
-
 
 def isotonic(rows: Floats, labels: Floats, _seed: int) -> Map:
     """Learn the map of the score that never falls."""
@@ -217,13 +215,13 @@ TOO_DEAR_TO_REFIT = ("gradient_boosting",)
 """A hundred fits of trees a judge would take minutes: their intervals take the maps as fixed."""
 
 
-def folds_of_prompts(prompts: int, folds: int, seed: int) -> _Ints:
+def folds_of_prompts(prompts: int, folds: int, seed: int) -> Ints:
     """Deal prompts to folds of equal size, give or take one."""
-    dealt: _Ints = np.random.default_rng(seed).permutation(prompts) % folds
+    dealt: Ints = np.random.default_rng(seed).permutation(prompts) % folds
     return dealt
 
 
-def cross_fitted(method: str, rows: Floats, labels: Floats, owner: _Ints, seed: int) -> Floats:
+def cross_fitted(method: str, rows: Floats, labels: Floats, owner: Ints, seed: int) -> Floats:
     """Calibrate each fold of prompts by a map of the others; `rows` is (cells, 1 + covariates), score first."""
     out, scored = np.full(len(rows), np.nan), ~np.isnan(rows[:, 0])
     for fold in np.unique(owner[scored]):

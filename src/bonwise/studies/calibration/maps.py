@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.stats.level_bias import pool_adjacent_violators
-from bonwise.stats.sums import Floats, distinct, tie_decimals
+from bonwise.stats.sums import distinct, tie_decimals
 
 __all__ = ["exchange_training_means", "isotonic_map", "isotonic_of_levels", "spline_index"]
 
@@ -39,7 +40,7 @@ def isotonic_map(values: Floats, labels: Floats) -> IsotonicMap:
     return isotonic_of_levels(*distinct(values), labels)
 
 
-def isotonic_of_levels(levels: Floats, codes: np.typing.NDArray[np.int64], labels: Floats) -> IsotonicMap:
+def isotonic_of_levels(levels: Floats, codes: Ints, labels: Floats) -> IsotonicMap:
     """Fit the same map where the value of each cell is a code of distinct ones, rising, that all occur."""
     weights = np.bincount(codes).astype(np.float64)
     means = np.bincount(codes, weights=labels) / weights
@@ -97,7 +98,7 @@ def _curve(values: Floats, knots: Floats) -> Floats:
     return np.column_stack([x, *bends])
 
 
-def exchange_training_means(values: Floats, labels: Floats, folds: np.typing.NDArray[np.int64]) -> Floats:
+def exchange_training_means(values: Floats, labels: Floats, folds: Ints) -> Floats:
     """Shift each fold's values to the mean of all labels: a map learnt elsewhere turns correlations down."""
     known = ~np.isnan(values)
     taught, of, many = labels[known], folds[known], int(folds.max()) + 1

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats import estimand, estimation, jackknife, top_of_scores
-from bonwise.stats.sums import Floats, compared
+from bonwise.stats.sums import compared
 from bonwise.studies.calibration.result import PickCounts
 
 __all__ = ["one_tie_break", "pick_changes", "rising_groups", "tie_break_agreement", "tie_break_sums"]
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
 
-
-def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickCounts, PickCounts]:
+def pick_changes(raw: Floats, calibrated: Floats, sizes: Ints) -> tuple[PickCounts, PickCounts]:
     """Count the changes on all prompts, and on those untied at the raw top; cells are grouped by prompt, no NaN."""
     starts = np.cumsum(sizes) - sizes
     before, after = top_of_scores.at_top(raw, sizes), top_of_scores.at_top(calibrated, sizes)
@@ -23,7 +20,7 @@ def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickCou
     return _counts(were, are, left, np.ones(len(sizes), dtype=bool)), _counts(were, are, left, were == 1)
 
 
-def _counts(were: _Ints, are: _Ints, left: _Ints, some: _Mask) -> PickCounts:
+def _counts(were: Ints, are: Ints, left: Ints, some: Mask) -> PickCounts:
     newly_tied = (were == 1) & (left == 1) & (are > 1)
     prompts = {
         "prompts": some,
@@ -35,7 +32,7 @@ def _counts(were: _Ints, are: _Ints, left: _Ints, some: _Mask) -> PickCounts:
     return PickCounts(**{name: int(np.count_nonzero(marked)) for name, marked in prompts.items()})
 
 
-def rising_groups(raw: Floats, calibrated: Floats, groups: _Ints) -> int:
+def rising_groups(raw: Floats, calibrated: Floats, groups: Ints) -> int:
     """Count the groups, each of one map, in which the calibrated value never falls as the raw one rises."""
     return sum(_rises(raw[groups == group], calibrated[groups == group]) for group in np.unique(groups))
 
@@ -47,7 +44,7 @@ def _rises(raw: Floats, calibrated: Floats) -> bool:
 
 
 def tie_break_agreement(
-    raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints, *, confidence: float
+    raw: Floats, calibrated: Floats, labels: Floats, sizes: Ints, *, confidence: float
 ) -> estimand.Estimate:
     """Estimate the agreement on pairs tied raw, told apart calibrated, of unequal labels; 0.5 by guessing."""
     sums = tie_break_sums(raw, calibrated, labels, sizes)
@@ -68,7 +65,7 @@ def one_tie_break(sums: Floats, se: float, confidence: float, *, df: int | None 
     return estimation.from_jackknife(value, scatter, n, limits, confidence, exact=None)
 
 
-def tie_break_sums(raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints) -> Floats:
+def tie_break_sums(raw: Floats, calibrated: Floats, labels: Floats, sizes: Ints) -> Floats:
     """Count raw ties told apart where labels differ: those going the labels' way, and all; (2, prompts)."""
     raw, calibrated, labels = (compared(values) for values in (raw, calibrated, labels))
     owner = np.repeat(np.arange(len(sizes)), sizes)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.progress import counting
 from bonwise.stats import catalog, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
@@ -21,7 +21,7 @@ from bonwise.stats.estimation import (
     one_estimate,
     without_wild,
 )
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.studies.calibration.pick_changes import one_tie_break
 from bonwise.studies.calibration.result import CalibratedMethod
 
@@ -42,9 +42,8 @@ __all__ = [
 
 GROUPS = 20
 
-_Ints = npt.NDArray[np.int64]
 
-SumsOf = Callable[[npt.NDArray[np.bool_]], Floats]
+SumsOf = Callable[[Mask], Floats]
 """Takes a mask of the prompts kept; returns per-prompt sums of shape (sums, prompts kept), all learned on them."""
 
 
@@ -72,7 +71,7 @@ class Refits:
         return Refits(self.whole[some], self.rests[some])
 
 
-def deal_groups(folds: _Ints, seed: int) -> _Ints:
+def deal_groups(folds: Ints, seed: int) -> Ints:
     """Deal 4 prompts or more to 20 groups, or half as many as prompts, none with a whole fold of two or more."""
     n = len(folds)
     order = np.lexsort((np.random.default_rng([seed, n]).permutation(n), folds))
@@ -81,7 +80,7 @@ def deal_groups(folds: _Ints, seed: int) -> _Ints:
     return groups
 
 
-def refits(sums_of: SumsOf, groups: _Ints) -> Refits:
+def refits(sums_of: SumsOf, groups: Ints) -> Refits:
     """Learn the sums on all prompts, and again without each group; `groups` is that of each prompt, from 0."""
     whole = sums_of(np.ones(len(groups), dtype=bool))
     rests = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import estimate_records
@@ -15,7 +16,6 @@ from bonwise.progress import counting
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.sums import Floats
 from bonwise.studies.label_strategy import matched_pairs, pair_shares, sentences
 from bonwise.studies.label_strategy.judged_pairs import PairRecord, PairVerdicts
 from bonwise.studies.label_strategy.result import (

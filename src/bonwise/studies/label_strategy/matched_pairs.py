@@ -7,24 +7,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.comparison import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.flags import TIE_DECIMALS
 from bonwise.results import given
 from bonwise.stats import catalog, estimand, estimation
-from bonwise.stats.sums import Floats, tie_decimals
+from bonwise.stats.sums import tie_decimals
 from bonwise.studies.label_strategy import judged_pairs, pair_shares, result
 from bonwise.studies.label_strategy.pairs import OF_PAIRS, Pairs, gap_groups, of_pairs, pair_scores, pair_sums
 from bonwise.table.panel import Panel
 
 __all__ = ["MatchedVerdicts", "best_of_two", "match"]
-
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +50,11 @@ class MatchedVerdicts:
     """Rows of the verdicts that are not among the pairs, by reason."""
 
     @property
-    def judged_pairs(self) -> _Ints:
+    def judged_pairs(self) -> Ints:
         """Number of judged pairs of each prompt, shape (prompts,)."""
         return np.bincount(self.pairs.prompt, minlength=len(self.panel.sizes))
 
-    def keep(self, prompts: _Mask) -> MatchedVerdicts:
+    def keep(self, prompts: Mask) -> MatchedVerdicts:
         """Return some of the prompts."""
         kept = prompts[self.pairs.prompt]
         cells = np.cumsum(np.repeat(prompts, self.panel.sizes)) - 1
@@ -98,7 +95,7 @@ def match(panel: Panel, verdicts: judged_pairs.PairVerdicts, seed: int) -> Match
     return _laid(panel, frame[kept], (prompt[kept], cells[:, kept]), orders, seed, counts)
 
 
-def _positions(panel: Panel, frame: pd.DataFrame) -> tuple[_Ints, _Ints]:
+def _positions(panel: Panel, frame: pd.DataFrame) -> tuple[Ints, Ints]:
     """Return where prompt and both candidates of each row are in the panel, -1 for nowhere."""
     prompt = panel.prompt_ids.get_indexer(pd.Index(frame["prompt_id"]))
     width = len(panel.candidates)
@@ -112,7 +109,7 @@ def _positions(panel: Panel, frame: pd.DataFrame) -> tuple[_Ints, _Ints]:
 
 
 def _laid(
-    panel: Panel, frame: pd.DataFrame, at: tuple[_Ints, _Ints], orders: int, seed: int, counts: Mapping[str, int]
+    panel: Panel, frame: pd.DataFrame, at: tuple[Ints, Ints], orders: int, seed: int, counts: Mapping[str, int]
 ) -> MatchedVerdicts:
     prompt, (a, b) = at
     first, second = frame["first"].to_numpy(), frame["second"].to_numpy()

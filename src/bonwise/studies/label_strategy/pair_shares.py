@@ -7,16 +7,13 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.flags import TIE_DECIMALS
 from bonwise.stats import estimand, estimation, jackknife, laws
 from bonwise.stats.confidence import Logit
-from bonwise.stats.sums import Floats
 
 __all__ = ["Share", "order_differences", "order_effects", "pair_share", "share_difference", "verdict_metrics"]
-
-_Ints = npt.NDArray[np.int64]
 
 
 class Share(NamedTuple):
@@ -26,7 +23,7 @@ class Share(NamedTuple):
     counted: Floats  # 1 where the pair counts, 0 where not
 
 
-def pair_share(share: Share, prompt: _Ints, confidence: float, weights: Floats | None = None) -> estimand.Estimate:
+def pair_share(share: Share, prompt: Ints, confidence: float, weights: Floats | None = None) -> estimand.Estimate:
     """Estimate a share, clustered by the prompt of each pair; weights are 1 / probability of its being drawn."""
     top, base = _sums(share, prompt, weights)
     n = int(np.count_nonzero(base))
@@ -42,7 +39,7 @@ def pair_share(share: Share, prompt: _Ints, confidence: float, weights: Floats |
 
 
 def share_difference(
-    first: Share, second: Share, prompt: _Ints, confidence: float, weights: Floats | None = None
+    first: Share, second: Share, prompt: Ints, confidence: float, weights: Floats | None = None
 ) -> estimand.Estimate:
     """Estimate the first share minus the second, paired by prompt; the other parameters as in `pair_share`."""
     sides = [_sums(one, prompt, weights) for one in (first, second)]
@@ -54,7 +51,7 @@ def share_difference(
 
 
 def mean_difference(
-    first: Floats, second: Floats, prompt: _Ints, confidence: float, weights: Floats | None = None
+    first: Floats, second: Floats, prompt: Ints, confidence: float, weights: Floats | None = None
 ) -> estimand.Estimate:
     """Estimate the mean of the first values minus that of the second, both in [0, 1], paired by pair."""
     ones = np.ones(len(first))
@@ -69,7 +66,7 @@ def _differing(value: float, left: Sequence[Floats], n: int, confidence: float) 
     )
 
 
-def _sums(share: Share, prompt: _Ints, weights: Floats | None) -> tuple[Floats, Floats]:
+def _sums(share: Share, prompt: Ints, weights: Floats | None) -> tuple[Floats, Floats]:
     units, owner = np.unique(prompt, return_inverse=True)
     counted = share.counted if weights is None else share.counted * weights
     hit = np.where(share.counted > 0, share.hit, 0.0)
@@ -86,13 +83,13 @@ def _ratio(top: Floats, base: Floats) -> Floats:
 OF_VERDICTS = ("tie_rate", "agreement", "accuracy_decided")
 
 
-def verdict_metrics(values: Floats, oracle: Floats, prompt: _Ints, confidence: float) -> dict[str, estimand.Estimate]:
+def verdict_metrics(values: Floats, oracle: Floats, prompt: Ints, confidence: float) -> dict[str, estimand.Estimate]:
     """Estimate how verdicts fare against an oracle's by prompt: ``tie_rate``, ``agreement``, decided accuracy."""
     return {name: pair_share(share, prompt, confidence) for name, share in _shares(values, oracle).items()}
 
 
 def order_differences(
-    first: Floats, second: Floats, oracle: Floats, prompt: _Ints, confidence: float
+    first: Floats, second: Floats, oracle: Floats, prompt: Ints, confidence: float
 ) -> dict[str, estimand.Estimate]:
     """Estimate the differences of the metrics of two ways to a verdict on the same pairs, first minus second."""
     left, right = _shares(first, oracle), _shares(second, oracle)
@@ -100,7 +97,7 @@ def order_differences(
 
 
 def order_effects(
-    one: Floats, other: Floats, prompt: _Ints, confidence: float, weights: Floats | None = None
+    one: Floats, other: Floats, prompt: Ints, confidence: float, weights: Floats | None = None
 ) -> Mapping[str, estimand.Estimate]:
     """Estimate what order did to what the first earned: ``first_shown_advantage`` and ``flips``."""
     flips = (_sign(one) != _sign(other)).astype(float)

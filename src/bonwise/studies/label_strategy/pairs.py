@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.flags import TIE_DECIMALS
 from bonwise.stats import estimand, top_of_scores
-from bonwise.stats.sums import Floats, compared, prompt_sums, tie_decimals
+from bonwise.stats.sums import compared, prompt_sums, tie_decimals
 
 __all__ = [
     "OF_PAIRS",
@@ -29,23 +29,20 @@ __all__ = [
     "tie_broken",
 ]
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
-
 
 class Pairs(NamedTuple):
     """Pairs of candidates, each of shape (pairs,), sorted by prompt."""
 
-    prompt: _Ints  # position of the prompt
-    i: _Ints  # position of the cell of one candidate
-    j: _Ints  # of the other, i < j
+    prompt: Ints  # position of the prompt
+    i: Ints  # position of the cell of one candidate
+    j: Ints  # of the other, i < j
 
-    def some(self, kept: _Mask | _Ints) -> Pairs:
+    def some(self, kept: Mask | Ints) -> Pairs:
         """Return some of the pairs, by a mask or by position."""
         return Pairs(self.prompt[kept], self.i[kept], self.j[kept])
 
 
-def every_pair(sizes: _Ints) -> Pairs:
+def every_pair(sizes: Ints) -> Pairs:
     """List every pair of every prompt of so many candidates; cells are counted through."""
     starts = np.cumsum(sizes) - sizes
     corners = {size: np.triu_indices(size, 1) for size in np.unique(sizes).tolist()}
@@ -69,7 +66,7 @@ def borda(pairs: Pairs, values: Floats, cells: int) -> Floats:
     return np.round(shares, TIE_DECIMALS)
 
 
-def connected_edges(pairs: Pairs, edges: _Ints, seed: int) -> _Mask:
+def connected_edges(pairs: Pairs, edges: Ints, seed: int) -> Mask:
     """Draw so many pairs of each prompt in random order, those that join two groups of candidates first."""
     chosen = np.zeros(len(pairs.prompt), dtype=bool)
     order = np.random.default_rng(seed).permutation(len(chosen))
@@ -80,7 +77,7 @@ def connected_edges(pairs: Pairs, edges: _Ints, seed: int) -> _Mask:
     return chosen
 
 
-def _tree_first(pairs: Pairs, order: _Ints, edges: int) -> list[int]:
+def _tree_first(pairs: Pairs, order: Ints, edges: int) -> list[int]:
     """Take the pairs that join two groups, in this order, then the others."""
     group: dict[int, int] = {}
     joining: list[int] = []
@@ -122,7 +119,7 @@ def pair_sums(scores: Floats, labels: Floats, pairs: Pairs, weights: Floats | No
     return np.array([np.bincount(owner, weights=row, minlength=len(units)) for row in found])
 
 
-def gap_groups(gaps: Floats, groups: int) -> tuple[_Ints, Floats]:
+def gap_groups(gaps: Floats, groups: int) -> tuple[Ints, Floats]:
     """Cut gaps above 0 into at most so many groups at quantiles, equal ones together: their codes and ends."""
     cuts = np.quantile(gaps, np.arange(1, groups) / groups, method="inverted_cdf")
     cuts = np.unique(cuts[cuts < gaps.max()])
@@ -130,7 +127,7 @@ def gap_groups(gaps: Floats, groups: int) -> tuple[_Ints, Floats]:
     return group, np.concatenate([[gaps.min()], cuts, [gaps.max()]])
 
 
-def gap_strata(gaps: Floats, groups: int) -> tuple[_Ints, list[str]]:
+def gap_strata(gaps: Floats, groups: int) -> tuple[Ints, list[str]]:
     """Return each pair's stratum, and the names of the strata: ties, and at most `groups` of gaps above 0."""
     gaps = compared(gaps)
     apart = gaps > 0
@@ -148,7 +145,7 @@ def _between(low: float, high: float, *, first: bool) -> str:
     return f"{low:g} to {high:g}" if first else f"above {low:g} to {high:g}"
 
 
-def even_counts(sizes: _Ints, count: int) -> _Ints:
+def even_counts(sizes: Ints, count: int) -> Ints:
     """Share a count evenly among strata of these sizes, none getting more than it holds."""
     taken = np.zeros(len(sizes), dtype=np.int64)
     left = count
@@ -159,7 +156,7 @@ def even_counts(sizes: _Ints, count: int) -> _Ints:
     return taken
 
 
-def draw_in_strata(strata: _Ints, count: int, seed: int) -> tuple[_Ints, Floats]:
+def draw_in_strata(strata: Ints, count: int, seed: int) -> tuple[Ints, Floats]:
     """Draw pairs without replacement, evenly over strata; return positions, ascending, and 1 / probability."""
     sizes = np.bincount(strata)
     counts = even_counts(sizes, count)
@@ -187,14 +184,14 @@ def quantised(scores: Floats, bins: int, low: float, high: float) -> Floats:
     return middles
 
 
-def between_top(scores: Floats, sizes: _Ints, pairs: Pairs) -> _Mask:
+def between_top(scores: Floats, sizes: Ints, pairs: Pairs) -> Mask:
     """Return which pairs are of two candidates that share the highest score of their prompt."""
     top = top_of_scores.at_top(scores, sizes)
-    found: _Mask = top[pairs.i] & top[pairs.j]
+    found: Mask = top[pairs.i] & top[pairs.j]
     return found
 
 
-def tie_broken(scores: Floats, sizes: _Ints, pairs: Pairs, values: Floats) -> Floats:
+def tie_broken(scores: Floats, sizes: Ints, pairs: Pairs, values: Floats) -> Floats:
     """Order candidates that share the top by verdicts on their pairs, raising them by next to nothing."""
     kept = between_top(scores, sizes, pairs)
     earned = borda(pairs.some(kept), values[kept], len(scores))
@@ -215,7 +212,7 @@ def _in_gaps(scores: Floats) -> Floats:
     return found
 
 
-def _ranks(owner: _Ints, values: Floats) -> Floats:
+def _ranks(owner: Ints, values: Floats) -> Floats:
     """Return the rank of each value among those of its owner, from 0; equal values share one."""
     order = np.lexsort((values, owner))
     owners, ordered = owner[order], values[order]

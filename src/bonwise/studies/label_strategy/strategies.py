@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.comparison import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import estimate_records
 from bonwise.stats import catalog, efficiency, estimand, estimation
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.studies.label_strategy.matched_pairs import MatchedVerdicts
 from bonwise.studies.label_strategy.pairs import between_top, borda, connected_edges, quantised, tie_broken
 from bonwise.studies.label_strategy.result import PromptGroup, PromptsWithVerdicts, Way, WayMetrics
@@ -207,7 +208,7 @@ def scoring_usage(table: score_table.ScoreTable, panel: Panel) -> ScoringUsage:
     return ScoringUsage(answers, added_up(owner, tokens, n))
 
 
-def added_up(owner: np.typing.NDArray[np.int64], values: Floats, prompts: int) -> Floats:
+def added_up(owner: Ints, values: Floats, prompts: int) -> Floats:
     """Add values up by prompt."""
     return np.bincount(owner, weights=values, minlength=prompts).astype(np.float64)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
+from bonwise.arrays import Floats
 from bonwise.auditing.settings import Settings
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
@@ -18,7 +19,7 @@ from bonwise.progress import counting
 from bonwise.report.numbers import Ends, counted, estimate, percent, setting, with_interval
 from bonwise.stats import catalog, correlation, estimand, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.sums import Floats, Sums, tie_decimals
+from bonwise.stats.sums import Sums, tie_decimals
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.requirements import noisy_oracle, result
 from bonwise.studies.requirements.noisy_oracle import MOST_CELLS, MOST_PAIRS, NoisyOracle, affordable, points

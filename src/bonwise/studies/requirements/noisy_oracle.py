@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize, special
 
-from bonwise.stats.sums import Floats, Sums, compared, tie_decimals
+from bonwise.arrays import Floats, Ints, Mask
+from bonwise.stats.sums import Sums, compared, tie_decimals
 from bonwise.studies.requirements.result import CurvePoint
 
 __all__ = [
@@ -39,13 +39,11 @@ MOST_PAIRS = 600_000
 class Afforded(NamedTuple):
     """Which prompts to compute from."""
 
-    kept: npt.NDArray[np.bool_]  # (prompts,)
+    kept: Mask  # (prompts,)
     too_large: int  # prompts that were set aside before the draw: each breaks a limit alone
 
 
-def affordable(
-    sizes: npt.NDArray[np.int64], seed: int, *, cells: int = MOST_CELLS, pairs: int = MOST_PAIRS
-) -> Afforded:
+def affordable(sizes: Ints, seed: int, *, cells: int = MOST_CELLS, pairs: int = MOST_PAIRS) -> Afforded:
     """Return which prompts to compute from: all, or a uniform draw within limits of cells and pairs, two at least."""
     costs = np.array([sizes, sizes * (sizes - 1) // 2])
     limits = np.array([[cells], [pairs]])
@@ -60,8 +58,6 @@ def affordable(
     kept[drawn] = True
     return Afforded(kept, len(sizes) - len(left))
 
-
-_Ints = npt.NDArray[np.int64]
 
 _RULES = ((4, 0.625, 5.0), (64, 0.35, 6.0), (np.inf, 0.25, 6.0))
 """The trapezoid rule: up to how many candidates, its step, and where it ends, having begun at -5.
@@ -83,10 +79,10 @@ _MOST_GAPS = 20_000
 class _Block:
     """Prompts with the same number of candidates."""
 
-    prompts: _Ints
+    prompts: Ints
     gaps: Floats  # (prompts, K) distances below the best label, ascending from 0
     distinct: Floats  # distances that occur
-    at: _Ints  # (K - 1, prompts) which of these each candidate but the best has
+    at: Ints  # (K - 1, prompts) which of these each candidate but the best has
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +110,7 @@ class NoisyOracle:
     """
 
     @classmethod
-    def of(cls, labels: Floats, sizes: _Ints) -> NoisyOracle:
+    def of(cls, labels: Floats, sizes: Ints) -> NoisyOracle:
         """Lay out labels, grouped by prompt, without NaN; `sizes` is the candidates of each prompt, 2 or more."""
         blocks = tuple(_blocks(compared(labels), sizes))
         gain, squares, widest = (np.empty(len(sizes)) for _ in range(3))
@@ -173,7 +169,7 @@ class NoisyOracle:
         return float(0.5 + self.pair_counts @ right / self.pairs.sum())
 
 
-def _blocks(labels: Floats, sizes: _Ints) -> Iterator[_Block]:
+def _blocks(labels: Floats, sizes: Ints) -> Iterator[_Block]:
     starts, decimals = np.cumsum(sizes) - sizes, tie_decimals(labels)
     for size in np.unique(sizes).tolist():
         prompts = np.flatnonzero(sizes == size)

@@ -11,7 +11,7 @@ from bonwise.stats.estimand import Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import EffectiveShare
-from bonwise.stats.sums import Floats
+from bonwise.arrays import Floats
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.shortlist.result import ShortlistJudge, ShortlistSettings, ShortlistStudy
 from bonwise.table.facts import JudgeCounts
