@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bonwise.arrays import Mask
+from bonwise.arrays import Floats, Mask
 from bonwise.auditing import candidate_attributes, equal_label, result
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.settings import Settings
@@ -177,7 +177,7 @@ class _KnownCandidates:
     """The prompts of which an attribute is known."""
 
     panel: Panel
-    values: sums.Floats
+    values: Floats
     differ: Mask
 
     @classmethod
@@ -189,7 +189,7 @@ class _KnownCandidates:
         kept, values = panel.keep(known), values[np.repeat(known, panel.sizes)]
         return cls(kept, values, _differ(values[:, 0], kept) if len(kept.sizes) else np.zeros(0, dtype=bool))
 
-    def fit(self, labels: sums.Floats) -> equal_label.ScoreEffects:
+    def fit(self, labels: Floats) -> equal_label.ScoreEffects:
         """Fit the effects on the scores at these labels."""
         return equal_label.score_effects(
             self.panel.scores, labels, self.values, self.panel.sizes, self.panel.clusters
@@ -201,7 +201,7 @@ class _KnownCandidates:
         return int(self.panel.sizes[self.differ].sum())
 
 
-def _differ(values: sums.Floats, panel: Panel) -> Mask:
+def _differ(values: Floats, panel: Panel) -> Mask:
     """Mark the prompts whose candidates have different values."""
     starts = np.cumsum(panel.sizes) - panel.sizes
     values = sums.compared(values)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bonwise.arrays import Floats
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing import cell_gains, cell_intervals, cell_maxima, cell_table, result_labels
 from bonwise.auditing.cell_models import FREQUENT, LEAST_RATE, SizeGroup, label_rates, modelled, prompt_folds
 from bonwise.stats import catalog, estimation, jackknife, level_bias, support
@@ -18,9 +18,7 @@ from bonwise.stats.sums import compared, prompt_sums
 __all__ = ["cell_figures", "notes", "refusals"]
 
 
-def cell_level_bias(
-    table: cell_table.CellTable, rates: Floats | None, folds: cell_table.Ints, confidence: float
-) -> Estimate:
+def cell_level_bias(table: cell_table.CellTable, rates: Floats | None, folds: Ints, confidence: float) -> Estimate:
     """Estimate ``max_c |mean f(S_c) - mean O_c|``, f isotonic on other folds' labelled cells, which weigh 1 / pi."""
     some = table.labelled & table.scored
     pools = len(np.unique(table.owners[some]))
@@ -46,7 +44,7 @@ def cell_level_bias(
     return estimation.under(law, confidence, estimate=size, se=float(errors[worst]), n=pools)
 
 
-def _mean(residuals: Floats, w: Floats, units: cell_table.Ints) -> tuple[float, float, float] | None:
+def _mean(residuals: Floats, w: Floats, units: Ints) -> tuple[float, float, float] | None:
     """Return a weighted mean, its standard error over units, and the degrees of freedom."""
     known, codes = np.unique(units, return_inverse=True)
     if len(known) < 2:
@@ -236,7 +234,7 @@ class _CellWork:
         return label_rates(self.table)
 
     @cached_property
-    def folds(self) -> cell_table.Ints:
+    def folds(self) -> Ints:
         return prompt_folds(self.table, self.seed)
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.arrays import Floats
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing import cell_maxima, cell_models, cell_table, result_labels
 from bonwise.stats import catalog, clusters, estimation, jackknife, laws, level_bias
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate, Metric
@@ -76,7 +76,7 @@ def _of_block(one: cell_models.ModelledBlock, centre: float) -> Floats:
     return np.concatenate((of_scored, of_all[[*_OF_ALL, *_ORDER]]))
 
 
-def _of_cells(one: cell_models.ModelledBlock, centre: float, counted: cell_table.Bools) -> Floats:
+def _of_cells(one: cell_models.ModelledBlock, centre: float, counted: Mask) -> Floats:
     """Return the totals over some cells, of which the labelled ones stand for the others."""
     block = one.block
     L, K = block.L & counted, counted.sum(axis=1)
@@ -95,7 +95,7 @@ def _of_cells(one: cell_models.ModelledBlock, centre: float, counted: cell_table
     return np.concatenate((cells, deviations, per_pair * _signs(block, w)))
 
 
-def _deviations(block: cell_table.PoolBlock, L: cell_table.Bools, w: Floats) -> Floats:
+def _deviations(block: cell_table.PoolBlock, L: Mask, w: Floats) -> Floats:
     """Return ``sum_{i<j} w_i w_j`` times dS^2, dO^2 and dS dO; exactly 0 where all values seen are equal."""
     total = w.sum(axis=1, keepdims=True)
     safe = np.where(total > 0, total, 1.0)
@@ -120,7 +120,7 @@ def _signs(block: cell_table.PoolBlock, w: Floats) -> Floats:
     for step in range(1, block.K):
         weight = w[:, step:] * w[:, :-step]
         right, below = R[:, step:] - R[:, :-step], O[:, step:] - O[:, :-step]
-        apart: cell_table.Bools = below != 0
+        apart: Mask = below != 0
         both = apart & (right != 0)
         same = both & ((right > 0) == (below > 0))
         for row, some in enumerate((None, apart, both, same)):
@@ -253,7 +253,7 @@ def limits_of(e: Metric, rule: estimation.IntervalRule) -> tuple[float, float]:
 class ContributedIntervals:
     """Makes estimates of contributions of prompts, whose mean is the estimate."""
 
-    units: cell_table.Ints
+    units: Ints
     """Code of the unit of each prompt, from 0 without gaps."""
     rule: estimation.IntervalRule
 
@@ -371,7 +371,7 @@ class LabelledCellFigures:
     """Plain sentences on what the figures can bear."""
     contributions: Mapping[str, Floats] = field(repr=False)
     """Of the metrics that are means of them: what each prompt contributes."""
-    units: cell_table.Ints = field(repr=False)
+    units: Ints = field(repr=False)
     """Code of the prompt or cluster that is the unit of the intervals."""
     score_sums: Floats = field(repr=False)
     """Of the scores; rows that need labels say nothing."""

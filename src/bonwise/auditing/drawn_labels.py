@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from bonwise.arrays import Floats
 from bonwise.auditing import bounds, cell_table, drawn_candidates, gates, judge_record, result_labels, whole_and_pair
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.settings import Settings, label_range
@@ -78,7 +79,7 @@ class CandidateFigures:
 
 def audit_candidate_labels(
     panel: Panel,
-    others: Sequence[sums.Floats],
+    others: Sequence[Floats],
     design: label_design.LabelDesign,
     settings: Settings,
     *,

@@ -9,8 +9,8 @@ from itertools import product
 
 import numpy as np
 
-from bonwise.arrays import Floats
-from bonwise.auditing import bounds, cell_table, judge_record
+from bonwise.arrays import Floats, Ints
+from bonwise.auditing import bounds, judge_record
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.report.numbers import Ends, counted, interval, setting
 from bonwise.stats import catalog, estimation, top_of_scores
@@ -68,7 +68,7 @@ class MissingLabels:
         means = catalog.functional_of(_MEANS)(Sums(*self._at_corners))
         return {e.name: mean for e, mean in zip(_MEANS, means, strict=True)}
 
-    def _extremes(self, e: Estimand) -> tuple[cell_table.Ints, cell_table.Ints]:
+    def _extremes(self, e: Estimand) -> tuple[Ints, Ints]:
         """Return the corners of the prompts that make a metric smallest, and those that make it greatest."""
         if e.parts is None:
             mean = self._means[e.name]
@@ -83,7 +83,7 @@ class MissingLabels:
         low, high = e.of(Sums(*(self._known.sum(axis=1)[:, None] + np.stack(filled, axis=1))))
         return float(low), float(high)
 
-    def _estimate(self, e: Estimand, corner: cell_table.Ints) -> Estimate:
+    def _estimate(self, e: Estimand, corner: Ints) -> Estimate:
         panel, labels, owner = self._panel, self._panel.labels.copy(), np.repeat(corner, self._some.sizes)
         labels[self._cells] = self._corners[owner, np.arange(len(owner))]
         filled = replace(panel, labels=labels)

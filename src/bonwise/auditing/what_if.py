@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing import gates, judge_record, result_exhibits, result_verdict, verdict
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import Suspected, few_pools, of_outstanding, words_of_support
@@ -36,9 +37,7 @@ POWER = 0.9
 """With which chance a study of the size that is named settles the verdict."""
 
 
-def gate_shift(
-    gains: sums.Floats, possible: sums.Floats, gate: float, clusters: np.typing.NDArray[np.int64] | None = None
-) -> pilot_effect.Shift:
+def gate_shift(gains: Floats, possible: Floats, gate: float, clusters: Ints | None = None) -> pilot_effect.Shift:
     """Estimate ``gain - gate x possible gain`` over its deviation: above 0 where recovery is above the gate."""
     over = gains - gate * possible
     return pilot_effect.standardised(over, over * over, clusters)

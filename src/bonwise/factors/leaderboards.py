@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, stats
 
-from bonwise.arrays import Ints
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import UsageError
 from bonwise.factors import difference_bands, human_view, posterior_draws, rating_arrays, result, result_models
 from bonwise.printable import quoted
 from bonwise.results import given
-from bonwise.stats import ordinal_ratings, sums
+from bonwise.stats import ordinal_ratings
 
 __all__ = ["LeftOutModel", "cohesion_of_categories", "compare_left_out", "composites"]
 __all__ += ["left_out_part", "predict_averages", "rank_models", "unseen_trait", "variance_at"]
@@ -77,7 +77,7 @@ def unrated(view: human_view.HumanView) -> list[str]:
     return [f"No human has rated {', '.join(names)}: judges alone place them. Intervals assume that {assumed}."]
 
 
-def composites(view: human_view.HumanView, rows: Ints) -> tuple[sums.Floats, sums.Floats]:
+def composites(view: human_view.HumanView, rows: Ints) -> tuple[Floats, Floats]:
     """Return models, (draws, models), along the prompts' reference composite, and its share of eigenvalues."""
     chosen, by_model = view.skills[:, rows], view.draws.by_model
     values, vectors = np.linalg.eigh(np.einsum("dpk,dpl->dkl", chosen, chosen))
@@ -103,9 +103,7 @@ def cohesion_of_categories(view: human_view.HumanView) -> list[result.CategoryCo
     return sorted(found, key=lambda one: -one.cohesion.share)
 
 
-def _cohesion(
-    view: human_view.HumanView, rows: Ints, shares: sums.Floats
-) -> tuple[result_models.CohesionRecord, float]:
+def _cohesion(view: human_view.HumanView, rows: Ints, shares: Floats) -> tuple[result_models.CohesionRecord, float]:
     """Return the cohesion of some prompts, and the mean of random sets of as many."""
     rng = np.random.default_rng(view.seed)
     as_cohesive, total = 0, 0.0
@@ -128,7 +126,7 @@ def _cohesion(
     return record, min(total / PERMUTATIONS, 1.0)
 
 
-def _ranked(view: human_view.HumanView, draws: sums.Floats) -> list[result_models.LeaderboardRow]:
+def _ranked(view: human_view.HumanView, draws: Floats) -> list[result_models.LeaderboardRow]:
     band = difference_bands.band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
     order = np.argsort(-band.estimate, kind="stable")
     return [
@@ -161,7 +159,7 @@ def predict_averages(view: human_view.HumanView, *, leave_one_out: bool = False)
     )
 
 
-def _averages(view: human_view.HumanView, draw: int) -> sums.Floats:
+def _averages(view: human_view.HumanView, draw: int) -> Floats:
     """Return the average of each model in one draw, shape (models,)."""
     capabilities = view.draws.by_model[draw] @ view.draws.by_prompt[draw].T
     if view.draws.heeded is not None:
@@ -194,7 +192,7 @@ class LeftOutModel(NamedTuple):
     at: int
     slope: float
     """Change of the mean rating for one more logit of capability."""
-    information: sums.Floats
+    information: Floats
     """Of the offset, by opponent."""
 
 
@@ -245,7 +243,7 @@ def compare_left_out(
     return LeftOutModel(row, model, float((below * (1 - below) @ np.diff(worth)).mean()), by_rival)
 
 
-def variance_at(level: float, offsets: sums.Floats, variances: sums.Floats) -> float:
+def variance_at(level: float, offsets: Floats, variances: Floats) -> float:
     """Return the variance ``t`` with ``sum offset^2 / (variance + t) = level``; 0 where it would be negative."""
     squares, most = offsets**2, float((offsets**2).sum()) / level
     if (squares / variances).sum() <= level:

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from bonwise.arrays import Ints, Mask
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.factors.ratings import RatingTable
-from bonwise.stats import ordinal_ratings, sums
+from bonwise.stats import ordinal_ratings
 
 __all__ = ["RatingArrays"]
 
@@ -27,7 +27,7 @@ class RatingArrays:
     opponent: Ints = field(repr=False)
     rating: Ints = field(repr=False)
     """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
-    weight: sums.Floats = field(repr=False)
+    weight: Floats = field(repr=False)
     """How often the rating was given."""
     layout: ordinal_ratings.CutoffLayout = field(repr=False)
     """Of all raters."""
@@ -153,13 +153,13 @@ class RatingArrays:
     def _sums(self, place: Ints, count: int) -> sparse.csr_array:
         return sparse.csr_array((np.ones(len(self)), (place, np.arange(len(self)))), shape=(count, len(self)))
 
-    def differences(self, of_models: sums.Floats) -> sums.Floats:
+    def differences(self, of_models: Floats) -> Floats:
         """Return the row of the model, less that of the opponent where there is one, shape (rows, columns)."""
         padded = np.concatenate([of_models, np.zeros((1, of_models.shape[1]))])
         found = of_models[self.model]
         return found - padded[self.opponent] if self.side_by_side.any() else found
 
-    def shares(self) -> list[sums.Floats]:
+    def shares(self) -> list[Floats]:
         """Return the share of each category by rater."""
         counts = np.bincount(self.category, self.weight, int(self.layout.first_category[-1]))
         parts = np.split(counts, self.layout.first_category[1:-1])

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.arrays import Ints, Mask
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import UsageError
 from bonwise.labels.result import PopulationSettings
 from bonwise.printable import listed, quoted
@@ -63,9 +63,9 @@ class DrawnUnits:
         """How many units there are."""
         return len(self.sizes)
 
-    def mean(self, values: sums.Floats) -> sums.Floats:
+    def mean(self, values: Floats) -> Floats:
         """Return the mean over the prompts of each unit."""
-        means: sums.Floats = np.bincount(self.of_prompts, weights=values, minlength=self.count) / self.sizes
+        means: Floats = np.bincount(self.of_prompts, weights=values, minlength=self.count) / self.sizes
         return means
 
     def first(self, values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
@@ -85,13 +85,13 @@ class LabelPopulation:
     table: score_table.ScoreTable = field(repr=False)
     panel: Panel = field(repr=False)
     """Of the audited judge; labels are NaN where they were not asked for."""
-    further: Mapping[str, sums.Floats] = field(repr=False)
+    further: Mapping[str, Floats] = field(repr=False)
     """Scores that the other judges of the table gave the panel's cells, NaN where they gave none."""
     settings: PopulationSettings = field(repr=False)
     """How the table was read."""
 
     @property
-    def second(self) -> sums.Floats | None:
+    def second(self) -> Floats | None:
         """Mean score of the further judges that scored all candidates of a prompt, NaN where none did."""
         T, scored = mean_of_judges(tuple(self.further.values()), self.panel.sizes)
         return np.where(np.repeat(scored, self.panel.sizes), T, np.nan) if scored.any() else None

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bonwise.arrays import Ints, Mask
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError
 from bonwise.printable import quoted
-from bonwise.stats import sums, top_of_scores
+from bonwise.stats import top_of_scores
 from bonwise.table import opening, reading, score_table
 from bonwise.table.words import PromptWords, Words
 
@@ -88,11 +88,11 @@ def label_sheet(population: LabelPopulation, design: label_design.LabelDesign, n
     return pd.DataFrame({"prompt_id": prompts[at], "candidate": names[at], "oracle_label": given[at]})
 
 
-def _as_given(labels: sums.Floats, scale: scales.Scale | None) -> sums.Floats:
+def _as_given(labels: Floats, scale: scales.Scale | None) -> Floats:
     """Return labels on the scale that they were declared on, as they were typed up to the last bits."""
     if scale is None:
         return labels
-    labels_given: sums.Floats = np.round(scale.low + labels * (scale.high - scale.low), _TYPED_DECIMALS)
+    labels_given: Floats = np.round(scale.low + labels * (scale.high - scale.low), _TYPED_DECIMALS)
     return labels_given
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bonwise.arrays import Floats, Mask
 from bonwise.monitoring.result import Look, MonitorVerdict
 from bonwise.results import given
-from bonwise.stats import repeated_looks, running_ratio, sums, support
+from bonwise.stats import repeated_looks, running_ratio, support
 
 __all__ = ["Watched", "watch_precision", "watch_significance", "watch_votes"]
 
@@ -81,7 +82,7 @@ def watch_precision(
         return Watched(now, made, len(numbers), (at, "stop: precise enough"), None, _STOPPED)
     upcoming = max(first, first + repeated_looks.STEP * ((prompts - first) // repeated_looks.STEP + 1))
 
-    def enough(upto: sums.Floats) -> np.typing.NDArray[np.bool_]:
+    def enough(upto: Floats) -> Mask:
         then = running.projected(upto)
         return repeated_looks.precise(then, half_width, confidence) & support.enough(upto, then.effective)
 
@@ -105,7 +106,7 @@ def watch_significance(
         at = int(np.flatnonzero(side)[0])
         return Watched(now, made, len(numbers), (at, _side(side[at])), None, _STOPPED)
 
-    def enough(upto: sums.Floats) -> np.typing.NDArray[np.bool_]:
+    def enough(upto: Floats) -> Mask:
         then = running.projected(upto)
         beyond = repeated_looks.sides(then, than, target, confidence) != 0
         return np.asarray(beyond & support.enough(upto, then.effective))
@@ -119,7 +120,7 @@ def watch_significance(
     return Watched(now, made, len(numbers), None, upcoming, expected)
 
 
-def watch_votes(values: sums.Floats, *, than: float, weight: float, confidence: float) -> Watched:
+def watch_votes(values: Floats, *, than: float, weight: float, confidence: float) -> Watched:
     """Stop at the first vote whose sequence leaves a share out; ties are 1/2, `weight` is a of the Beta(a, a)."""
     votes, wins = np.arange(1.0, len(values) + 1), np.cumsum(values)
     side = repeated_looks.vote_sides(wins, votes, weight, than, confidence)
@@ -133,7 +134,7 @@ def watch_votes(values: sums.Floats, *, than: float, weight: float, confidence: 
         at = int(np.flatnonzero(side)[0])
         return Watched(now, made, len(values), (at, _side(side[at])), None, _STOPPED)
 
-    def enough(count: sums.Floats) -> np.typing.NDArray[np.bool_]:
+    def enough(count: Floats) -> Mask:
         return np.asarray(repeated_looks.log_wealth(share * count, count, weight, than) >= -np.log1p(-confidence))
 
     expected = _EARLY
@@ -184,9 +185,7 @@ _UNBOUNDED = "no interval: what there is to recover cannot be told from 0"
 _ALIKE = "no interval: all prompts recovered alike, so their spread is not known"
 
 
-def _looks_of_ratio(
-    running: running_ratio.RunningRatio, low: sums.Floats, high: sums.Floats
-) -> Callable[[int], Look]:
+def _looks_of_ratio(running: running_ratio.RunningRatio, low: Floats, high: Floats) -> Callable[[int], Look]:
     estimate, varies = running.estimate, running.varies(running.estimate)
 
     def made(at: int) -> Look:
@@ -233,7 +232,7 @@ class Expected:
 _STOPPED, _EARLY = Expected(0), Expected(None, TOO_EARLY)
 
 
-def expected_until(enough: Callable[[sums.Floats], np.typing.NDArray[np.bool_]], start: int, now: int) -> Expected:
+def expected_until(enough: Callable[[Floats], Mask], start: int, now: int) -> Expected:
     """Return how many more are to come until there are `enough`; `now` labels are there, `start` at the next look."""
     counts = np.unique(np.geomspace(start, max(_FARTHEST, 2 * start), 4000).round())
     found = enough(counts)

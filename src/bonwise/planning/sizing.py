@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.planning import result
 from bonwise.planning.request import PlanRequest
-from bonwise.stats import pilot_effect, repeated_looks, sample_size, sums, support
+from bonwise.stats import pilot_effect, repeated_looks, sample_size, support
 
 __all__ = [
     "Clusters",
@@ -103,7 +104,7 @@ def gain_stopping(standardised: float, target: float, confidence: float) -> Stop
     bound = np.sqrt(repeated_looks.squared_critical(looks, target, confidence))
     steps = np.sqrt(np.diff(looks, prepend=0.0))
     chance = np.random.default_rng(_SEED)
-    stopped: sums.Floats = np.empty(_PATHS)
+    stopped: Floats = np.empty(_PATHS)
     for path in range(_PATHS):  # one at a time: all of them together would be as large as they are many
         z = standardised * np.sqrt(looks) + np.cumsum(chance.standard_normal(_LOOKS) * steps) / np.sqrt(looks)
         over = np.abs(z) > bound

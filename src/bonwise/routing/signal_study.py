@@ -18,7 +18,7 @@ from bonwise.results import given
 from bonwise.routing import gain_decomposition, gain_model, judged_prompts, result, result_router, saved
 from bonwise.routing.signals import LEAST_LABELS, SIGNALS, Signal, compared_signals, fit_signal
 from bonwise.routing.worth import RouteQuestion
-from bonwise.stats import routing, sums
+from bonwise.stats import routing
 from bonwise.stats.correlation import correlation
 from bonwise.stats.estimand import Estimate
 from bonwise.stats.routing import Outcomes, routed_part
@@ -80,7 +80,7 @@ class StudiedSignal:
     record: result.SignalRecord
     shares: Mapping[float, tuple[Estimate, Estimate, Estimate]] = field(default_factory=dict, repr=False)
     """Value, lift and captured at each share."""
-    per_prompt: sums.Floats | None = field(default=None, repr=False)
+    per_prompt: Floats | None = field(default=None, repr=False)
     """The signal of each labelled prompt; of a learnt one cross-fitted."""
 
     @classmethod
@@ -92,7 +92,7 @@ class StudiedSignal:
         return cls(signal, record)
 
     @property
-    def sent(self) -> sums.Floats:
+    def sent(self) -> Floats:
         """The signal of each labelled prompt, where it has figures."""
         return np.zeros(0) if self.per_prompt is None else self.per_prompt
 
@@ -221,7 +221,7 @@ class StudiedJudge:
     """What a router and recovery by the share sent are made of."""
 
     prompts: judged_prompts.JudgedPrompts
-    signals: Mapping[result_router.SignalName, sums.Floats] = field(repr=False)
+    signals: Mapping[result_router.SignalName, Floats] = field(repr=False)
     """The signals with figures, of each labelled prompt; learnt ones cross-fitted."""
     scale: str
     """The declared scale of the scores; empty where none was declared."""
@@ -355,7 +355,7 @@ def _studied(
 
 
 def _bounds(
-    signals: Mapping[result_router.SignalName, sums.Floats],
+    signals: Mapping[result_router.SignalName, Floats],
     prompts: judged_prompts.JudgedPrompts,
     shares: list[float],
     confidence: float,

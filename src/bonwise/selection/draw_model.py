@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from bonwise.arrays import Floats
 from bonwise.errors import ColumnError, UsageError
 from bonwise.loading import read_document
 from bonwise.release import release
 from bonwise.results import Count, Document, NonNegative, NotBlank, Number, Positive, Record
 from bonwise.selection.learnt import FirstCallRecord, LearnDocument, LearnSettings, PriceOfCalls
 from bonwise.selection.learnt_draws import DrawModel
-from bonwise.stats import draw_prior, sums
+from bonwise.stats import draw_prior
 from bonwise.table.writing import write_whole
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ _HINT = "learn it again: bonwise study draws SCORES.csv --save FILE"
 class Pilot(NamedTuple):
     """Draws of one judge."""
 
-    draws: sums.Floats
+    draws: Floats
     """The first call of each candidate, then later ones; NaN for none, also where a pool is smaller."""
     judge: str
     """Whose they are."""
@@ -313,7 +314,7 @@ def _chosen(drawn: Iterable[str], judge: str | None, source: str) -> str:
     return judge
 
 
-def _stacked(wide: pd.DataFrame) -> sums.Floats:
+def _stacked(wide: pd.DataFrame) -> Floats:
     """Return prompts x candidates x draws, smaller pools filled up with NaN."""
     values: Any = wide.to_numpy(dtype=np.float64)
     prompt = wide.index.get_level_values(0)

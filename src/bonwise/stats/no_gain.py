@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.arrays import Ints
-from bonwise.stats import laws, sums, top_of_scores
+from bonwise.arrays import Floats, Ints
+from bonwise.stats import laws, top_of_scores
 from bonwise.stats.clusters import cluster_sums, design_effect
 
 __all__ = ["Z_NEEDED", "Dealt", "DealtBefore", "DealtLabels", "dealt", "laws_of_means", "no_gain_laws", "z_of_dealt"]
@@ -23,12 +23,12 @@ Z_NEEDED = 1.6448536269514722
 class Dealt(NamedTuple):
     """Each prompt's ``gain`` of the judge's pick, and moments of what it gains when labels are dealt at random."""
 
-    gain: sums.Floats
-    variance: sums.Floats
-    third: sums.Floats
+    gain: Floats
+    variance: Floats
+    third: Floats
 
 
-def dealt(scores: sums.Floats, labels: sums.Floats, sizes: Ints) -> Dealt:
+def dealt(scores: Floats, labels: Floats, sizes: Ints) -> Dealt:
     """Return the moments of every prompt's gain when its labels are dealt to its candidates at random.
 
     Scores and labels are (cells,), grouped by prompt, no NaN. With a of K candidates at the top, s^2 the variance of
@@ -67,8 +67,8 @@ def z_of_dealt(found: Dealt, clusters: Ints | None = None) -> float | None:
 class DealtLabels:
     """The test of no gain on the labels of one judge, made when it is asked for."""
 
-    scores: sums.Floats = field(repr=False)
-    labels: sums.Floats = field(repr=False)
+    scores: Floats = field(repr=False)
+    labels: Floats = field(repr=False)
     sizes: Ints = field(repr=False)
     clusters: Ints | None = field(repr=False)
     law: laws.Law = field(repr=False)
@@ -88,7 +88,7 @@ class DealtBefore(NamedTuple):
 
 
 def no_gain_laws(
-    gain: sums.Floats, room: sums.Floats, clusters: Ints | None, limits: tuple[float, float]
+    gain: Floats, room: Floats, clusters: Ints | None, limits: tuple[float, float]
 ) -> dict[str, laws.Law]:
     """Return the laws, of ``gain`` and ``recovery``, by which Student's t(G - 1) tests that there is none."""
     n, rows = len(gain), cluster_sums(np.stack([gain, room]), clusters)
@@ -99,7 +99,7 @@ def no_gain_laws(
 
 
 def laws_of_means(
-    means: Sequence[float], covariance: sums.Floats, units: int, limits: tuple[float, float]
+    means: Sequence[float], covariance: Floats, units: int, limits: tuple[float, float]
 ) -> dict[str, laws.Law]:
     """Return them from the means of gain and room, and the covariance matrix of these means."""
     (caa, cab), (_, cbb) = covariance.tolist()

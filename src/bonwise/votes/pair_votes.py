@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from bonwise.arrays import Ints
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.results import given
-from bonwise.stats import confidence, estimand, sample_size, sums
+from bonwise.stats import confidence, estimand, sample_size
 from bonwise.table.checks import Limit, check, number, whole
 from bonwise.table.votes import Ties, tie_value
 from bonwise.votes import concentration, detectability, result
@@ -62,9 +62,7 @@ def screening(
     )
 
 
-def allocate(
-    wins: sums.Floats, votes: sums.Floats, weights: sums.Floats, *, kept: int, second_stage: int, seed: int = 0
-) -> Ints:
+def allocate(wins: Floats, votes: Floats, weights: Floats, *, kept: int, second_stage: int, seed: int = 0) -> Ints:
     """Return second-stage votes by type, 0 for one not kept: largest squared margins, by weight; ties by seed."""
     rng = np.random.default_rng(seed)
     top = _strongest(((wins / votes - 0.5) ** 2)[None, :], kept, rng)[0]
@@ -78,8 +76,8 @@ def allocate(
 
 
 def simulate_screening(
-    margins: sums.Floats,
-    weights: sums.Floats,
+    margins: Floats,
+    weights: Floats,
     plan: result.Screening,
     *,
     significance: float = 0.05,
@@ -120,7 +118,7 @@ def simulate_screening(
 
 
 def _run(
-    rate: sums.Floats, weight: sums.Floats, plan: result.Screening, rows: int, rng: np.random.Generator
+    rate: Floats, weight: Floats, plan: result.Screening, rows: int, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Ints]:
     """Return votes won where all are spread by weight, the types kept, and votes won in the second stage."""
     spread = rng.multinomial(plan.votes, weight, size=rows)
@@ -132,7 +130,7 @@ def _run(
     return won, kept, second
 
 
-def _strongest(squares: sums.Floats, kept: int, rng: np.random.Generator) -> Ints:
+def _strongest(squares: Floats, kept: int, rng: np.random.Generator) -> Ints:
     """Return the types with the largest squares, shape (rows, kept); equal ones in random order."""
     order = np.lexsort((rng.random(squares.shape), -np.round(squares, 12)), axis=-1)
     return np.asarray(order[:, :kept], dtype=np.int64)
@@ -177,9 +175,7 @@ _TIMES = 2
 """Votes of a plan over those of its first stage: as many are left for the prompts that are kept."""
 
 
-def plan_screening(
-    values: sums.Floats, prompt: np.ndarray, settings: result.VotesSettings
-) -> result.PairScreening | None:
+def plan_screening(values: Floats, prompt: np.ndarray, settings: result.VotesSettings) -> result.PairScreening | None:
     """Plan screening with twice its first stage's votes, and simulate it; None without two prompts of two votes."""
     likely = concentration.likely_rates(values, prompt)
     if likely is None:
@@ -216,9 +212,9 @@ class StudiedPair:
 
 def study_pair(
     names: tuple[str, str],
-    values: sums.Floats,
+    values: Floats,
     prompt: np.ndarray,
-    cast: sums.Floats,
+    cast: Floats,
     settings: result.VotesSettings,
     *,
     named: bool,
@@ -317,7 +313,7 @@ def _information(
 
 
 def _concentration(
-    values: sums.Floats, prompt: np.ndarray, settings: result.VotesSettings, *, named: bool
+    values: Floats, prompt: np.ndarray, settings: result.VotesSettings, *, named: bool
 ) -> result.PairConcentration:
     measured = None
     if named:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from bonwise.arrays import Floats, Ints
 from bonwise.report.numbers import counted
 from bonwise.results import given
-from bonwise.stats import laws, running_ratio, sums
+from bonwise.stats import laws, running_ratio
 from bonwise.watching import drift, signals
 from bonwise.watching.result import LevelRecord, WatchedSignal, WatchSettings
 
@@ -40,9 +41,7 @@ _STRIKING = 3.0
 """Standard errors, 1 / sqrt(periods), beyond which the correlation of neighbours is told."""
 
 
-def level_over(
-    u: sums.Floats, v: sums.Floats, picks: sums.Floats, confidence: float, *, share: bool = False
-) -> LevelRecord:
+def level_over(u: Floats, v: Floats, picks: Floats, confidence: float, *, share: bool = False) -> LevelRecord:
     """Return ``sum u / sum v`` with Fieller's interval by periods, a `share` with Clopper and Pearson's."""
     estimate, low, high, reason = _interval_over(u, v, confidence, share=share)
     return LevelRecord(
@@ -51,7 +50,7 @@ def level_over(
 
 
 def _interval_over(
-    u: sums.Floats, v: sums.Floats, confidence: float, *, share: bool
+    u: Floats, v: Floats, confidence: float, *, share: bool
 ) -> tuple[float | None, float | None, float | None, str | None]:
     """Return estimate, lower and upper end, and why these are missing."""
     count = len(u)
@@ -96,7 +95,7 @@ def lowest_recovery(estimate: float, se: float, count: int, draws: float, chance
     return min(student, float(special.betaincinv(hits, draws - hits + 1, chance)))
 
 
-def neighbour_correlation(values: sums.Floats) -> float | None:
+def neighbour_correlation(values: Floats) -> float | None:
     """Return the correlation of neighbouring periods where it is striking, None where it is not."""
     apart = values - values.mean()
     total = float(apart @ apart)
@@ -206,16 +205,14 @@ def by_bound(signal: signals.LoggedSignal, rule: WatchRule, audited: AuditedLeve
     return WatchedSignal.of(course, audited.record())
 
 
-def _below(u: sums.Floats, v: sums.Floats, audited: AuditedLevel, chance: float, year: int) -> drift.ChangeEvidence:
+def _below(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> drift.ChangeEvidence:
     """Return the evidence that a ratio is below the lower bound of the audit: that ``bound v - u`` is above 0."""
     draws = audited.count if audited.draws is None else audited.draws
     bound = min(lowest_recovery(audited.estimate, audited.se, audited.count, draws, chance), _NEAR_ONE)
     return drift.bounded_evidence(bound * v - u, 1 - bound, year)
 
 
-def _either_side(
-    u: sums.Floats, v: sums.Floats, audited: AuditedLevel, chance: float, year: int
-) -> drift.ChangeEvidence:
+def _either_side(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> drift.ChangeEvidence:
     """Return the evidence that a mean of values in [0, 1] is above the upper bound, or below the lower one."""
     del v  # each pick counts once
     most, least = (
@@ -236,9 +233,9 @@ class SignalCourse:
     totals: signals.PeriodTotals
     evidence: drift.ChangeEvidence
     """At each look after the baseline."""
-    first: np.typing.NDArray[np.int64]
+    first: Ints
     """The periods that each look spans."""
-    last: np.typing.NDArray[np.int64]
+    last: Ints
     """The periods that each look spans."""
     chance: float
     """Of a false alarm."""
