@@ -141,8 +141,7 @@ def _interval(found: _PairableLabels) -> tuple[float, Floats]:
 def _met(found: _PairableLabels, place: Floats) -> Floats:
     """Return of each label the sum of its products with the other labels of its unit, over m - 1."""
     sums = np.bincount(found.of, weights=place)
-    products: Floats = place * (sums[found.of] - place) * found.weight
-    return products
+    return place * (sums[found.of] - place) * found.weight
 
 
 def _ordinal(found: _PairableLabels) -> tuple[float, Floats]:
@@ -183,8 +182,7 @@ def _coincidences(found: _PairableLabels, width: int) -> csr_array:
 
 def _mean_ranks(counts: Floats) -> Floats:
     """Return the mean rank of each label, where each occurs as often as `counts` says, along the last axis."""
-    ranks: Floats = np.cumsum(counts, axis=-1) - counts / 2
-    return ranks
+    return np.cumsum(counts, axis=-1) - counts / 2
 
 
 def _alpha_of_places(place: Floats, counts: Floats, products: Floats) -> Floats:

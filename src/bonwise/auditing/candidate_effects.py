@@ -205,8 +205,7 @@ def _differ(values: Floats, panel: Panel) -> Mask:
     """Mark the prompts whose candidates have different values."""
     starts = np.cumsum(panel.sizes) - panel.sizes
     values = sums.compared(values)
-    found: Mask = np.maximum.reduceat(values, starts) > np.minimum.reduceat(values, starts)
-    return found
+    return np.maximum.reduceat(values, starts) > np.minimum.reduceat(values, starts)
 
 
 def _effect(

@@ -61,8 +61,7 @@ def _slope(X: Floats, y: Floats, weight: Floats, *, origin: bool) -> Floats:
     Z = X / scale
     weighted = (Z * w[:, None]).T
     penalty = (1 + 0.001 * rows) * np.eye(X.shape[1])
-    slope: Floats = np.linalg.solve(weighted @ Z + penalty, weighted @ y) / scale
-    return slope
+    return np.linalg.solve(weighted @ Z + penalty, weighted @ y) / scale
 
 
 def tuning(covariance: Floats) -> float:
@@ -120,8 +119,7 @@ class CandidateDraw:
         return np.where(self.all_tied, 0.0, best - self._sum(values) / self.sizes)
 
     def _sum(self, values: Floats) -> Floats:
-        total: Floats = np.add.reduceat(values, np.cumsum(self.sizes) - self.sizes)
-        return total
+        return np.add.reduceat(values, np.cumsum(self.sizes) - self.sizes)
 
 
 def covariates(draw: CandidateDraw, scores: Floats, others: Sequence[Floats]) -> tuple[Floats, Floats | None]:

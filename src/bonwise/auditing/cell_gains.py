@@ -140,8 +140,7 @@ def _joined(usable: Mask, sizes: Ints, tops: Ints) -> Ints:
     for h in np.flatnonzero(counts < LEAST_USABLE).tolist():
         apart = np.abs(keys[:, thick] - keys[:, [h]])
         nearest[h] = thick[np.lexsort((apart[1], apart[0]))[0]]
-    found: Ints = nearest[codes]
-    return found
+    return nearest[codes]
 
 
 def _usable(one: ModelledBlock) -> Mask:
@@ -226,5 +225,4 @@ def _of_block(block: PoolBlock) -> tuple[Dealt, Ints]:
 
 def _weights(block: PoolBlock, used: Ints, tops: Ints, others: Ints) -> Floats:
     a, K = block.tops[used].astype(np.float64), float(block.K)
-    found: Floats = (1 - a / K) / (_BETWEEN + 1 / tops - 1 / a + 1 / others - 1 / (K - a))
-    return found
+    return (1 - a / K) / (_BETWEEN + 1 / tops - 1 / a + 1 / others - 1 / (K - a))

@@ -190,8 +190,7 @@ def _over_cells(t: PairTotals) -> tuple[Floats, Floats, Floats]:
 
 def spread(t: PairTotals, *, over_cells: bool) -> Floats:
     """Return how far the labels of each prompt lie apart, or from the mean of all cells."""
-    spreads: Floats = np.sqrt(np.maximum(_over_cells(t)[2] if over_cells else t.eOO, 0.0))
-    return spreads
+    return np.sqrt(np.maximum(_over_cells(t)[2] if over_cells else t.eOO, 0.0))
 
 
 def _correlation(SO: Floats, SS: Floats, OO: Floats, scales: tuple[Floats, Floats]) -> PairInfluence | None:
@@ -423,5 +422,4 @@ def _inflation(figures: LabelledCellFigures) -> np.ndarray[tuple[int, ...], np.d
     """Linearise 1 - within_r / global_r in what prompts contribute."""
     within, overall = figures.contributions["within_r"], figures.contributions["global_r"]
     r, g = float(within.mean()), float(overall.mean())
-    found: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = 1 - r / g - (within - r) / g + r * (overall - g) / g**2
-    return found
+    return 1 - r / g - (within - r) / g + r * (overall - g) / g**2

@@ -78,8 +78,7 @@ def incomplete_patterns(one: ModelledBlock, rng: np.random.Generator) -> Iterato
 
 def _by_count(one: ModelledBlock) -> Floats:
     """Return the share of prompts with 0, 1, ..., K labels."""
-    found: Floats = np.bincount(one.block.labelled, minlength=one.block.K + 1) / len(one.block.prompts)
-    return found
+    return np.bincount(one.block.labelled, minlength=one.block.K + 1) / len(one.block.prompts)
 
 
 def _every(one: ModelledBlock) -> Iterator[tuple[Mask, Floats]]:

@@ -39,8 +39,7 @@ def prompt_folds(table: CellTable, seed: int) -> Ints:
     shuffled = np.random.default_rng(seed).permutation(count)
     folds = np.empty(count, dtype=np.int64)
     folds[shuffled[np.argsort(~complete[shuffled], kind="stable")]] = np.arange(count) % FOLDS
-    found: Ints = folds[units]
-    return found
+    return folds[units]
 
 
 class FoldedRidge:
@@ -152,8 +151,7 @@ def _logistic(X: Floats, y: Mask) -> Floats:
         slope = slope + step * min(1.0, 4.0 / max(float(np.abs(step).max()), 1e-300))
         if np.abs(step).max() < 1e-10:
             break
-    fitted: Floats = 1 / (1 + np.exp(-np.clip(X @ slope, -30, 30)))
-    return fitted
+    return 1 / (1 + np.exp(-np.clip(X @ slope, -30, 30)))
 
 
 FREQUENT = 0.05

@@ -315,8 +315,7 @@ def _common_sample(first: JudgeAudit, second: JudgeAudit) -> LabelSample | None:
 
 
 def _weights(sample: LabelSample) -> Floats:
-    weights: Floats = sample.weights[sample.labelled]
-    return weights
+    return sample.weights[sample.labelled]
 
 
 SAME_PICKS = "both make the same picks"

@@ -152,8 +152,7 @@ class _Means:
     @property
     def weights(self) -> Floats:
         """1 / pi of the prompts with labels."""
-        weights: Floats = self.sample.weights[self.draw.labelled]
-        return weights
+        return self.sample.weights[self.draw.labelled]
 
     @property
     def ess(self) -> float:
@@ -391,8 +390,7 @@ def _refuse_other_chances(design: LabelDesign, panel: Panel, at: Ints, whole: Ma
 
 
 def _with_label(cells: Ints, panel: Panel) -> Mask:
-    found: Mask = (cells >= 0) & ~np.isnan(panel.labels[cells])
-    return found
+    return (cells >= 0) & ~np.isnan(panel.labels[cells])
 
 
 def _refuse_gaps(design: LabelDesign, panel: Panel, lacking: Mask, drawn: Mask) -> None:

@@ -80,8 +80,7 @@ def _drawn(influences: Floats, rng: np.random.Generator) -> Floats:
     _, factor = np.linalg.qr(influences.T)
     # The signs are LAPACK's choice, and would show in the draws.
     factor *= np.where(np.diagonal(factor) < 0, -1.0, 1.0)[:, None]
-    errors: Floats = factor.T @ rng.standard_normal((len(factor), _DRAWS))
-    return errors
+    return factor.T @ rng.standard_normal((len(factor), _DRAWS))
 
 
 def _largest_difference(errors: Floats, influences: Floats, size: Floats) -> Floats:

@@ -189,8 +189,7 @@ class _Topics:
 
 def _share(part: Floats, whole: Floats) -> Floats:
     """Divide, 0 where there is nothing to divide by."""
-    shares: Floats = np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
-    return shares
+    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
 
 
 def kept_places(k: int, longest: int) -> Floats:

@@ -69,8 +69,7 @@ def _joined(counts: Ints) -> Ints:
         if held >= 2:
             new, held = new + 1, 0
     last = max(new - 1, 0) if held < 2 else new
-    joined: Ints = np.minimum(np.array(found, dtype=np.int64), last)
-    return joined
+    return np.minimum(np.array(found, dtype=np.int64), last)
 
 
 _CHUNK = 1 << 15
@@ -244,8 +243,7 @@ def _between(without: Floats, strata: LabelStrata) -> Floats:
     if without.shape[1] == 1:
         return np.zeros(len(without))
     around = without - (without @ strata.prompts / N)[:, None]
-    spread: Floats = (N - 1) / N * (around**2 @ strata.prompts)
-    return spread
+    return (N - 1) / N * (around**2 @ strata.prompts)
 
 
 def _means(rows: Floats, strata: LabelStrata) -> tuple[Floats, Floats, Floats]:

@@ -49,26 +49,22 @@ class WholeAndPairDraw:
     @cached_property
     def tied(self) -> Ints:
         """Return a, shape (prompts,)."""
-        found: Ints = np.add.reduceat(self.top.astype(np.int64), self.starts)
-        return found
+        return np.add.reduceat(self.top.astype(np.int64), self.starts)
 
     @cached_property
     def starts(self) -> Ints:
         """Return the first cell of each prompt."""
-        found: Ints = np.cumsum(self.sizes) - self.sizes
-        return found
+        return np.cumsum(self.sizes) - self.sizes
 
     @property
     def open(self) -> Mask:
         """Whether the judge tells candidates of a prompt apart."""
-        found: Mask = self.tied < self.sizes
-        return found
+        return self.tied < self.sizes
 
     @property
     def pairs(self) -> Mask:
         """Whether a pair of the prompt is labelled."""
-        found: Mask = (self.picks >= 0) & (self.others >= 0)
-        return found
+        return (self.picks >= 0) & (self.others >= 0)
 
     @property
     def drawn(self) -> Mask:
@@ -164,8 +160,7 @@ def _within(values: Floats, strata: Ints) -> Floats:
     _, of = np.unique(strata, return_inverse=True)
     count = np.bincount(of)
     means = np.column_stack([np.bincount(of, weights=column) / count for column in values.T])
-    found: Floats = values - means[of]
-    return found
+    return values - means[of]
 
 
 def _slopes(draw: WholeAndPairDraw, known: _Known, seed: int) -> tuple[Floats, float]:
@@ -200,8 +195,7 @@ def _ridge(known: _Known, rows: Ints, strata: Ints) -> Floats:
     scale = np.sqrt(np.mean(Z**2, axis=0))
     scale = np.where(scale > 0, scale, 1.0)
     Z = Z / scale
-    slope: Floats = np.linalg.solve(Z.T @ Z + (1 + 0.001 * len(rows)) * np.eye(Z.shape[1]), Z.T @ y) / scale
-    return slope
+    return np.linalg.solve(Z.T @ Z + (1 + 0.001 * len(rows)) * np.eye(Z.shape[1]), Z.T @ y) / scale
 
 
 def _contrast(draw: WholeAndPairDraw, known: _Known, mine: Ints) -> Floats:
@@ -232,8 +226,7 @@ def _one_phase(values: Floats, drawn: Mask) -> Floats:
     """Return what each prompt of a stratum adds to the mean of a random sample of it."""
     k = int(drawn.sum())
     mean = float(values[drawn].mean())
-    found: Floats = mean + np.where(drawn, len(values) / k * (values - mean) * np.sqrt(k / max(k - 1, 1)), 0.0)
-    return found
+    return mean + np.where(drawn, len(values) / k * (values - mean) * np.sqrt(k / max(k - 1, 1)), 0.0)
 
 
 FEWEST_WHOLE_LABELLED = 8

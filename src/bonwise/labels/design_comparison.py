@@ -71,14 +71,12 @@ class LabelledPools:
     @property
     def gain(self) -> Floats:
         """Y1: what the pick is worth beyond a random pick."""
-        gains: Floats = self.Y[:, 1]
-        return gains
+        return self.Y[:, 1]
 
     @property
     def best(self) -> Floats:
         """Y2: what the best candidate is worth beyond a random pick."""
-        bests: Floats = self.Y[:, 2]
-        return bests
+        return self.Y[:, 2]
 
     def counts(self) -> result.ComparedCounts:
         """Return the counts of the document."""
@@ -295,8 +293,7 @@ def _sizes(pools: LabelledPools) -> dict[str, Floats | None]:
 
 def _own(deviations: Floats) -> Floats:
     """Return sizes by each prompt's own deviation; one whose own is 0 is drawn all the same."""
-    sizes: Floats = np.abs(deviations) + 0.02 * float(np.abs(deviations).mean())
-    return sizes
+    return np.abs(deviations) + 0.02 * float(np.abs(deviations).mean())
 
 
 def _link(source: str, target: str, r: estimand.Estimate) -> result.ProxyLink:

@@ -152,8 +152,7 @@ class LabelPhase:
     def _size_of_strata(self) -> Floats:
         """Return the root mean square of the size measure in each stratum."""
         size = np.ones(len(self.rule.strata)) if self.rule.size is None else self.rule.size
-        means: Floats = np.sqrt(np.bincount(self.rule.strata, weights=size**2) / self.rule.units)
-        return means
+        return np.sqrt(np.bincount(self.rule.strata, weights=size**2) / self.rule.units)
 
     def said(self, counts: result.DrawCounts, labels: int) -> tuple[str, ...]:
         """Return what was drawn, in words."""

@@ -65,13 +65,11 @@ class DrawnUnits:
 
     def mean(self, values: Floats) -> Floats:
         """Return the mean over the prompts of each unit."""
-        means: Floats = np.bincount(self.of_prompts, weights=values, minlength=self.count) / self.sizes
-        return means
+        return np.bincount(self.of_prompts, weights=values, minlength=self.count) / self.sizes
 
     def first(self, values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
         """Return what the first prompt of each unit has."""
-        firsts: npt.NDArray[_Number] = values[np.unique(self.of_prompts, return_index=True)[1]]
-        return firsts
+        return values[np.unique(self.of_prompts, return_index=True)[1]]
 
     def of(self, prompts: int) -> int:
         """Return how many units of average size make that many prompts, at most."""

@@ -74,8 +74,7 @@ def falling_with_rank(values: Floats) -> Floats:
     """Return sizes that fall with the rank of a value, from about 1.05 for the lowest to .05; ties share a rank."""
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     rank = (np.cumsum(counts) - counts / 2)[codes]
-    sizes: Floats = 1.05 - rank / len(values)
-    return sizes
+    return 1.05 - rank / len(values)
 
 
 def pilot_size(labels: int) -> int:

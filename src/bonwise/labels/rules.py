@@ -96,8 +96,7 @@ def rule_of(name: str, population: LabelPopulation, labels: int, before: Ints | 
 
 def _means(strata: Ints, rule: Rule) -> Floats:
     size = np.ones(len(strata)) if rule.size is None else rule.size
-    means: Floats = np.bincount(strata, weights=size) / np.bincount(strata)
-    return means
+    return np.bincount(strata, weights=size) / np.bincount(strata)
 
 
 def _nothing_open(units: int) -> Rule:

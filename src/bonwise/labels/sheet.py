@@ -92,8 +92,7 @@ def _as_given(labels: Floats, scale: scales.Scale | None) -> Floats:
     """Return labels on the scale that they were declared on, as they were typed up to the last bits."""
     if scale is None:
         return labels
-    labels_given: Floats = np.round(scale.low + labels * (scale.high - scale.low), _TYPED_DECIMALS)
-    return labels_given
+    return np.round(scale.low + labels * (scale.high - scale.low), _TYPED_DECIMALS)
 
 
 def with_texts(sheet: pd.DataFrame, source: opening.ScoreSource, table: score_table.ScoreTable) -> pd.DataFrame:

@@ -150,8 +150,7 @@ def _below(a: Floats, b: Floats, rho: float) -> Floats:
         angle = half * (node + 1)
         exponent = (a * a + b * b - 2 * a * b * np.sin(angle)) / (2 * np.cos(angle) ** 2)
         total += half * weight / (2 * np.pi) * np.exp(-exponent)
-    below: Floats = total
-    return below
+    return total
 
 
 def _density(x: Floats) -> Floats:

@@ -56,8 +56,7 @@ class CompleteGate:
         third = self.units[5][drawn].sum(axis=1) * effect**2
         z = _over(total, np.sqrt(variance))
         skew = np.divide(third, variance**1.5, out=np.zeros_like(third), where=variance > 0)
-        found: Floats = np.where(variance > 0, z - skew * (z * z - 1) / 6, -np.inf)
-        return found
+        return np.where(variance > 0, z - skew * (z * z - 1) / 6, -np.inf)
 
 
 class _SampleSums(NamedTuple):
@@ -209,8 +208,7 @@ class PairGate:
         mean = sums.sum(axis=1) / n.sum(axis=1)
         left = sums - n * mean[:, None]
         t = _over(mean * n.sum(axis=1), np.sqrt(G / (G - 1) * np.square(left).sum(axis=1)))
-        passed: Mask = t > special.stdtrit(self._df(d, prompts, first, drawn.shape), self.confidence)
-        return passed
+        return t > special.stdtrit(self._df(d, prompts, first, drawn.shape), self.confidence)
 
     def _df(self, d: Floats, prompts: Ints, first: Ints, shape: tuple[int, ...]) -> Floats:
         """Return degrees of freedom from the prompts that have labels: those that the judge does not tie entirely."""
@@ -225,5 +223,4 @@ class PairGate:
 
 def _over(value: Floats, scale: Floats) -> Floats:
     """Return a ratio, 0 where there is no scatter: what does not vary passes no test."""
-    found: Floats = np.divide(value, scale, out=np.zeros_like(value), where=scale > 0)
-    return found
+    return np.divide(value, scale, out=np.zeros_like(value), where=scale > 0)

@@ -153,8 +153,7 @@ def _height(block: Block) -> int:
 def answer(document: Document) -> StatedVerdict | None:
     """Return what a document answers, with which its description opens; None where it asks nothing."""
     answering = view_of(document.schema_, "answer")
-    stated: StatedVerdict | None = None if answering is None else answering(document)
-    return stated
+    return None if answering is None else answering(document)
 
 
 def describe(document: Document, *, in_short: bool = False) -> Part:

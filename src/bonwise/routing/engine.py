@@ -61,8 +61,7 @@ def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) ->
 
     def centred(values: Floats) -> Floats:
         known = np.where(whole, values, 0.0)
-        around: Floats = np.where(whole, known - (known.sum(axis=1) / count)[:, None], 0.0)
-        return around
+        return np.where(whole, known - (known.sum(axis=1) / count)[:, None], 0.0)
 
     each = [centred(later[:, :, k]) for k in range(later.shape[2])]
     total = np.sum(each, axis=0)

@@ -83,8 +83,7 @@ class JudgedPrompts:
     def random(self) -> Floats:
         """Expected label of a random pick, of the labelled prompts."""
         known = self.panel.keep(self.labelled)
-        means: Floats = np.add.reduceat(known.labels, np.cumsum(known.sizes) - known.sizes) / known.sizes
-        return means
+        return np.add.reduceat(known.labels, np.cumsum(known.sizes) - known.sizes) / known.sizes
 
     @property
     def weights(self) -> Floats | None:

@@ -58,8 +58,7 @@ class ScoredPools:
 
     @property
     def _starts(self) -> Ints:
-        starts: Ints = np.cumsum(self.sizes) - self.sizes
-        return starts
+        return np.cumsum(self.sizes) - self.sizes
 
     def _total(self, values: Floats) -> Floats:
         return np.add.reduceat(values, self._starts) if len(values) else values

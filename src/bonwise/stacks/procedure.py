@@ -186,8 +186,7 @@ class Trained:
     @property
     def falls_back(self) -> Mask:
         """Whether the best judge is taken: the stack neither predicts pairs better nor picks better."""
-        falls: Mask = (self.losses[:, 0] >= self.losses[:, 1]) & (self.gains[:, 0] <= self.gains[:, 1])
-        return falls
+        return (self.losses[:, 0] >= self.losses[:, 1]) & (self.gains[:, 0] <= self.gains[:, 1])
 
     def some(self, sets: slice) -> Trained:
         """Return what was made of some of the sets."""

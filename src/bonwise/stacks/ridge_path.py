@@ -96,8 +96,7 @@ class RidgePath:
         information += self.ridges[:, None, None, None] * np.eye(features)
         gradient = kept @ self.scores - (self.ridges[:, None] * self.coefficients)[:, None, :]
         step = np.linalg.solve(information, gradient[..., None])[..., 0]
-        fitted: Floats = (self.coefficients[:, None, :] + step).transpose(1, 0, 2)
-        return fitted
+        return (self.coefficients[:, None, :] + step).transpose(1, 0, 2)
 
     def losses_at(self, coefficients: Floats, parts: Mask) -> Floats:
         """Return the mean log loss, (sets, ridges), of `parts`, (sets, parts), near the fit, to second order."""
@@ -174,14 +173,12 @@ def _objective(pairs: LabelledPairs, ridge: float, at: Floats) -> float:
 
 
 def _loss(pairs: LabelledPairs, margins: Floats) -> Floats:
-    loss: Floats = pairs.weights * (np.logaddexp(0, margins) - pairs.better * margins)
-    return loss
+    return pairs.weights * (np.logaddexp(0, margins) - pairs.better * margins)
 
 
 def _chances(margins: Floats) -> Floats:
     # Margins beyond 500 have a chance of 0 or 1 in floating point.
-    chances: Floats = 1 / (1 + np.exp(-np.clip(margins, -500, 500)))
-    return chances
+    return 1 / (1 + np.exp(-np.clip(margins, -500, 500)))
 
 
 def _add_up(path: RidgePath, at: int, pairs: LabelledPairs, ends: Ints) -> None:

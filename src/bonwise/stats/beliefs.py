@@ -276,5 +276,4 @@ def _certain_share(centred: Floats, certain: np.ndarray, floor: Floats, decimals
     """Return each candidate's share of the event that no uncertain value exceeds the highest certain one."""
     highest = certain & (rounded_each(centred, decimals) >= rounded_each(floor[:, None], decimals))
     count: Floats = np.maximum(highest.sum(axis=1, keepdims=True), 1)
-    share: Floats = highest / count
-    return share
+    return highest / count

@@ -102,8 +102,7 @@ def _root_ratio(product: Floats, left: Floats, right: Floats, scale_left: Floats
 
 def _spread(t: Sums) -> Floats:
     """How far the labels of each prompt lie apart, times what it weighs."""
-    spread: Floats = np.sqrt(t.eOO * t.prompts)
-    return spread
+    return np.sqrt(t.eOO * t.prompts)
 
 
 def _spread_over_cells(t: Sums) -> Floats:

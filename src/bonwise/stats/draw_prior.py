@@ -154,8 +154,7 @@ def learn_prior(draws: Floats, *, first_counts: bool | None = None) -> DrawPrior
 def class_of(level: Floats, cuts: tuple[float, float]) -> _Ints:
     """Return 0, 1 or 2 for each level by two cuts, heaps on a cut outward so that outer classes stay full."""
     rounded = np.round(level, _DECIMALS)
-    found: _Ints = (rounded > cuts[0]).astype(np.intp) + (rounded >= cuts[1])
-    return found
+    return (rounded > cuts[0]).astype(np.intp) + (rounded >= cuts[1])
 
 
 def spread_of(draws: Floats) -> tuple[float, float]:

@@ -47,8 +47,7 @@ class LargestOf:
 
 def recurring_names(names: Ints, prompts: int) -> Ints:
     """Return the candidate names that at least half of the prompts carry, and two at the least."""
-    found: Ints = np.flatnonzero(np.bincount(names) >= max(RECURS * prompts, 2))
-    return found
+    return np.flatnonzero(np.bincount(names) >= max(RECURS * prompts, 2))
 
 
 def largest_bias(

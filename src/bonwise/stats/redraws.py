@@ -58,8 +58,7 @@ class CallCurve(NamedTuple):
 
     def _behind(self, calls: Floats) -> Ints:
         """Return the place of the first point that buys so many calls, never the very first one."""
-        found: Ints = np.clip(np.searchsorted(self.calls, calls), 1, len(self.calls) - 1)
-        return found
+        return np.clip(np.searchsorted(self.calls, calls), 1, len(self.calls) - 1)
 
 
 class Stopped(NamedTuple):

@@ -83,8 +83,7 @@ def log_wealth(wins: Floats | float, votes: Floats | float, a: float, p: Floats 
 def vote_sides(wins: Floats, votes: Floats, a: float, than: float, confidence: float) -> Floats:
     """Return after each vote where the confidence sequence lies: 1 above the share `than`, -1 below, 0 around it."""
     out = log_wealth(wins, votes, a, than) >= -np.log1p(-confidence)
-    found: Floats = np.where(out, np.sign(wins - than * votes), 0.0)
-    return found
+    return np.where(out, np.sign(wins - than * votes), 0.0)
 
 
 def share_limits(wins: float, votes: float, a: float, confidence: float) -> tuple[float, float]:
@@ -124,8 +123,7 @@ def looks(first: int, running: RunningRatio) -> Ints:
     numbers = np.arange(first, len(running.prompts) + 1, STEP, dtype=np.int64)
     seen = running.at(numbers)
     tells = (seen.count >= EARLIEST_LOOK) & (seen.telling >= TELLING)
-    found: Ints = numbers[tells & enough(seen.prompts, seen.effective)]
-    return found
+    return numbers[tells & enough(seen.prompts, seen.effective)]
 
 
 def precise(running: RunningRatio, half_width: float, confidence: float) -> Mask:

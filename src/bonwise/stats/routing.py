@@ -177,8 +177,7 @@ def lift_contributions(signal: Floats, outcomes: Outcomes, share: float, *, exac
     values, w, gain = _ranked(signal), outcomes.relative, outcomes.gain
     edge, _ = _edge(values, share, w)
     there = edge if exact else _gain_at(values, values == edge, gain, w)
-    found: Floats = (routed_part(signal, share, w) - share) * (gain - there)
-    return found
+    return (routed_part(signal, share, w) - share) * (gain - there)
 
 
 def _from_spread(predicted: Floats, outcomes: Outcomes, share: float) -> tuple[float, Floats]:

@@ -182,8 +182,7 @@ class RunningRatio:
         """Tell at which looks ``psi`` differs between units."""
         _, se = self.gap(than)
         square = self.a**2 + self.b**2 + self.count * (self.caa + self.cbb)
-        found: Mask = self.count * se**2 > _ROUNDING * square
-        return found
+        return self.count * se**2 > _ROUNDING * square
 
 
 def _covariance_of_means(products: Floats, first: Floats, second: Floats, m: Floats) -> Floats:

@@ -71,8 +71,7 @@ def votes_power(delta: float, n: _Counts, confidence: float) -> Floats:
 def _lower_region(votes: Floats, tail: float) -> Floats:
     """Return the largest count with P(K <= count) <= tail under a fair coin, -1 where there is none."""
     near = stats.binom.ppf(tail, votes, 0.5)
-    last: Floats = np.where(stats.binom.cdf(near, votes, 0.5) <= tail, near, near - 1)
-    return last
+    return np.where(stats.binom.cdf(near, votes, 0.5) <= tail, near, near - 1)
 
 
 def equal_votes_power(bound: float, n: _Counts, confidence: float) -> Floats:

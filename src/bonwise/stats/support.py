@@ -208,8 +208,7 @@ def shows_losses(lost: Floats, span: Floats) -> Mask:
 def _first_largest(values: Floats) -> Ints:
     """Return after each value the position of the largest so far, the first of equal ones."""
     before = np.concatenate([[-np.inf], np.maximum.accumulate(values)[:-1]])
-    positions: Ints = np.maximum.accumulate(np.where(values > before, np.arange(len(values)), 0))
-    return positions
+    return np.maximum.accumulate(np.where(values > before, np.arange(len(values)), 0))
 
 
 @dataclass(frozen=True, slots=True)

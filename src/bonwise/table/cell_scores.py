@@ -144,8 +144,7 @@ def propensities(table: ScoreTable, prompt_ids: Names, labelled: Mask) -> Floats
             f"{table.source}: {quoted(prompt_ids[apart][0])} has two propensities",
             hint="give each row of a prompt the same; bonwise audit reads propensities of candidates",
         )
-    chances: Floats = least[at]
-    return chances
+    return least[at]
 
 
 First = Literal["score", "draw_0"]

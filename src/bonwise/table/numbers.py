@@ -200,8 +200,7 @@ def first_text_row(column: CodedColumn | pd.Series) -> Hashable | None:
     """Return the row number of the first cell that is neither blank nor a number."""
     column = CodedColumn.of(column)
     text = None if column.numbers is not None else _of_cells(column)[1]
-    row: Hashable = None if text is None or not text.any() else column.index[int(column.marked(text).argmax())]
-    return row
+    return None if text is None or not text.any() else column.index[int(column.marked(text).argmax())]
 
 
 def is_blank(column: CodedColumn | pd.Series) -> Mask:

@@ -176,8 +176,7 @@ def _median_of_known(values: Floats) -> Floats:
     known = np.isfinite(ordered).sum(axis=-1)
     ends = [np.maximum(at, 0)[..., None] for at in ((known - 1) // 2, known // 2)]
     low, high = (np.take_along_axis(ordered, np.minimum(at, values.shape[-1] - 1), axis=-1)[..., 0] for at in ends)
-    medians: Floats = np.where(known > 0, (low + high) / 2, np.nan)
-    return medians
+    return np.where(known > 0, (low + high) / 2, np.nan)
 
 
 def _needed(margin: Estimate, power: float) -> result.VotesNeeded | None:

@@ -124,8 +124,7 @@ def _parts(t: _PairSums, about_the_mean: Floats, spread: Floats) -> tuple[Floats
 def _reach(var_J: Floats, var_O: Floats) -> Floats:
     """Return the most that a covariance can be; 0 where a variance is nothing but what rounding left."""
     least = np.minimum(var_J, var_O)
-    reach: Floats = np.where(least > 1e-12, np.sqrt(np.maximum(var_J * var_O, 0.0)), 0.0)
-    return reach
+    return np.where(least > 1e-12, np.sqrt(np.maximum(var_J * var_O, 0.0)), 0.0)
 
 
 def _over(numerator: Floats, denominator: Floats) -> Floats:
@@ -206,8 +205,7 @@ def _settings(
 
 def _sizes(table: labelled_verdicts.LabelledVerdicts, of_judge: Mask) -> Ints:
     """Return how many pairs of one judge each context has."""
-    sizes: Ints = np.unique(table.context.codes[of_judge], return_counts=True)[1]
-    return sizes
+    return np.unique(table.context.codes[of_judge], return_counts=True)[1]
 
 
 def _judge(

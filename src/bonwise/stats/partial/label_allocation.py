@@ -47,8 +47,7 @@ def pick_factor(tied: Floats, sizes: Ints) -> Floats:
     beyond a random one varies in proportion, not at all where the judge ties every candidate.
     """
     apart = np.where(tied == sizes, 0.0, 1 / tied - 1 / sizes)
-    factor: Floats = np.sqrt(apart + RECOVERY_GUESS_SQUARED)
-    return factor
+    return np.sqrt(apart + RECOVERY_GUESS_SQUARED)
 
 
 def spread_of(scores: Floats, sizes: Ints) -> Floats:
@@ -56,8 +55,7 @@ def spread_of(scores: Floats, sizes: Ints) -> Floats:
     spread = top_of_scores(scores, sizes).spread
     known = np.add.reduceat((~np.isnan(scores)).astype(np.int64), np.cumsum(sizes) - sizes) > 1
     mean = float(spread[known].mean()) if known.any() else 0.0
-    raised: Floats = np.where(known, spread, mean) + 0.5 * mean + 1e-3
-    return raised
+    return np.where(known, spread, mean) + 0.5 * mean + 1e-3
 
 
 def size_measure(scores: Floats, sizes: Ints, second: Floats | None = None) -> Floats:
@@ -203,13 +201,11 @@ def _lowest(chance: Floats, found: Ints, counts: Ints) -> Mask:
 def size_prior(residuals: Floats, groups: Ints, mean_size: Floats) -> Floats:
     """Scale the squared mean sizes of the strata to residuals r: ``p_h = s_h^2 sum r^2 / sum s_h(x)^2``."""
     seen = float(np.sum(mean_size[groups] ** 2))
-    prior: Floats = mean_size**2 * (float(np.sum(residuals**2)) / seen if seen > 0 else 0.0)
-    return prior
+    return mean_size**2 * (float(np.sum(residuals**2)) / seen if seen > 0 else 0.0)
 
 
 def shrunken_sd(residuals: Floats, groups: Ints, prior: Floats) -> Floats:
     """Estimate residual deviations, shrunk to p_h: ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``."""
     squares = np.bincount(groups, weights=residuals**2, minlength=len(prior))
     known = np.bincount(groups, minlength=len(prior))
-    sd: Floats = np.sqrt((squares + _PRIOR_WEIGHT * prior) / (known + _PRIOR_WEIGHT))
-    return sd
+    return np.sqrt((squares + _PRIOR_WEIGHT * prior) / (known + _PRIOR_WEIGHT))

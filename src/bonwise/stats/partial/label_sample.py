@@ -150,8 +150,7 @@ class ScaledSample:
     @property
     def weight(self) -> Floats:
         """The weights q of the labelled prompts, shape (labelled prompts,)."""
-        found: Floats = self.q[self.rows]
-        return found
+        return self.q[self.rows]
 
     @property
     def complete(self) -> bool:
@@ -185,5 +184,4 @@ def _mix(values: _Bits) -> _Bits:
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: _Bits = values ^ (values >> np.uint64(31))
-    return mixed
+    return values ^ (values >> np.uint64(31))

@@ -63,8 +63,7 @@ class Ridge:
 
     def predict(self, X: Floats) -> Floats:
         """Return predictions, in the shape of the outcomes."""
-        found: Floats = X @ self._slope + (self._mean - self._centre @ self._slope)
-        return found
+        return X @ self._slope + (self._mean - self._centre @ self._slope)
 
 
 def cross_fit(
@@ -238,8 +237,7 @@ def prompt_folds(features: LabelFeatures, draw: ScaledSample, Y: Floats, seed: i
 def cluster_folds(clusters: Ints, seed: int) -> Ints:
     """Assign prompts to folds, those of one cluster together."""
     codes, count = cluster_codes(clusters)
-    found: Ints = (np.random.default_rng(seed).permutation(count) % FOLDS)[codes]
-    return found
+    return (np.random.default_rng(seed).permutation(count) % FOLDS)[codes]
 
 
 def predictions(
@@ -252,5 +250,4 @@ def predictions(
     if choice.regressor is not None:
         values = cross_fit(choice.regressor, features, draw, Y, folds, brief=choice.brief)
     known = features.known()
-    found: Floats = np.where(np.isnan(known), np.asarray(values), known)
-    return found
+    return np.where(np.isnan(known), np.asarray(values), known)

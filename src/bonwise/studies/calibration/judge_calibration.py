@@ -217,8 +217,7 @@ TOO_DEAR_TO_REFIT = ("gradient_boosting",)
 
 def folds_of_prompts(prompts: int, folds: int, seed: int) -> Ints:
     """Deal prompts to folds of equal size, give or take one."""
-    dealt: Ints = np.random.default_rng(seed).permutation(prompts) % folds
-    return dealt
+    return np.random.default_rng(seed).permutation(prompts) % folds
 
 
 def cross_fitted(method: str, rows: Floats, labels: Floats, owner: Ints, seed: int) -> Floats:

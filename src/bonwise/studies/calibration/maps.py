@@ -77,8 +77,7 @@ def spline_index(columns: Floats, labels: Floats) -> SplineIndex:
 
 def _terms(columns: Floats, knots: tuple[Floats, ...]) -> Floats:
     curves = [_curve(column, at) for column, at in zip(columns.T, knots, strict=True)]
-    terms: Floats = np.column_stack([np.ones(len(columns)), *curves])
-    return terms
+    return np.column_stack([np.ones(len(columns)), *curves])
 
 
 def _curve(values: Floats, knots: Floats) -> Floats:

@@ -228,8 +228,7 @@ def _gap_groups(gap: Floats, tied: np.ndarray, groups: int) -> Iterator[tuple[fl
 def _gaps(matched: MatchedVerdicts) -> Floats:
     """Return by how much the oracle puts the first candidate of each pair above the second."""
     labels, pairs = matched.panel.labels, matched.pairs
-    gaps: Floats = np.round(labels[pairs.i] - labels[pairs.j], tie_decimals(labels))
-    return gaps
+    return np.round(labels[pairs.i] - labels[pairs.j], tie_decimals(labels))
 
 
 def _of_both(matched: MatchedVerdicts, values: Floats) -> Floats:

@@ -118,5 +118,4 @@ def _shares(values: Floats, oracle: Floats) -> dict[str, Share]:
 
 
 def _sign(values: Floats) -> Floats:
-    signs: Floats = np.sign(np.round(values - 0.5, TIE_DECIMALS))
-    return signs
+    return np.sign(np.round(values - 0.5, TIE_DECIMALS))

@@ -180,15 +180,13 @@ def quantised(scores: Floats, bins: int, low: float, high: float) -> Floats:
         return np.full(len(scores), low)
     # Rounded first: 0.15 * 20 is a hair below 3.
     at = np.floor(np.round((scores - low) / (high - low) * bins, TIE_DECIMALS)).clip(0, bins - 1)
-    middles: Floats = np.round(low + (at + 0.5) * (high - low) / bins, tie_decimals(np.array([low, high])))
-    return middles
+    return np.round(low + (at + 0.5) * (high - low) / bins, tie_decimals(np.array([low, high])))
 
 
 def between_top(scores: Floats, sizes: Ints, pairs: Pairs) -> Mask:
     """Return which pairs are of two candidates that share the highest score of their prompt."""
     top = top_of_scores.at_top(scores, sizes)
-    found: Mask = top[pairs.i] & top[pairs.j]
-    return found
+    return top[pairs.i] & top[pairs.j]
 
 
 def tie_broken(scores: Floats, sizes: Ints, pairs: Pairs, values: Floats) -> Floats:
@@ -208,8 +206,7 @@ def _in_gaps(scores: Floats) -> Floats:
     """Return scores in units of the smallest gap between two that do not tie, so that a step survives rounding."""
     rounded = compared(scores)
     gap = float(np.diff(np.unique(rounded)).min(initial=np.inf))
-    found: Floats = rounded / gap if np.isfinite(gap) else rounded
-    return found
+    return rounded / gap if np.isfinite(gap) else rounded
 
 
 def _ranks(owner: Ints, values: Floats) -> Floats:

@@ -267,8 +267,7 @@ class AtNoise:
         """Return the influence on the within_r at which recovery is what it is here."""
         within_r = self.labels.within_r(self.noise)
         bend = within_r * (1 - within_r**2)
-        found: Floats = bend * (self.spread_influence + self.recovery_influence / self.recovery_slope)
-        return found
+        return bend * (self.spread_influence + self.recovery_influence / self.recovery_slope)
 
     def needed_agreement(self) -> Floats:
         """Return the influence on the effective agreement at which recovery is what it is here."""
