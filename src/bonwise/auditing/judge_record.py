@@ -35,7 +35,7 @@ from bonwise.table.panel import Panel
 from bonwise.table.picks import Picks
 
 if TYPE_CHECKING:
-    from bonwise.auditing.partly_labelled import MissingLabels
+    from bonwise.auditing.bounds import MissingLabels
 
 __all__ = [
     "NO_SCORES",

@@ -16,7 +16,7 @@ from bonwise.progress import counting
 from bonwise.report.numbers import Unit, estimate, interval
 from bonwise.stats import catalog, correlation, estimand, estimation, level_bias
 from bonwise.stats.sums import Sums, compared, distinct
-from bonwise.studies.calibration import maps, pick_changes, refits, result
+from bonwise.studies.calibration import maps, refits, result
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.panel import Panel
 
@@ -279,7 +279,7 @@ class RawScores:
         metrics, changes, relative, tie_breaks = (
             self._with_fixed_maps(method, calibrated) if fixed else self._refitted(method)
         )
-        whole, untied = pick_changes.pick_changes(self.scores, calibrated, self.panel.sizes)
+        whole, untied = refits.pick_changes(self.scores, calibrated, self.panel.sizes)
         level = self._level(calibrated)
         change = level_bias.level_bias_difference(level, self.level, self.settings.confidence)
         return result.CalibratedMethod(
@@ -290,7 +290,7 @@ class RawScores:
             level=result.LevelChange(intervals=result.FIXED, bias=self._record(level), change=self._record(change)),
             tie_breaks=self._record(tie_breaks),
             picks=result.PickOutcomes(all=whole, without_ties=untied),
-            rising_folds=pick_changes.rising_groups(self.scores, calibrated, self.owner),
+            rising_folds=refits.rising_groups(self.scores, calibrated, self.owner),
         )
 
     def raw(self) -> result.RawFigures:
@@ -312,7 +312,7 @@ class RawScores:
             cells, panel = np.repeat(kept, self.panel.sizes), self.panel.keep(kept)
             calibrated = self._cross_fitted(method, cells)
             level = maps.exchange_training_means(calibrated, panel.labels, self.owner[cells])
-            ties = pick_changes.tie_break_sums(self.scores[cells], calibrated, panel.labels, panel.sizes)
+            ties = refits.tie_break_sums(self.scores[cells], calibrated, panel.labels, panel.sizes)
             return np.concatenate([panel.sums(level), ties])
 
         sums = refits.refits(sums_of, self.groups)
@@ -335,7 +335,7 @@ class RawScores:
             estimation.estimate(catalog.ESTIMANDS, after, rule),
             estimation.difference(_CHANGING, after, before, rule),
             refits.relative_change(_CORRELATIONS, after, before, rule),
-            pick_changes.tie_break_agreement(
+            refits.tie_break_agreement(
                 self.scores, calibrated, panel.labels, panel.sizes, confidence=rule.confidence
             ),
         )

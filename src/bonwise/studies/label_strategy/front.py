@@ -16,7 +16,7 @@ from bonwise.progress import counting
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.estimand import Estimate
-from bonwise.studies.label_strategy import matched_pairs, pair_shares, sentences
+from bonwise.studies.label_strategy import matched_pairs, sentences
 from bonwise.studies.label_strategy.judged_pairs import PairRecord, PairVerdicts
 from bonwise.studies.label_strategy.result import (
     LabelStrategyStudy,
@@ -306,15 +306,16 @@ def _verdicts_of_judge(table: LabelledVerdicts, name: str, confidence: float) ->
     if verdicts.shape[1] > 1:
         values["second_order"] = verdicts[:, 1]
         less = {
-            way: _metrics(pair_shares.order_differences(value, both, oracle, prompt, confidence))
+            way: _metrics(matched_pairs.order_differences(value, both, oracle, prompt, confidence))
             for way, value in values.items()
         }
         values["both_orders"] = both
         order = OrderEffects(
-            **estimate_records(pair_shares.order_effects(verdicts[:, 0], verdicts[:, 1], prompt, confidence))
+            **estimate_records(matched_pairs.order_effects(verdicts[:, 0], verdicts[:, 1], prompt, confidence))
         )
     ways = {
-        way: _metrics(pair_shares.verdict_metrics(value, oracle, prompt, confidence)) for way, value in values.items()
+        way: _metrics(matched_pairs.verdict_metrics(value, oracle, prompt, confidence))
+        for way, value in values.items()
     }
     return VerdictsJudge(
         data=data,
