@@ -8,8 +8,8 @@ from bonwise.confidence.result import BinRecord, ConfidenceAudit, JudgeConfidenc
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import file_name, printable
 from bonwise.report import numbers, table_facts
-from bonwise.report.answers import LABELS, OTHER_PROMPTS, StatedVerdict, limits, of_judges, outcome_of, steps, verdict
-from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.answers import StatedVerdict, of_judges, outcome_of, steps, verdict
+from bonwise.report.blocks import LABELS, OTHER_PROMPTS, Block, Column, Drawing, Part, Said, Table, limits
 from bonwise.report.figures.curves import Curve, Curves, curves_figure
 from bonwise.table.reading_options import ReadingKeywords
 

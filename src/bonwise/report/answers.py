@@ -1,4 +1,4 @@
-"""The answer a result opens with: a word, its colour, a sentence with its figure, what is next; and what is open."""
+"""The answer a result opens with: a word, its colour, a sentence with its figure, facts first, what comes next."""
 
 from __future__ import annotations
 
@@ -9,45 +9,20 @@ from typing import Literal
 
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
-from bonwise.report import blocks, numbers
 from bonwise.report.blocks import Block, Part, Said
 from bonwise.report.numbers import Bounded, counted, with_interval
 
 __all__ = [
-    "LABELS",
-    "NOT_ESTABLISHED",
-    "OTHER_CANDIDATES",
-    "OTHER_PROMPTS",
     "Outcome",
     "State",
     "StatedVerdict",
     "agreement_answer",
     "agreement_words",
-    "limits",
     "of_judges",
     "outcome_of",
     "steps",
     "verdict",
 ]
-
-NOT_ESTABLISHED = "not-established"
-"""Address of the limits on a page, of which they are the last words."""
-
-_TITLE = "What this does not establish"
-
-OTHER_PROMPTS = "Prompts of another kind than those here: the intervals are about prompts drawn like these."
-OTHER_CANDIDATES = "Other candidates: another generator, another temperature or more candidates per prompt change it."
-LABELS = "Whether the labels are right: every figure takes them as they are."
-
-
-def limits(
-    sentences: Sequence[str], role: Literal["detail", "long"] = "detail", reference: str | None = None
-) -> blocks.Part:
-    """Return what a result does not establish as a part of its page; the role ``long`` is not shown in short."""
-    if reference is not None:
-        sentences = [numbers.named(sentence, reference) for sentence in sentences]
-    return blocks.Part(_TITLE, [blocks.Said("note", text) for text in sentences], role, anchor=NOT_ESTABLISHED)
-
 
 State = Literal["good", "bad", "open", "neutral"]
 """As of a `Part` that is a verdict; ``neutral`` is what no figure makes good or bad."""

@@ -8,8 +8,7 @@ from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import groups_of, unit_of
 from bonwise.printable import file_name, printable, shell_flag
 from bonwise.report import answers, numbers
-from bonwise.report.answers import LABELS, OTHER_PROMPTS
-from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
+from bonwise.report.blocks import LABELS, OTHER_PROMPTS, Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.mix.result import CurveAt, MixJudge, MixSettings, MixStudy
