@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import bonwise as bw
 from auditing.tables import table
-from bonwise.auditing.bounds import MissingLabels
 from bonwise.auditing.gates import passes
+from bonwise.auditing.partly_labelled import MissingLabels
 from bonwise.auditing.settings import Settings
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import estimate

@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from bonwise.auditing import bounds, candidate_attributes, gates, judge_record, result, top_kept, unlabelled, unscored
+from bonwise.auditing import (
+    candidate_attributes,
+    gates,
+    judge_record,
+    partly_labelled,
+    result,
+    top_kept,
+    unlabelled,
+    unscored,
+)
 from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
 from bonwise.auditing.result_verdict import DECIDES, Check, CheckState, Level, Subsets, Verdict
 from bonwise.auditing.settings import Settings
@@ -223,12 +232,12 @@ def _of_scores(
 
 def _of_missing(
     labelling: Labelling, metrics: Mapping[str, Estimate], settings: Settings
-) -> tuple[bounds.MissingLabels | None, str]:
+) -> tuple[partly_labelled.MissingLabels | None, str]:
     """Return the ends of what a few missing labels could make of the figures, and what the figures describe."""
     if labelling.with_partly is None or labelling.panel.weights is not None:
         return None, labelling.scope
-    missing = bounds.MissingLabels(labelling.with_partly, settings)
-    return missing, bounds.said_of_missing(labelling.with_partly, metrics["recovery"], missing)
+    missing = partly_labelled.MissingLabels(labelling.with_partly, settings)
+    return missing, partly_labelled.said_of_missing(labelling.with_partly, metrics["recovery"], missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +270,7 @@ class VerdictReader:
         )
 
     def decisive(
-        self, metrics: Mapping[str, Estimate], missing: bounds.MissingLabels | None
+        self, metrics: Mapping[str, Estimate], missing: partly_labelled.MissingLabels | None
     ) -> Mapping[str, Estimate]:
         """Return the metrics to read: those of the table where these hold whatever the missing labels are."""
         if missing is None:
@@ -397,7 +406,7 @@ def _labelled(panel: Panel, stated: StatedDraw | None) -> Labelling:
 
 
 def _bounds(
-    labelling: Labelling, figures: judge_record.JudgeMetrics, missing: bounds.MissingLabels | None
+    labelling: Labelling, figures: judge_record.JudgeMetrics, missing: partly_labelled.MissingLabels | None
 ) -> Mapping[str, tuple[float, float]]:
     if figures.cells is not None:
         return figures.cells.bounds
