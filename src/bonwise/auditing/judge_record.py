@@ -35,7 +35,7 @@ from bonwise.table.panel import Panel
 from bonwise.table.picks import Picks
 
 if TYPE_CHECKING:
-    from bonwise.auditing.bounds import MissingLabels
+    from bonwise.auditing.partly_labelled import MissingLabels
 
 __all__ = [
     "NO_SCORES",
