@@ -12,7 +12,8 @@ import pytest
 import bonwise as bw
 from bonwise.estimates import EstimateRecord
 from bonwise.report.answers import StatedVerdict, of_judges, outcome_of, verdict
-from bonwise.report.blocks import LABELS, OTHER_PROMPTS, Part, limits, next_of
+from bonwise.report.blocks import Part, next_of
+from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 from bonwise.report.numbers import Ends
 from bonwise.report.page.rendered import made_on
 from bonwise.report.show import describe, markdown, page, text

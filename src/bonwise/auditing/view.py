@@ -11,7 +11,8 @@ from typing import Literal
 from bonwise.auditing import result_exhibits, view_exhibits, view_judges, view_labels, view_verdict
 from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
 from bonwise.printable import file_name, printable
-from bonwise.report.blocks import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, Block, Part, Said, Table, limits
+from bonwise.report.blocks import Block, Part, Said, Table
+from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
 from bonwise.report.numbers import count, count_range, counted, listed_counts, percent
 from bonwise.report.table_facts import label_words, labels_left_out, table_facts
 from bonwise.studies.view import BesideAudit

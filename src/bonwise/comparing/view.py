@@ -12,19 +12,9 @@ from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers, table_facts
-from bonwise.report.blocks import (
-    LABELS,
-    OTHER_CANDIDATES,
-    OTHER_PROMPTS,
-    Block,
-    Column,
-    Drawing,
-    Part,
-    Said,
-    Table,
-    limits,
-)
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures import forest, names
+from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
 from bonwise.table.reading_options import ReadingKeywords
 
 __all__ = ["answer", "describe"]

@@ -9,8 +9,9 @@ from bonwise.estimates import EstimateRecord
 from bonwise.printable import file_name, printable
 from bonwise.report import numbers, table_facts
 from bonwise.report.answers import StatedVerdict, of_judges, outcome_of, steps, verdict
-from bonwise.report.blocks import LABELS, OTHER_PROMPTS, Block, Column, Drawing, Part, Said, Table, limits
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, curves_figure
+from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 from bonwise.table.reading_options import ReadingKeywords
 
 __all__ = ["answer", "describe"]

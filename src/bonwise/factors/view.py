@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from bonwise.factors import figures, result, view_answers
 from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers
-from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, limits
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, curves_figure
 from bonwise.report.figures.forest import Forest, ReferenceMark, forest_figure
+from bonwise.report.limits import limits
 
 __all__ = ["describe", "describe_study"]
 

@@ -10,8 +10,9 @@ from typing import Any
 from bonwise.factors import figures, human_view, result_models, view_answers
 from bonwise.printable import printable
 from bonwise.report.answers import verdict
-from bonwise.report.blocks import Block, Column, Part, Said, Table, limits
+from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.figures.forest import forest_figure
+from bonwise.report.limits import limits
 from bonwise.report.numbers import Ends, count, counted, estimate, interval, number, percent, setting, with_interval
 
 __all__ = [

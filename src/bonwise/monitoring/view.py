@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from bonwise.monitoring.result import LabelCounts, Look, Monitor, RecoverySettings, VoteCounts
 from bonwise.printable import printable
 from bonwise.report import answers, numbers, table_facts
-from bonwise.report.blocks import LABELS, Block, Column, Drawing, Part, Row, Said, Table, limits
+from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
+from bonwise.report.limits import LABELS, limits
 from bonwise.table.facts import LabelsLeftOut
 from bonwise.table.reading_options import ReadingKeywords
 

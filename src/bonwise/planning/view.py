@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from bonwise.planning import result
 from bonwise.printable import printable
 from bonwise.report import answers, numbers
-from bonwise.report.blocks import LABELS, Block, Column, Drawing, Part, Said, Table, finding, limits
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, finding
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
+from bonwise.report.limits import LABELS, limits
 from bonwise.report.numbers import Ends, Unit, count, count_range, counted, number, percent, setting, with_interval
 
 __all__ = ["answer", "describe"]

@@ -6,17 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
-from bonwise.report.numbers import FigureText, column, named
+from bonwise.report.numbers import FigureText, column
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = [
-    "LABELS",
-    "NOT_ESTABLISHED",
-    "OTHER_CANDIDATES",
-    "OTHER_PROMPTS",
     "Bar",
     "BarMark",
     "BarRow",
@@ -39,7 +35,6 @@ __all__ = [
     "decisive_first",
     "drawings_of",
     "finding",
-    "limits",
     "next_of",
 ]
 
@@ -425,22 +420,3 @@ def drawings_of(blocks: Iterable[Block]) -> Iterator[Drawing[FigureData]]:
             yield block
         elif isinstance(block, Part):
             yield from drawings_of(block.blocks)
-
-
-NOT_ESTABLISHED = "not-established"
-"""Address of the limits on a page, of which they are the last words."""
-
-_NOT_ESTABLISHED_TITLE = "What this does not establish"
-
-OTHER_PROMPTS = "Prompts of another kind than those here: the intervals are about prompts drawn like these."
-OTHER_CANDIDATES = "Other candidates: another generator, another temperature or more candidates per prompt change it."
-LABELS = "Whether the labels are right: every figure takes them as they are."
-
-
-def limits(
-    sentences: Sequence[str], role: Literal["detail", "long"] = "detail", reference: str | None = None
-) -> Part:
-    """Return what a result does not establish as a part of its page; the role ``long`` is not shown in short."""
-    if reference is not None:
-        sentences = [named(sentence, reference) for sentence in sentences]
-    return Part(_NOT_ESTABLISHED_TITLE, [Said("note", text) for text in sentences], role, anchor=NOT_ESTABLISHED)

@@ -8,8 +8,9 @@ from bonwise.estimates import EstimateRecord
 from bonwise.printable import file_name, printable, shell_flag
 from bonwise.report import answers, numbers, table_facts
 from bonwise.report.answers import Outcome, State, StatedVerdict, outcome_of
-from bonwise.report.blocks import LABELS, OTHER_PROMPTS, Block, Column, Drawing, Part, Said, Table, limits
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
+from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 from bonwise.routing import result, result_router
 from bonwise.table.reading_options import ReadingKeywords
 

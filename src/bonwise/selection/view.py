@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from bonwise.printable import file_name, printable, shell_path
 from bonwise.report.answers import StatedVerdict, steps, verdict
-from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Drawing, Part, Row, Said, Table, limits
+from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
+from bonwise.report.limits import limits
 from bonwise.report.numbers import NOTHING, column, count, counted, money, number, per_unit, score, seconds, setting
 from bonwise.selection import result
 

@@ -8,21 +8,9 @@ from bonwise.auditing.view_judges import best_of
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers, table_facts
-from bonwise.report.blocks import (
-    LABELS,
-    OTHER_CANDIDATES,
-    OTHER_PROMPTS,
-    Block,
-    Column,
-    Drawing,
-    Part,
-    Role,
-    Row,
-    Said,
-    Table,
-    limits,
-)
+from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
+from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
 from bonwise.stacks.result import SmallerStack, StackFit
 from bonwise.table.reading_options import ReadingKeywords
 

@@ -11,7 +11,8 @@ from itertools import takewhile
 from bonwise.auditing import result, result_labels, view_judges
 from bonwise.printable import file_name, printable
 from bonwise.report import answers, table_facts
-from bonwise.report.blocks import Block, Part, Said, Table, drawings_of, limits
+from bonwise.report.blocks import Block, Part, Said, Table, drawings_of
+from bonwise.report.limits import limits
 from bonwise.studies.description import DescribedStudy, data_blocks, left_out, study_facts, undrawn
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudyCounts, StudySettings

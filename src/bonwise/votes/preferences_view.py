@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from bonwise.printable import file_name, printable
 from bonwise.report.answers import StatedVerdict, agreement_answer, of_judges, steps, verdict
-from bonwise.report.blocks import LABELS, OTHER_PROMPTS, Column, Drawing, Part, Said, Table, limits
+from bonwise.report.blocks import Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
+from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 from bonwise.report.numbers import count, count_range, counted, estimate, interval, listed_counts, percent
 from bonwise.table.facts import JoinedLabels
 from bonwise.votes import preferences_result, view

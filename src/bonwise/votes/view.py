@@ -9,8 +9,9 @@ from math import ceil
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers
-from bonwise.report.blocks import OTHER_PROMPTS, Block, Column, Drawing, Part, Role, Said, Table, limits
+from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
+from bonwise.report.limits import OTHER_PROMPTS, limits
 from bonwise.votes import result
 
 __all__ = ["MOST_PAIRS", "answer", "describe", "drawn_pairs", "share_of_votes", "vote_readings"]

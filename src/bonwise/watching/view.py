@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from bonwise.printable import printable, shell_flag
 from bonwise.report import answers, table_facts
-from bonwise.report.blocks import LABELS, Block, Column, Drawing, Part, Said, Table, Value, limits
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Value
 from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
+from bonwise.report.limits import LABELS, limits
 from bonwise.report.numbers import NOTHING, count, counted, interval_title, listed_counts, number, percent
 from bonwise.table.reading_options import PickKeywords
 from bonwise.watching.result import LevelRecord, SettingsChange, Watch, WatchData, WatchedSignal, WatchVerdict

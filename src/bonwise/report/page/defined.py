@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
-from bonwise.report import blocks, numbers
+from bonwise.report import numbers
 from bonwise.report.blocks import Block, Column, Part, Row, Table
 from bonwise.report.page.docs_site import docs_site
 
@@ -181,7 +181,7 @@ def with_definitions(described: Part) -> Part:
     table = Table(columns, [Row((name, *known[name])) for name in names], role="definitions")
     title = f"Definitions of {numbers.counted(len(names), 'metric')}"
     part = Part("What the metrics are", [table], anchor="metrics-defined", folded=title)
-    last = [block for block in described.blocks if isinstance(block, Part) and block.anchor == blocks.NOT_ESTABLISHED]
+    last = [block for block in described.blocks if isinstance(block, Part) and block.anchor == limits.NOT_ESTABLISHED]
     return replace(described, blocks=[*(block for block in described.blocks if block not in last), part, *last])
 
 

@@ -8,8 +8,9 @@ from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers
-from bonwise.report.blocks import LABELS, OTHER_PROMPTS, Block, Column, Drawing, Part, Row, Said, Table
+from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
+from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.calibration import result
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.table.facts import JudgeCounts

@@ -10,8 +10,9 @@ from typing import Literal
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
 from bonwise.report.answers import StatedVerdict, agreement_answer, agreement_words, outcome_of
-from bonwise.report.blocks import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, Block, Column, Drawing, Part, Said, Table
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import MOST, Forest, Row, forest_figure
+from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS
 from bonwise.report.numbers import Unit, count, counted, estimate, interval, number, percent, with_any_interval
 from bonwise.studies.description import DescribedStudy
 from bonwise.studies.label_strategy.result import VerdictsJudge, VerdictsStudy

@@ -8,8 +8,9 @@ from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import groups_of, unit_of
 from bonwise.printable import file_name, printable, shell_flag
 from bonwise.report import answers, numbers
-from bonwise.report.blocks import LABELS, OTHER_PROMPTS, Block, Column, Drawing, Part, Row, Said, Table
+from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
+from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.mix.result import CurveAt, MixJudge, MixSettings, MixStudy
 from bonwise.table.reading_options import ReadingKeywords

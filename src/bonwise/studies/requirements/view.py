@@ -10,9 +10,10 @@ from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers
-from bonwise.report.blocks import LABELS, OTHER_PROMPTS, Block, Column, Drawing, Part, Said, Table, Value
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Value
 from bonwise.report.figures.axes import COLOURS, tell
 from bonwise.report.figures.names import short
+from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy
 from bonwise.studies.requirements.result import OwnFigures, RequirementsJudge, RequirementsStudy, Target
 from bonwise.table.reading_options import PilotKeywords, ReadingKeywords
