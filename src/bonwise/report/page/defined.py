@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
-from bonwise.report import numbers
+from bonwise.report import limits, numbers
 from bonwise.report.blocks import Block, Column, Part, Row, Table
 from bonwise.report.page.docs_site import docs_site
 
