@@ -14,12 +14,12 @@ import bonwise
 HOME = Path(bonwise.__file__).parent
 FILES = sorted(HOME.rglob("*.py"))
 
-CEILINGS = {"files": 512, "lines": 121_163, "files of table": 50, "files of calls": 37, "files of tests": 287}
+CEILINGS = {"files": 504, "lines": 118_936, "files of table": 49, "files of calls": 37, "files of tests": 287}
 MOST_IMPORTS = 0.08
 """Lines of imports among the lines of code."""
 VAGUE = {"one", "found", "told", "said", "mine"}
 """Local names that do not say what they hold."""
-MOST_VAGUE = 1172
+MOST_VAGUE = 1134
 """Places where a function gives a variable or an argument such a name."""
 
 

@@ -39,10 +39,7 @@ class AskedFor:
         takes: type | None = None,
         keep: Mapping[str, str] | None = None,
     ) -> str | None:
-        """Return ``bonwise``, some words, the files of parameters and flags; None where one of them is not known.
-
-        `takes` lists the options by which that command opens a table, and `keep` the flags of further parameters.
-        """
+        """Return ``bonwise``, words, files and flags, None where one is unknown; `keep` has further flags."""
         files, reading = [self.files(parameter) for parameter in of], {} if takes is None else self.reading
         kept = {flag: self.values[name] for name, flag in (keep or {}).items() if name in self.values}
         repeated = [flag for stated in reading.values() for flag in stated or ()]

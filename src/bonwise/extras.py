@@ -87,11 +87,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @contextmanager
 def limited_threads(count: int | None = None) -> Iterator[None]:
-    """Let linear algebra take so many threads, or as many as around this: one where nothing else was said.
-
-    Threads that wait for each other cost more than such small products, and sums in one order have the same bits on
-    any number of cores. Without ``bonwise[audit]`` there is no limit.
-    """
+    """Let linear algebra take so many threads, one unless said: sums in one order have the same bits anywhere."""
     # What the environment says holds from the start: then nothing is to be looked for, but for threads of OpenMP.
     within = _THREADS.get() or int(os.environ.get("OPENBLAS_NUM_THREADS") or 0)
     wanted = count or _THREADS.get() or 1

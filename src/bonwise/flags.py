@@ -268,10 +268,7 @@ _LARGEST = 2**53
 
 
 def takes_numbers(taking: Shown) -> Shown:  # noqa: C901 - three functions around another
-    """Make a function, or the methods of a class, take numbers of any kind where a parameter is an int or a float.
-
-    They become Python's own, see `plain_numbers`. A keyword that it does not take is refused with the nearest one.
-    """
+    """Make a function, or a class's methods, take numbers of any kind; an unknown keyword names the nearest."""
     if isinstance(taking, type):
         for name, method in list(vars(taking).items()):
             if isinstance(method, classmethod):
@@ -353,10 +350,7 @@ def decimals_of_pool(low: float, high: float) -> int:
 
 
 def plain_numbers(name: str, value: Any, *, whole: bool = False) -> Any:
-    """Return a number as Python's own, also within a list, tuple or dict; all else is returned unchanged.
-
-    A bool or a number that is not finite is a UsageError; so is a fraction, or more than 2**53, where it is `whole`.
-    """
+    """Return a number as Python's own, also inside; no bool, nothing infinite, `whole` up to 2**53."""
     if isinstance(value, dict):
         return {key: plain_numbers(name, number, whole=whole) for key, number in value.items()}
     if type(value) in (list, tuple):

@@ -55,13 +55,7 @@ def load_plugin(entry: EntryPoint) -> Any:
 
 
 def what_failed(error: BaseException) -> str:
-    """Return the kind of an error and its words, the kind alone where its words fail.
-
-    Examples
-    --------
-    >>> what_failed(SystemExit(3)), what_failed(ValueError("no"))
-    ('SystemExit: it ended the program: 3', 'ValueError: no')
-    """
+    """Return the kind of an error and its words, the kind alone where its words fail."""
     kind = type(error).__name__
     try:
         return f"{kind}: {'it ended the program: ' if isinstance(error, SystemExit) else ''}{error}"
@@ -200,13 +194,7 @@ class Group:
 
 
 def option_values(kind: str, stated: Mapping[str, str], known: Sequence[str]) -> dict[str, Any]:
-    """Read the options that stand behind the name of a kind: words, numbers, ``none``, ``true`` and ``false``.
-
-    Examples
-    --------
-    >>> option_values("adaptive", {"margin": "0.2", "repick": "false"}, ["margin", "repick"])
-    {'margin': 0.2, 'repick': False}
-    """
+    """Read the options that stand behind the name of a kind: words, numbers, ``none``, ``true`` and ``false``."""
     for name in stated:
         if name not in known:
             raise UsageError(f"{kind} has no option {name!r}", hint=f"its options are {', '.join(known) or 'none'}")
@@ -216,13 +204,7 @@ def option_values(kind: str, stated: Mapping[str, str], known: Sequence[str]) ->
 def with_options(
     kind: str, stated: Mapping[str, Any], given: Mapping[str, Any], known: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the options of a text, and those that are given beside it as they stand; none may be in both.
-
-    Examples
-    --------
-    >>> with_options("adaptive", {"margin": 0.2}, {"max_draws": 5}, ["margin", "max_draws"])
-    {'margin': 0.2, 'max_draws': 5}
-    """
+    """Return the options of a text, and those that are given beside it as they stand; none may be in both."""
     for name in given:
         if name not in known:
             raise UsageError(f"{kind} has no option {name!r}", hint=f"its options are {', '.join(known) or 'none'}")

@@ -77,11 +77,7 @@ _LINE = _Line()
 
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """Count the steps of a computation: what is yielded is called after each one, or with how many were made.
-
-    Where standard error is a terminal and two seconds have gone by, one line says how far the computation is, that of
-    its steps that counts its own included, and how long the rest takes; the line is gone when the computation ends.
-    """
+    """Count the steps of a computation, each time what is yielded is called; slow ones show a line on a terminal."""
     if total < 2 or sys.stderr is None or not sys.stderr.isatty():
         yield lambda _=1: None
         return

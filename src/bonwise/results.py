@@ -216,6 +216,9 @@ class Document(ShowsItself, Record):
     frame_columns: ClassVar[Sequence[str]] = ()
     """Columns of `to_frame` where there is no row."""
 
+    frame_of: ClassVar[str] = ""
+    """The field whose records are the rows of `to_frame`; without one the document is the only row."""
+
     _source: Any = PrivateAttr(None)
     _asked: AskedFor | None = PrivateAttr(None)
 
@@ -328,7 +331,8 @@ class Document(ShowsItself, Record):
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield the rows of `to_frame`."""
-        yield self.to_dict()
+        for record in getattr(self, self.frame_of) if self.frame_of else (self,):
+            yield record.to_dict()
 
     def to_frame(self) -> pd.DataFrame:
         """Return the figures of the document as a table."""

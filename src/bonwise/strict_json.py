@@ -67,10 +67,7 @@ _KINDS = {
 
 
 def refusal(error: ValidationError, document: Mapping[str, Any] | None = None, *, whole: str = "the document") -> str:
-    """Say what is wrong with the first bad key, and how many more are; `whole` stands for no single key.
-
-    `document`, what was validated, tells keys from the names that pydantic gives the members of a union.
-    """
+    """Say what is wrong with the first bad key of `document`, and how many more; `whole` stands for no key."""
     by_key: dict[tuple[str | int, ...], list[ErrorDetails]] = {}
     for problem in error.errors(include_url=False):
         by_key.setdefault(_keys(problem, document), []).append(problem)

@@ -12,7 +12,7 @@ from scipy import stats
 
 import bonwise as bw
 from auditing.tables import parts
-from bonwise.auditing.more_labels import POWER, Settling, distance, gate_shift, projected
+from bonwise.auditing.what_if import POWER, Settling, distance, gate_shift, projected
 from bonwise.stats import estimation
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.laws import (

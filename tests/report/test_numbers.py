@@ -13,17 +13,21 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import bonwise
-from bonwise.report.amounts import brief, money, per_unit, score, seconds
 from bonwise.report.blocks import Column, Table
 from bonwise.report.numbers import (
     NOTHING,
     Ends,
     against,
+    brief,
     column,
     estimate,
     interval,
+    money,
     number,
+    per_unit,
     percent,
+    score,
+    seconds,
     setting,
     unit_of_difference,
     with_interval,

@@ -19,8 +19,7 @@ import bonwise as bw
 from auditing.tables import cohort, two_judges
 from bonwise.errors import MissingExtraError, UsageError
 from bonwise.report.blocks import Column, Part, Row, Said, Table
-from bonwise.report.short import LINES, in_short
-from bonwise.report.show import describe, figure
+from bonwise.report.show import LINES, cut_to_a_screen, describe, figure
 from bonwise.report.show import printed as printed_parts
 from bonwise.report.terminal import plain, renderables
 
@@ -163,7 +162,7 @@ LONG = Part(
 
 def shown(described, *, full=False):
     """Return what a terminal shows."""
-    return plain(renderables(described if full else in_short(described), full=full))
+    return plain(renderables(described if full else cut_to_a_screen(described), full=full))
 
 
 def test_a_long_result_is_shown_in_short():

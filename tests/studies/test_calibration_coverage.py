@@ -17,8 +17,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.studies.calibration.judge_calibration import COVARIATE_METHODS, METHODS, RawScores, folds_of_prompts
-from bonwise.studies.calibration.pick_changes import tie_break_sums
-from bonwise.studies.calibration.refits import JudgeChange, over_judges
+from bonwise.studies.calibration.refits import JudgeChange, over_judges, tie_break_sums
 from bonwise.table.panel import Panel
 from bonwise.testing import simulate
 from stats.nominal import assert_covered

@@ -20,16 +20,18 @@ from bonwise.stats.level_bias import largest_bias
 from bonwise.stats.sums import prompt_sums
 from bonwise.studies.calibration.judge_calibration import cross_fitted, folds_of_prompts
 from bonwise.studies.calibration.maps import exchange_training_means, isotonic_map, spline_index
-from bonwise.studies.calibration.pick_changes import pick_changes, rising_groups, tie_break_agreement
 from bonwise.studies.calibration.refits import (
     Refits,
     deal_groups,
     group_error,
+    pick_changes,
     refits,
     refitted_difference,
     refitted_estimate,
     refitted_tie_breaks,
     relative_change,
+    rising_groups,
+    tie_break_agreement,
 )
 from bonwise.testing import simulate
 from stats.twins import metrics

@@ -14,7 +14,7 @@ from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, estimate
 from bonwise.stats.sums import prompt_sums
 from bonwise.stats.top_of_scores import at_top
-from bonwise.studies.label_strategy.pair_shares import (
+from bonwise.studies.label_strategy.matched_pairs import (
     Share,
     order_differences,
     order_effects,

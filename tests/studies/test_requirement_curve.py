@@ -18,6 +18,7 @@ from bonwise.stats.estimand import NOT_DISTINGUISHABLE
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.studies.requirements import noisy_oracle
+from bonwise.studies.requirements.engine import held_against, recovered, required
 from bonwise.studies.requirements.noisy_oracle import (
     AtNoise,
     NoisyOracle,
@@ -27,7 +28,6 @@ from bonwise.studies.requirements.noisy_oracle import (
     recovery_influence,
     within_r_influence,
 )
-from bonwise.studies.requirements.requirement import held_against, recovered, required
 from bonwise.testing import simulate
 from stats.pools import arrays, pools
 

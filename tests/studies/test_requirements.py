@@ -18,9 +18,9 @@ from bonwise.report.show import describe, text
 from bonwise.stats.laws import Exact, Student, student_quantile
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.studies.requirements import engine as requirements
+from bonwise.studies.requirements.engine import BeyondChance, Few, MoverDifference, few_picks
 from bonwise.studies.requirements.front import study_requirements
 from bonwise.studies.requirements.noisy_oracle import Afforded, affordable
-from bonwise.studies.requirements.requirement import BeyondChance, Few, MoverDifference, few_picks
 from bonwise.studies.requirements.result import RequirementsStudy
 from bonwise.testing import simulate
 from cli.commands import strict, typed

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import bonwise as bw
 from bonwise.errors import ColumnError, FileError, InputError, MissingExtraError
-from bonwise.table import stored_tables, workbooks
+from bonwise.table import stored_tables
 from bonwise.table.reading import read_raw
 from bonwise.table.score_table import ScoreTable
 from cli.commands import strict, typed
@@ -222,7 +222,7 @@ FAR = f'<worksheet xmlns="{SHEET}"><sheetData>{{}}</sheetData></worksheet>'
 def test_a_sheet_with_a_cell_far_away_is_refused_before_it_is_laid_out(tmp_path, xml):
     """A file of some kilobytes may ask for 17 billion cells."""
     with pytest.raises(FileError, match=r"a sheet of more than 20,000,000 cells"):
-        workbooks._refuse_growth(workbook(tmp_path / "s.xlsx", {"S": xml}))
+        stored_tables._refuse_growth(workbook(tmp_path / "s.xlsx", {"S": xml}))
 
 
 @pytest.mark.parametrize(
@@ -239,14 +239,14 @@ def test_a_sheet_with_a_cell_far_away_is_refused_before_it_is_laid_out(tmp_path,
 def test_repeated_cells_are_counted_before_they_are_laid_out(tmp_path, rows):
     """Rows and cells of LibreOffice say how often they stand there."""
     with pytest.raises(FileError, match=r"a sheet of more than 20,000,000 cells"):
-        workbooks._refuse_growth(ods(tmp_path / "s.ods", rows))
+        stored_tables._refuse_growth(ods(tmp_path / "s.ods", rows))
 
 
 def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     """Whatever its directory says."""
     monkeypatch.setenv("BONWISE_MOST_BYTES", "1000000")
     with pytest.raises(FileError, match="holds more than"):
-        workbooks._refuse_growth(workbook(tmp_path / "s.xlsx", {"S": " " * 10**7}))
+        stored_tables._refuse_growth(workbook(tmp_path / "s.xlsx", {"S": " " * 10**7}))
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no more", b"text", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" * 99])

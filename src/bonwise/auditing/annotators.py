@@ -8,27 +8,25 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array, diags_array
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing import judge_record, result_labels
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord
 from bonwise.results import given as stated
 from bonwise.stats import catalog, estimand, estimation, jackknife
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.sums import Floats, compared, prompt_sums
+from bonwise.stats.sums import compared, prompt_sums
 from bonwise.table import annotators, cells, checks, score_table
 from bonwise.table.panel import Panel
 
 __all__ = [
     "LEVELS",
-    "AnnotatorPools",
     "CellLabelsGiven",
     "Level",
     "annotator_pools",
     "annotators_of",
-    "every_label",
     "krippendorff_alpha",
     "labels_given",
 ]
@@ -36,7 +34,6 @@ __all__ = [
 
 Level = Literal["nominal", "ordinal", "interval"]
 
-_Ints = npt.NDArray[np.int64]
 
 _MOST_NUMBERS = 1 << 22
 """Numbers that a block of clusters may hold by label at a time."""
@@ -49,21 +46,21 @@ _ROUNDING = 1e-12
 class _PairableLabels(NamedTuple):
     """Labels of units that have two or more, by cluster from `starts`; ``weight`` is 1 / (m - 1)."""
 
-    code: _Ints
-    of: _Ints
+    code: Ints
+    of: Ints
     weight: Floats
-    cluster: _Ints
-    starts: _Ints
+    cluster: Ints
+    starts: Ints
     distinct: Floats
 
 
 def krippendorff_alpha(
     labels: Floats,
-    units: _Ints,
-    prompts: _Ints,
+    units: Ints,
+    prompts: Ints,
     level: Level,
     *,
-    clusters: _Ints | None = None,
+    clusters: Ints | None = None,
     confidence: float = 0.95,
 ) -> estimand.Estimate:
     """Estimate Krippendorff's alpha, ``1 - D_o / D_e``, and its jackknife interval over prompts.
@@ -88,7 +85,7 @@ def krippendorff_alpha(
     return estimation.from_jackknife(value, jackknife.Scatter.without(left_out), n, _LIMITS, confidence, exact=None)
 
 
-def _sorted_by_cluster(labels: Floats, units: _Ints, clusters: _Ints) -> _PairableLabels:
+def _sorted_by_cluster(labels: Floats, units: Ints, clusters: Ints) -> _PairableLabels:
     cluster, _ = cluster_codes(clusters)
     order = np.argsort(cluster, kind="stable")
     distinct, code = np.unique(labels[order], return_inverse=True)
@@ -144,16 +141,11 @@ def _interval(found: _PairableLabels) -> tuple[float, Floats]:
 def _met(found: _PairableLabels, place: Floats) -> Floats:
     """Return of each label the sum of its products with the other labels of its unit, over m - 1."""
     sums = np.bincount(found.of, weights=place)
-    products: Floats = place * (sums[found.of] - place) * found.weight
-    return products
+    return place * (sums[found.of] - place) * found.weight
 
 
 def _ordinal(found: _PairableLabels) -> tuple[float, Floats]:
-    """Return alpha of labels that are in an order, and alpha without each cluster in turn.
-
-    The difference of two labels is that of their mean ranks among all labels: the sum of ``n_g`` from c to k less
-    half of ``n_c + n_k``. Leaving a cluster out changes the ranks, so each cluster has ranks of its own.
-    """
+    """Return alpha of ordered labels, by mean ranks, and alpha without each cluster, whose ranks are its own."""
     width = len(found.distinct)
     totals = np.bincount(found.code, minlength=width).astype(np.float64)
     met = _coincidences(found, width)
@@ -190,8 +182,7 @@ def _coincidences(found: _PairableLabels, width: int) -> csr_array:
 
 def _mean_ranks(counts: Floats) -> Floats:
     """Return the mean rank of each label, where each occurs as often as `counts` says, along the last axis."""
-    ranks: Floats = np.cumsum(counts, axis=-1) - counts / 2
-    return ranks
+    return np.cumsum(counts, axis=-1) - counts / 2
 
 
 def _alpha_of_places(place: Floats, counts: Floats, products: Floats) -> Floats:
@@ -217,11 +208,11 @@ _AT_A_TIME = 1 << 20
 class CellLabelsGiven:
     """The labels of several annotators at some cells."""
 
-    cells: _Ints
-    annotators: _Ints
+    cells: Ints
+    annotators: Ints
     """Sorted by cell."""
     values: Floats
-    prompts: _Ints
+    prompts: Ints
     """The prompt of each label, by its place in the panel, or in the table."""
 
 
@@ -229,11 +220,11 @@ class CellLabelsGiven:
 class AnnotatorPools:
     """Prompts of which an annotator labelled every candidate, and others too; a prompt once per such annotator."""
 
-    prompts: _Ints
-    annotators: _Ints
-    sizes: _Ints
+    prompts: Ints
+    annotators: Ints
+    sizes: Ints
     """Sorted by prompt."""
-    cells: _Ints
+    cells: Ints
     """Of the panel, grouped by pool."""
     own: Floats
     others: Floats
@@ -262,7 +253,7 @@ def every_label(
     return CellLabelsGiven(of_cell, given.annotators[rows], given.values[rows], keys[rows] // len(table.candidates))
 
 
-def annotator_pools(given: CellLabelsGiven, sizes: _Ints, rule: checks.AnnotatorRule) -> AnnotatorPools:
+def annotator_pools(given: CellLabelsGiven, sizes: Ints, rule: checks.AnnotatorRule) -> AnnotatorPools:
     """Return the pools of every annotator beside the labels of all others; `sizes` are candidates per prompt."""
     count = int(given.annotators.max(initial=0)) + 1
     held = np.bincount(given.cells, minlength=int(sizes.sum()))
@@ -285,7 +276,7 @@ def annotator_pools(given: CellLabelsGiven, sizes: _Ints, rule: checks.Annotator
     )
 
 
-def _without_each(given: CellLabelsGiven, mine: _Ints, held: _Ints, rule: checks.AnnotatorRule) -> Floats:
+def _without_each(given: CellLabelsGiven, mine: Ints, held: Ints, rule: checks.AnnotatorRule) -> Floats:
     """Return what the labels of a cell become without each of some labels in turn."""
     starts = np.cumsum(held) - held
     sizes = held[given.cells[mine]]

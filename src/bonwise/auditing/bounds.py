@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.cell_table import CellTable, PoolBlock
-from bonwise.stats.sums import Floats
 
 __all__ = ["Unlabelled", "cell_bounds", "extreme_corners", "recovery_bounds"]
-
-_Ints = npt.NDArray[np.int64]
 
 
 class Unlabelled(NamedTuple):
@@ -25,11 +22,7 @@ class Unlabelled(NamedTuple):
 def recovery_bounds(
     gain: float, possible: float, missing: Unlabelled, label_range: tuple[float, float]
 ) -> tuple[float, float]:
-    """Bound recovery over all prompts; `gain` and `possible` are sums over labelled prompts of J - R and of M - R.
-
-    Where t of the a top-scored and m of the other candidates stand at the high end, the others at the low one,
-    ``J - R = w (t/a - (t + m)/K)`` and ``M - R = w (1 - (t + m)/K)``, linear in t and m: only the corners count.
-    """
+    """Bound recovery over all prompts from labelled sums: linear in how many stand high, so corners count."""
     vertices = _vertices(missing, label_range[1] - label_range[0])
     (least, _), (most, _) = extreme_corners(gain, possible, *vertices)
     return least, most
@@ -47,18 +40,15 @@ def _vertices(missing: Unlabelled, width: float) -> tuple[Floats, Floats]:
 
 def extreme_corners(
     gain: float, possible: float, gains: Floats, possibles: Floats
-) -> tuple[tuple[float, _Ints], tuple[float, _Ints]]:
-    """Minimise and maximise (gain + sum of gains) / (possible + sum of possibles) by Dinkelbach's iteration.
-
-    Gains and possibles are (corners, prompts); the corner of each prompt is returned too. 0 where none is possible.
-    """
+) -> tuple[tuple[float, Ints], tuple[float, Ints]]:
+    """Minimise and maximise a ratio of sums over corners of each prompt by Dinkelbach's iteration, corners too."""
     least, most = (_extreme_corner(gain, possible, gains, possibles, sign) for sign in (-1.0, 1.0))
     return least, most
 
 
 def _extreme_corner(
     gain: float, possible: float, gains: Floats, possibles: Floats, sign: float
-) -> tuple[float, _Ints]:
+) -> tuple[float, Ints]:
     prompts = np.arange(gains.shape[1])
     choice = possibles.argmax(axis=0)
     if possible + float(possibles[choice, prompts].sum()) <= 0:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.settings import Settings
 from bonwise.errors import UsageError
 from bonwise.printable import listed, quoted
-from bonwise.stats.sums import Floats
 from bonwise.table import cell_scores, score_table, words
 from bonwise.table.panel import Panel
 from bonwise.table.store import CodedColumn
@@ -21,8 +20,6 @@ from bonwise.table.store import CodedColumn
 __all__ = ["Attribute", "attributes_of", "candidate_lengths", "check_judge_family", "tells_of_candidates"]
 
 _MOST_FAMILIES = 12
-
-_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +34,7 @@ class Attribute:
     values: Floats = field(repr=False)
     """Doublings of length, 1 for the judge's own family, or 1 for the first place; NaN where it is not known."""
     groups: tuple[str, ...]
-    codes: _Ints = field(repr=False)
+    codes: Ints = field(repr=False)
     """The group of each candidate, -1 for none."""
     reason: str = ""
     """Why nothing can be told; empty where something may be."""
@@ -88,7 +85,7 @@ def candidate_lengths(table: score_table.ScoreTable, panel: Panel, pools: str | 
     return np.maximum(words.text_lengths(table, panel, pools), 1.0)
 
 
-def _length(lengths: Floats, source: str, sizes: _Ints) -> Attribute:
+def _length(lengths: Floats, source: str, sizes: Ints) -> Attribute:
     with np.errstate(invalid="ignore", divide="ignore"):
         values = np.where(lengths > 0, np.log2(lengths), np.nan)
     starts = np.cumsum(sizes) - sizes
@@ -127,9 +124,7 @@ def _name(cell: object) -> str | None:
     return text.strip() or None
 
 
-def _own_family(
-    table: score_table.ScoreTable, judge: str, mine: npt.NDArray[np.bool_], stated: Mapping[str, str]
-) -> tuple[str, str]:
+def _own_family(table: score_table.ScoreTable, judge: str, mine: Mask, stated: Mapping[str, str]) -> tuple[str, str]:
     """Return the family of a judge, as it was stated or as its column has it, or why it is not known."""
     if judge in stated or "" in stated:
         return stated.get(judge, stated.get("", "")), ""
@@ -142,7 +137,7 @@ def _own_family(
     return "", f"{column} gives the judge {'no family' if not len(found) else f'several families: {listed(found)}'}"
 
 
-def _largest(names: list[str], family: _Ints) -> tuple[tuple[str, ...], _Ints]:
+def _largest(names: list[str], family: Ints) -> tuple[tuple[str, ...], Ints]:
     """Return the families with most candidates, and the code of each candidate among them."""
     counts = np.bincount(family[family >= 0], minlength=len(names))
     by_size = sorted(np.flatnonzero(counts).tolist(), key=lambda at: (-counts[at], names[at]))[:_MOST_FAMILIES]

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Mask
 from bonwise.auditing import candidate_attributes, equal_label, result
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.settings import Settings
@@ -20,7 +20,7 @@ from bonwise.stats import clusters, estimand, estimation, jackknife, laws, sums
 from bonwise.table.panel import Panel
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["FEWEST_PROMPTS", "FEWEST_PROMPTS_FOR_COST", "candidate_effects", "candidate_groups", "effect_sentences"]
+__all__ = ["FEWEST_PROMPTS", "candidate_effects"]
 
 
 def candidate_groups(
@@ -142,7 +142,6 @@ def _turned(found: EstimateRecord) -> Ends:
 FEWEST_PROMPTS, FEWEST_PROMPTS_FOR_COST = 10, 50
 """Prompts with candidates that differ, below which no effect and no cost is stated."""
 
-_Mask = npt.NDArray[np.bool_]
 
 _NOT_CAUSES = (
     "These are associations at equal label within prompts, not causes: what goes along with an attribute, or quality "
@@ -178,19 +177,19 @@ class _KnownCandidates:
     """The prompts of which an attribute is known."""
 
     panel: Panel
-    values: sums.Floats
-    differ: _Mask
+    values: Floats
+    differ: Mask
 
     @classmethod
     def of(cls, panel: Panel, attributes: Sequence[candidate_attributes.Attribute]) -> _KnownCandidates:
         """Keep the prompts of which all attributes are known, their values in columns."""
         values = np.column_stack([attribute.values for attribute in attributes])
         starts = np.cumsum(panel.sizes) - panel.sizes
-        known: _Mask = ~np.logical_or.reduceat(np.isnan(values).any(axis=1) | np.isnan(panel.scores), starts)
+        known: Mask = ~np.logical_or.reduceat(np.isnan(values).any(axis=1) | np.isnan(panel.scores), starts)
         kept, values = panel.keep(known), values[np.repeat(known, panel.sizes)]
         return cls(kept, values, _differ(values[:, 0], kept) if len(kept.sizes) else np.zeros(0, dtype=bool))
 
-    def fit(self, labels: sums.Floats) -> equal_label.ScoreEffects:
+    def fit(self, labels: Floats) -> equal_label.ScoreEffects:
         """Fit the effects on the scores at these labels."""
         return equal_label.score_effects(
             self.panel.scores, labels, self.values, self.panel.sizes, self.panel.clusters
@@ -202,12 +201,11 @@ class _KnownCandidates:
         return int(self.panel.sizes[self.differ].sum())
 
 
-def _differ(values: sums.Floats, panel: Panel) -> _Mask:
+def _differ(values: Floats, panel: Panel) -> Mask:
     """Mark the prompts whose candidates have different values."""
     starts = np.cumsum(panel.sizes) - panel.sizes
     values = sums.compared(values)
-    found: _Mask = np.maximum.reduceat(values, starts) > np.minimum.reduceat(values, starts)
-    return found
+    return np.maximum.reduceat(values, starts) > np.minimum.reduceat(values, starts)
 
 
 def _effect(

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.partial import label_features, label_sample, outcome_model
-from bonwise.stats.sums import Floats
 
-__all__ = ["CandidateDraw", "Measured", "Modelled", "covariates", "known_of_pairs", "model_of", "modelled", "tuning"]
+__all__ = ["CandidateDraw", "Measured", "covariates", "known_of_pairs", "model_of", "modelled", "tuning"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,12 +36,7 @@ class Modelled:
 
 
 def modelled(measured: Measured, draw: label_sample.ScaledSample, *, origin: bool, fit: bool, seed: int) -> Modelled:
-    """Predict every prompt by a regression of Y on X that never saw its labels.
-
-    The mean of ``EX b + q (Y - X b)`` is right whatever b is: the mean of X over the draw is known. With `origin` the
-    fit goes through the origin, as that of a contrast does. Without `fit` b is 1, for a covariate that stands in for
-    the label as it is; with it b is cross-fitted on 5 folds of prompts.
-    """
+    """Predict every prompt by a regression that never saw its labels: ``EX b + q (Y - X b)`` is right for any b."""
     rows, Y, X = draw.rows, measured.outcome[draw.rows], measured.seen[draw.rows]
     if not fit or not X.shape[1]:
         predictions: Floats = measured.expected.sum(axis=1)
@@ -67,8 +61,7 @@ def _slope(X: Floats, y: Floats, weight: Floats, *, origin: bool) -> Floats:
     Z = X / scale
     weighted = (Z * w[:, None]).T
     penalty = (1 + 0.001 * rows) * np.eye(X.shape[1])
-    slope: Floats = np.linalg.solve(weighted @ Z + penalty, weighted @ y) / scale
-    return slope
+    return np.linalg.solve(weighted @ Z + penalty, weighted @ y) / scale
 
 
 def tuning(covariance: Floats) -> float:
@@ -81,21 +74,18 @@ def tuning(covariance: Floats) -> float:
 FEWEST_TO_FIT = 30
 """Labelled prompts from which a model is fitted."""
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateDraw:
     """Which candidates were drawn and labelled."""
 
-    sizes: _Ints = field(repr=False)
+    sizes: Ints = field(repr=False)
     """K."""
-    top: _Mask = field(repr=False)
+    top: Mask = field(repr=False)
     """A: cells with the highest score of their prompt."""
-    picks: _Ints = field(repr=False)
+    picks: Ints = field(repr=False)
     """i: cell of the labelled pick, -1 where none is."""
-    others: _Ints | None = field(default=None, repr=False)
+    others: Ints | None = field(default=None, repr=False)
     """j: cell of the labelled other candidate, -1 where none is. None where picks alone were drawn."""
 
     @property
@@ -104,13 +94,13 @@ class CandidateDraw:
         return self._sum(self.top.astype(float))
 
     @property
-    def all_tied(self) -> _Mask:
+    def all_tied(self) -> Mask:
         """Whether the judge ties all candidates, so that no other candidate exists."""
-        tied: _Mask = self.tied == self.sizes
+        tied: Mask = self.tied == self.sizes
         return tied
 
     @property
-    def labelled(self) -> _Mask:
+    def labelled(self) -> Mask:
         """Whether a prompt has the labels of all that was drawn of it."""
         return (self.picks >= 0) if self.others is None else (self.picks >= 0) & (self.others >= 0)
 
@@ -129,17 +119,11 @@ class CandidateDraw:
         return np.where(self.all_tied, 0.0, best - self._sum(values) / self.sizes)
 
     def _sum(self, values: Floats) -> Floats:
-        total: Floats = np.add.reduceat(values, np.cumsum(self.sizes) - self.sizes)
-        return total
+        return np.add.reduceat(values, np.cumsum(self.sizes) - self.sizes)
 
 
 def covariates(draw: CandidateDraw, scores: Floats, others: Sequence[Floats]) -> tuple[Floats, Floats | None]:
-    """Return what is known of every candidate, (cells, covariates), and T where there is one.
-
-    Pairs: S, and with further judges ``T, T sd T, (T - Tbar)^2``. The pick alone: S and T, each with its mean and
-    spread over the prompt. T of a prompt is over those of `others`, NaN where one did not score, that scored all of
-    it, and the mean over the other prompts where none did.
-    """
+    """Return what is known of every candidate, S and the others' T, (cells, covariates), and T if there is one."""
     T = _stand_in(others, draw.sizes)
     paired = draw.others is not None
     columns = [scores] if paired else [scores, *_level(scores, draw.sizes)]
@@ -149,7 +133,7 @@ def covariates(draw: CandidateDraw, scores: Floats, others: Sequence[Floats]) ->
     return np.column_stack(columns), T
 
 
-def _level(values: Floats, sizes: _Ints) -> tuple[Floats, Floats]:
+def _level(values: Floats, sizes: Ints) -> tuple[Floats, Floats]:
     """Return mean and standard deviation (ddof 0) of each cell's prompt."""
     starts = np.cumsum(sizes) - sizes
     mean = np.repeat(np.add.reduceat(values, starts) / sizes, sizes)
@@ -157,7 +141,7 @@ def _level(values: Floats, sizes: _Ints) -> tuple[Floats, Floats]:
     return mean, np.repeat(spread, sizes)
 
 
-def _stand_in(others: Sequence[Floats], sizes: _Ints) -> Floats | None:
+def _stand_in(others: Sequence[Floats], sizes: Ints) -> Floats | None:
     T, scored = label_features.mean_of_judges(others, sizes)
     cells = np.repeat(scored, sizes)
     return np.where(cells, T, T[cells].mean()) if scored.any() else None
@@ -194,11 +178,7 @@ def model_of(
 
 
 def known_of_pairs(draw: CandidateDraw, labels: Floats) -> tuple[Floats, Floats]:
-    """Return the best of the labelled candidates, and what they say of the mean label, 0 where nothing is labelled.
-
-    The best of a pair is at most the best label M of the pool. ``(a O_i + (K - a) O_j) / K`` has the mean label of
-    the prompt as its mean over the draw.
-    """
+    """Return the best of the labelled candidates, and what they say of the mean label; 0 where none is labelled."""
     if draw.others is None:
         raise ValueError("picks alone say nothing of the others")
     picked, other = labels[draw.picks], labels[draw.others]

@@ -8,23 +8,18 @@ from functools import cached_property
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing import cell_gains, cell_intervals, cell_maxima, cell_table, result_labels
 from bonwise.auditing.cell_models import FREQUENT, LEAST_RATE, SizeGroup, label_rates, modelled, prompt_folds
 from bonwise.stats import catalog, estimation, jackknife, level_bias, support
 from bonwise.stats.estimand import Estimand, Estimate
-from bonwise.stats.sums import Floats, compared, prompt_sums
+from bonwise.stats.sums import compared, prompt_sums
 
-__all__ = ["FEW_COMPLETE", "LEAST_ESS", "cell_counts", "cell_figures", "cell_level_bias", "notes", "refusals"]
+__all__ = ["cell_figures", "notes", "refusals"]
 
 
-def cell_level_bias(
-    table: cell_table.CellTable, rates: Floats | None, folds: cell_table.Ints, confidence: float
-) -> Estimate:
-    """Estimate ``max_c |mean f(S_c) - mean O_c|`` over candidate names c that recur.
-
-    f is an isotonic fit of labels on scores over the labelled cells of the other folds; cells weigh 1 / pi. `rates`
-    is (cells,), `folds` (prompts,).
-    """
+def cell_level_bias(table: cell_table.CellTable, rates: Floats | None, folds: Ints, confidence: float) -> Estimate:
+    """Estimate ``max_c |mean f(S_c) - mean O_c|``, f isotonic on other folds' labelled cells, which weigh 1 / pi."""
     some = table.labelled & table.scored
     pools = len(np.unique(table.owners[some]))
     if table.names is None or not (recurring := level_bias.recurring_names(table.names, table.prompts)).size:
@@ -49,7 +44,7 @@ def cell_level_bias(
     return estimation.under(law, confidence, estimate=size, se=float(errors[worst]), n=pools)
 
 
-def _mean(residuals: Floats, w: Floats, units: cell_table.Ints) -> tuple[float, float, float] | None:
+def _mean(residuals: Floats, w: Floats, units: Ints) -> tuple[float, float, float] | None:
     """Return a weighted mean, its standard error over units, and the degrees of freedom."""
     known, codes = np.unique(units, return_inverse=True)
     if len(known) < 2:
@@ -66,11 +61,7 @@ _CELLS = ("value_random", "global_r", "level_bias")
 
 
 def cell_counts(groups: tuple[SizeGroup, ...]) -> dict[str, result_labels.CellCounts]:
-    """Count behind every metric of the catalogue.
-
-    Pairs are of labelled cells of a prompt, for the gain of a top-scored one and another. Figures of the best label
-    count complete pools, and all labelled cells, which correct them.
-    """
+    """Count behind every metric: pairs of labelled cells, for gains across the top, for maxima complete pools."""
     blocks = [one.block for group in groups for one in group.blocks]
     cells = sum(int(block.labelled.sum()) for block in blocks)
     some = sum(int(np.count_nonzero(block.labelled)) for block in blocks)
@@ -187,11 +178,7 @@ _OF_BEST_LABELS = ("value_oracle", "recovery", "hit_rate", "top1_accuracy", "ken
 def cell_figures(
     table: cell_table.CellTable, rule: estimation.IntervalRule, *, seed: int = 0
 ) -> cell_intervals.LabelledCellFigures:
-    """Estimate every metric from every labelled cell, for the population that the prompts were drawn from.
-
-    Intervals are by prompt or cluster, also where `rule` asks for a bootstrap. The method is "cells", and "complete"
-    of what scores alone say. `seed` deals folds, and draws patterns of labels for pools of more than 6 candidates.
-    """
+    """Estimate every metric from every labelled cell by the methods "cells" or "complete", by prompt or cluster."""
     rule = replace(rule, kind="default", clusters=table.clusters)
     zero = np.zeros(len(table.scores))
     sums = prompt_sums(table.scores, zero, table.sizes, table.ranked)
@@ -247,7 +234,7 @@ class _CellWork:
         return label_rates(self.table)
 
     @cached_property
-    def folds(self) -> cell_table.Ints:
+    def folds(self) -> Ints:
         return prompt_folds(self.table, self.seed)
 
     @cached_property

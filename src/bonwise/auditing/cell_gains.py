@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.cell_models import FREQUENT, ModelledBlock, SizeGroup
-from bonwise.auditing.cell_table import Bools, CellTable, Ints, PoolBlock
+from bonwise.auditing.cell_table import CellTable, PoolBlock
 from bonwise.stats.no_gain import Dealt, DealtLabels, dealt, z_of_dealt
-from bonwise.stats.sums import Floats
 
 __all__ = [
-    "LEAST_USABLE",
     "CellDifferences",
     "DealtCells",
     "dealt_cells",
@@ -34,19 +33,15 @@ class CellDifferences(NamedTuple):
 
     D: Floats
     weights: Floats
-    usable: Bools
+    usable: Mask
 
-    def keep(self, some: Bools) -> CellDifferences:
+    def keep(self, some: Mask) -> CellDifferences:
         """Return those of some prompts."""
         return CellDifferences(self.D[some], self.weights[some], self.usable[some])
 
 
 def gain_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
-    """Return what each prompt contributes to the mean of J - R, shape (prompts,).
-
-    Differences of what predictions leave of a top-scored label and another are averaged within prompts of one size
-    and one number at the top. At one rate weights follow from counts alone, hence no bias; else 1 / (pi_i pi_j).
-    """
+    """Return each prompt's part of the mean of J - R: what predictions leave, by counts or 1 / (pi_i pi_j)."""
     found = np.zeros(prompts)
     for group in groups:
         parts = [
@@ -108,11 +103,7 @@ def random_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
 
 
 def stratified(values: CellDifferences, sizes: Ints, tops: Ints) -> Floats:
-    """Return contributions to means by stratum, put end to end; prompts alike in `sizes` and `tops` are one.
-
-    ``mu_h + (N_h / sum w) w (D - mu_h) sqrt(k / (k - 1))`` with mu_h the weighted mean of the k usable values of N_h;
-    the second term is of usable prompts. A stratum with fewer than 3 joins the nearest in size, then in tops.
-    """
+    """Return contributions to means by stratum of `sizes` and `tops`, thin ones joined to the nearest."""
     D, weights, usable = values
     found = np.zeros(len(D))
     if not usable.any():
@@ -137,7 +128,7 @@ def _together(parts: list[CellDifferences]) -> CellDifferences:
     )
 
 
-def _joined(usable: Bools, sizes: Ints, tops: Ints) -> Ints:
+def _joined(usable: Mask, sizes: Ints, tops: Ints) -> Ints:
     """Return a code of the stratum of each prompt, thin strata joined to the nearest that is not."""
     keys, codes = np.unique(np.stack((sizes, tops)), axis=1, return_inverse=True)
     codes = codes.reshape(-1)
@@ -149,11 +140,10 @@ def _joined(usable: Bools, sizes: Ints, tops: Ints) -> Ints:
     for h in np.flatnonzero(counts < LEAST_USABLE).tolist():
         apart = np.abs(keys[:, thick] - keys[:, [h]])
         nearest[h] = thick[np.lexsort((apart[1], apart[0]))[0]]
-    found: Ints = nearest[codes]
-    return found
+    return nearest[codes]
 
 
-def _usable(one: ModelledBlock) -> Bools:
+def _usable(one: ModelledBlock) -> Mask:
     block = one.block
     return np.asarray((block.L & block.A).any(axis=1) & (block.L & ~block.A).any(axis=1))
 
@@ -215,11 +205,7 @@ class DealtCells(DealtLabels):
 
 
 def dealt_cells(table: CellTable) -> tuple[Dealt, Ints]:
-    """Return the moments of contrasts D when labels are dealt to labelled candidates at random, and their prompts.
-
-    D, the mean label at the top less that elsewhere, counts by ``(1 - a/K) / (1/2 + 1/lt - 1/a + 1/ln - 1/(K - a))``:
-    K candidates, a of them at the top, lt and ln labelled there and elsewhere.
-    """
+    """Return the moments of contrasts D of labels dealt at random among labelled candidates, and their prompts."""
     parts = [_of_block(block) for block in table.blocks]
     gain, variance, third = (np.concatenate([part[0][at] for part in parts]) for at in range(3))
     return Dealt(gain, variance, third), np.concatenate([part[1] for part in parts])
@@ -239,5 +225,4 @@ def _of_block(block: PoolBlock) -> tuple[Dealt, Ints]:
 
 def _weights(block: PoolBlock, used: Ints, tops: Ints, others: Ints) -> Floats:
     a, K = block.tops[used].astype(np.float64), float(block.K)
-    found: Floats = (1 - a / K) / (_BETWEEN + 1 / tops - 1 / a + 1 / others - 1 / (K - a))
-    return found
+    return (1 - a / K) / (_BETWEEN + 1 / tops - 1 / a + 1 / others - 1 / (K - a))

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing import cell_maxima, cell_models, cell_table, result_labels
 from bonwise.stats import catalog, clusters, estimation, jackknife, laws, level_bias
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate, Metric
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Sums, prompt_sums
 
 __all__ = [
     "OVER_CELLS",
@@ -31,11 +32,7 @@ __all__ = [
 
 
 class PairTotals(NamedTuple):
-    """What each prompt contributes to totals, each of shape (prompts,), labelled cells standing for the others.
-
-    ``eSS``, ``eOO``, ``eSO`` are sums of deviations from the prompt's mean, as ``(1 / K) sum_{i<j} dS dO``; scores
-    and labels of ``S`` to ``SO`` are centred at one value for all prompts.
-    """
+    """What each prompt adds to totals, labelled cells for the others; ``eSO`` is ``(1 / K) sum_{i<j} dS dO``."""
 
     cells: Floats
     S: Floats
@@ -61,11 +58,7 @@ class PairTotals(NamedTuple):
 
 
 def pair_totals(blocks: list[cell_models.ModelledBlock], prompts: int, centre: float) -> PairTotals:
-    """Add up over labelled cells and over pairs of them.
-
-    A cell weighs 1 / pi and a pair 1 / (pi_i pi_j). At one rate these are the inverse of the labelled share of the
-    cells, and of the pairs, of the size: this holds for labels in bunches as well. `centre` is taken off the scores.
-    """
+    """Add up labelled cells, 1 / pi, and pairs, at one rate by the labelled share; `centre` comes off scores."""
     found = np.zeros((len(PairTotals._fields), prompts))
     for block in blocks:
         found[:, block.block.prompts] = _of_block(block, centre)
@@ -83,7 +76,7 @@ def _of_block(one: cell_models.ModelledBlock, centre: float) -> Floats:
     return np.concatenate((of_scored, of_all[[*_OF_ALL, *_ORDER]]))
 
 
-def _of_cells(one: cell_models.ModelledBlock, centre: float, counted: cell_table.Bools) -> Floats:
+def _of_cells(one: cell_models.ModelledBlock, centre: float, counted: Mask) -> Floats:
     """Return the totals over some cells, of which the labelled ones stand for the others."""
     block = one.block
     L, K = block.L & counted, counted.sum(axis=1)
@@ -102,7 +95,7 @@ def _of_cells(one: cell_models.ModelledBlock, centre: float, counted: cell_table
     return np.concatenate((cells, deviations, per_pair * _signs(block, w)))
 
 
-def _deviations(block: cell_table.PoolBlock, L: cell_table.Bools, w: Floats) -> Floats:
+def _deviations(block: cell_table.PoolBlock, L: Mask, w: Floats) -> Floats:
     """Return ``sum_{i<j} w_i w_j`` times dS^2, dO^2 and dS dO; exactly 0 where all values seen are equal."""
     total = w.sum(axis=1, keepdims=True)
     safe = np.where(total > 0, total, 1.0)
@@ -127,7 +120,7 @@ def _signs(block: cell_table.PoolBlock, w: Floats) -> Floats:
     for step in range(1, block.K):
         weight = w[:, step:] * w[:, :-step]
         right, below = R[:, step:] - R[:, :-step], O[:, step:] - O[:, :-step]
-        apart: cell_table.Bools = below != 0
+        apart: Mask = below != 0
         both = apart & (right != 0)
         same = both & ((right > 0) == (below > 0))
         for row, some in enumerate((None, apart, both, same)):
@@ -197,8 +190,7 @@ def _over_cells(t: PairTotals) -> tuple[Floats, Floats, Floats]:
 
 def spread(t: PairTotals, *, over_cells: bool) -> Floats:
     """Return how far the labels of each prompt lie apart, or from the mean of all cells."""
-    spreads: Floats = np.sqrt(np.maximum(_over_cells(t)[2] if over_cells else t.eOO, 0.0))
-    return spreads
+    return np.sqrt(np.maximum(_over_cells(t)[2] if over_cells else t.eOO, 0.0))
 
 
 def _correlation(SO: Floats, SS: Floats, OO: Floats, scales: tuple[Floats, Floats]) -> PairInfluence | None:
@@ -260,7 +252,7 @@ def limits_of(e: Metric, rule: estimation.IntervalRule) -> tuple[float, float]:
 class ContributedIntervals:
     """Makes estimates of contributions of prompts, whose mean is the estimate."""
 
-    units: cell_table.Ints
+    units: Ints
     """Code of the unit of each prompt, from 0 without gaps."""
     rule: estimation.IntervalRule
 
@@ -275,10 +267,7 @@ class ContributedIntervals:
         size: float = 1.0,
         most: float = np.inf,
     ) -> Estimate:
-        """Return the mean of contributions, cut to `limits`; where all are equal a bound is given only if `alike`.
-
-        A `bounded` one counts as at most `most` yes-or-no draws; one that is neither is made of products.
-        """
+        """Return the mean of contributions, cut to `limits`; a `bounded` one is worth at most `most` draws."""
         value, confidence = float(contributions.mean()), self.rule.confidence
         se, df = self.scatter(contributions)
         shown = min(max(value, limits[0]), limits[1])
@@ -381,7 +370,7 @@ class LabelledCellFigures:
     """Plain sentences on what the figures can bear."""
     contributions: Mapping[str, Floats] = field(repr=False)
     """Of the metrics that are means of them: what each prompt contributes."""
-    units: cell_table.Ints = field(repr=False)
+    units: Ints = field(repr=False)
     """Code of the prompt or cluster that is the unit of the intervals."""
     score_sums: Floats = field(repr=False)
     """Of the scores; rows that need labels say nothing."""
@@ -390,10 +379,7 @@ class LabelledCellFigures:
 def compare_cells(
     first: LabelledCellFigures, second: LabelledCellFigures, rule: estimation.IntervalRule
 ) -> dict[str, Estimate]:
-    """Estimate metric differences, first judge minus second, paired by prompt and with the same labels.
-
-    Two recoveries share their denominator, the mean of the two estimates of it by prompt; values differ as gains do.
-    """
+    """Estimate metric differences, first judge minus second, paired by prompt, recoveries by one denominator."""
     clustered = int(first.units.max()) + 1 < len(first.units)
     rule = replace(rule, kind="default", clusters=first.units if clustered else None)
     on_scores = [e for e in catalog.ESTIMANDS if not e.on_labels]
@@ -436,5 +422,4 @@ def _inflation(figures: LabelledCellFigures) -> np.ndarray[tuple[int, ...], np.d
     """Linearise 1 - within_r / global_r in what prompts contribute."""
     within, overall = figures.contributions["within_r"], figures.contributions["global_r"]
     r, g = float(within.mean()), float(overall.mean())
-    found: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = 1 - r / g - (within - r) / g + r * (overall - g) / g**2
-    return found
+    return 1 - r / g - (within - r) / g + r * (overall - g) / g**2

@@ -9,28 +9,16 @@ from math import comb
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.cell_models import FOLDS, FREQUENT, FoldedRidge, ModelledBlock, SizeGroup
-from bonwise.auditing.cell_table import Bools, Ints
-from bonwise.stats.sums import Floats
 
-__all__ = [
-    "BRIEF",
-    "LEAST_COMPLETE",
-    "OUTCOMES",
-    "complete_chance",
-    "complete_weights",
-    "incomplete_patterns",
-    "maxima",
-    "maxima_refused",
-    "pattern_features",
-    "whole_pool_outcomes",
-]
+__all__ = ["OUTCOMES", "complete_chance", "complete_weights", "maxima", "maxima_refused", "whole_pool_outcomes"]
 
 BRIEF = (0, 1, 4, 9)
 """Columns that serve where complete pools are few: x1, x3, u, and the hit of the completed pool."""
 
 
-def pattern_features(one: ModelledBlock, some: Ints, seen: Bools, group: SizeGroup) -> Floats:
+def pattern_features(one: ModelledBlock, some: Ints, seen: Mask, group: SizeGroup) -> Floats:
     """Describe m pools by the labels that may be read, `seen`, (m, K): 12 columns.
 
     x1, x3, x1 u, x3 u, u, u^2, spread of scores, of the completed pool (a biased guess of the largest label, hence no
@@ -83,22 +71,17 @@ def complete_chance(one: ModelledBlock) -> Floats:
     return found
 
 
-def incomplete_patterns(one: ModelledBlock, rng: np.random.Generator) -> Iterator[tuple[Bools, Floats]]:
-    """Go through patterns that leave a label out, for the complete pools of a block.
-
-    Yields the pattern of each complete pool, (m, K), and its chance, (m,). Where there are more than 6 candidates
-    `rng` draws 64 patterns a pool, and the sum of their chances estimates the chance to be incomplete.
-    """
+def incomplete_patterns(one: ModelledBlock, rng: np.random.Generator) -> Iterator[tuple[Mask, Floats]]:
+    """Yield patterns that leave a label out, (m, K), and their chances; beyond 6 candidates 64 drawn ones."""
     return _every(one) if one.block.K <= _ALL_OF else _drawn(one, rng)
 
 
 def _by_count(one: ModelledBlock) -> Floats:
     """Return the share of prompts with 0, 1, ..., K labels."""
-    found: Floats = np.bincount(one.block.labelled, minlength=one.block.K + 1) / len(one.block.prompts)
-    return found
+    return np.bincount(one.block.labelled, minlength=one.block.K + 1) / len(one.block.prompts)
 
 
-def _every(one: ModelledBlock) -> Iterator[tuple[Bools, Floats]]:
+def _every(one: ModelledBlock) -> Iterator[tuple[Mask, Floats]]:
     K, m = one.block.K, int(one.block.complete.sum())
     shares = _by_count(one)
     pi = None if one.pi is None else one.pi[one.block.complete]
@@ -115,7 +98,7 @@ def _every(one: ModelledBlock) -> Iterator[tuple[Bools, Floats]]:
             yield np.broadcast_to(pattern, (m, K)), chance
 
 
-def _drawn(one: ModelledBlock, rng: np.random.Generator) -> Iterator[tuple[Bools, Floats]]:
+def _drawn(one: ModelledBlock, rng: np.random.Generator) -> Iterator[tuple[Mask, Floats]]:
     K, m = one.block.K, int(one.block.complete.sum())
     ends = np.cumsum(_by_count(one))
     pi = None if one.pi is None else one.pi[one.block.complete]
@@ -180,7 +163,7 @@ def complete_weights(groups: tuple[SizeGroup, ...]) -> Floats:
     )
 
 
-def whole_pool_outcomes(O: Floats, A: Bools) -> Floats:
+def whole_pool_outcomes(O: Floats, A: Mask) -> Floats:
     """Return the outcomes of complete pools, (3, pools); O is (pools, K), as is A: who has the highest score."""
     best = O.max(axis=1)
     B = best[:, None] == O
@@ -194,7 +177,7 @@ class _Whole:
 
     Y: Floats
     """0 where a pool is incomplete."""
-    complete: Bools
+    complete: Mask
     weights: Floats
     """w, 0 where incomplete; and sqrt(m / (m - 1)) of the stratum."""
     stretch: Floats
@@ -237,7 +220,7 @@ def _whole(group: SizeGroup) -> _Whole:
     return _Whole(Y, complete, weights, stretch, beta)
 
 
-def _strata(group: SizeGroup, complete: Bools, chance: Floats) -> Ints:
+def _strata(group: SizeGroup, complete: Mask, chance: Floats) -> Ints:
     """At one rate the sizes, at several the quarters of the chance to be complete; thin ones are joined."""
     if group.blocks[0].pi is None:
         strata = np.repeat(np.arange(len(group.blocks)), [len(block.block.prompts) for block in group.blocks])
@@ -246,7 +229,7 @@ def _strata(group: SizeGroup, complete: Bools, chance: Floats) -> Ints:
     return _joined(strata, complete, LEAST_COMPLETE)
 
 
-def _joined(strata: Ints, complete: Bools, least: int) -> Ints:
+def _joined(strata: Ints, complete: Mask, least: int) -> Ints:
     """Join the stratum with the fewest complete pools to the one below it, or above, until none has too few."""
     strata = np.unique(strata, return_inverse=True)[1].astype(np.int64)
     while strata.max(initial=0) > 0:

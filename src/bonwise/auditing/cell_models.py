@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from bonwise.auditing.cell_table import Bools, CellTable, Ints, PoolBlock
+from bonwise.arrays import Floats, Ints, Mask
+from bonwise.auditing.cell_table import CellTable, PoolBlock
 from bonwise.stats.level_bias import recurring_names
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "FOLDS",
@@ -21,7 +21,6 @@ __all__ = [
     "SizeGroup",
     "label_rates",
     "modelled",
-    "name_columns",
     "prompt_folds",
 ]
 
@@ -40,8 +39,7 @@ def prompt_folds(table: CellTable, seed: int) -> Ints:
     shuffled = np.random.default_rng(seed).permutation(count)
     folds = np.empty(count, dtype=np.int64)
     folds[shuffled[np.argsort(~complete[shuffled], kind="stable")]] = np.arange(count) % FOLDS
-    found: Ints = folds[units]
-    return found
+    return folds[units]
 
 
 class FoldedRidge:
@@ -58,7 +56,7 @@ class FoldedRidge:
         """Take in rows: `X` is (rows, columns), `Y` (rows, outcomes), the others (rows,)."""
         Z = np.column_stack((np.ones(len(X)), X, Y))
         for fold in range(FOLDS):
-            some: Bools = folds == fold
+            some: Mask = folds == fold
             mine = Z[some]
             self._products[fold] += (mine * weights[some, None]).T @ mine
             self._rows[fold] += len(mine)
@@ -142,7 +140,7 @@ def _score_columns(table: CellTable) -> list[Floats]:
     return [scores, top, mean]
 
 
-def _logistic(X: Floats, y: Bools) -> Floats:
+def _logistic(X: Floats, y: Mask) -> Floats:
     """Return fitted probabilities of a ridge logistic regression, by Newton's steps."""
     slope = np.zeros(X.shape[1])
     ridge = _PENALTY * np.eye(X.shape[1])
@@ -153,8 +151,7 @@ def _logistic(X: Floats, y: Bools) -> Floats:
         slope = slope + step * min(1.0, 4.0 / max(float(np.abs(step).max()), 1e-300))
         if np.abs(step).max() < 1e-10:
             break
-    fitted: Floats = 1 / (1 + np.exp(-np.clip(X @ slope, -30, 30)))
-    return fitted
+    return 1 / (1 + np.exp(-np.clip(X @ slope, -30, 30)))
 
 
 FREQUENT = 0.05

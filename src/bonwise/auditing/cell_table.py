@@ -9,25 +9,13 @@ from math import comb
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.result_labels import LabelledShare
 from bonwise.stats import top_of_scores
-from bonwise.stats.sums import Floats, by_rank, compared, filled_scores
+from bonwise.stats.sums import by_rank, compared, filled_scores
 
-__all__ = [
-    "CONTRADICTS",
-    "Bools",
-    "CellTable",
-    "Ints",
-    "LabelDiagnostics",
-    "PoolBlock",
-    "PoolsByLabels",
-    "label_diagnostics",
-]
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+__all__ = ["CellTable", "LabelDiagnostics", "PoolBlock", "label_diagnostics"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +32,11 @@ class PoolBlock:
     """What picks are made by: the scores, below them what has none."""
     O: Floats
     """Labels, 0 where there is none."""
-    L: Bools
+    L: Mask
     """Whether a cell is labelled."""
-    A: Bools
+    A: Mask
     """Whether a cell may be picked: its score is the highest of its prompt."""
-    scored: Bools
+    scored: Mask
     """Whether a cell has a score."""
 
     @property
@@ -69,9 +57,9 @@ class PoolBlock:
         return found
 
     @cached_property
-    def complete(self) -> Bools:
+    def complete(self) -> Mask:
         """Whether all cells of a prompt are labelled."""
-        found: Bools = self.labelled == self.K
+        found: Mask = self.labelled == self.K
         return found
 
     @cached_property
@@ -106,7 +94,7 @@ class CellTable:
     """What picks are made by, as in `bonwise.stats.sums.prompt_sums`."""
 
     @cached_property
-    def scored(self) -> Bools:
+    def scored(self) -> Mask:
         """Whether a cell has a score, shape (cells,)."""
         return ~np.isnan(self.scores)
 
@@ -118,7 +106,7 @@ class CellTable:
         return np.where(np.isfinite(ranks), ranks, known.min() - 1 if known.size else 0.0)
 
     @property
-    def at_top(self) -> Bools:
+    def at_top(self) -> Mask:
         """Whether a cell may be picked, shape (cells,)."""
         return top_of_scores.at_top(self.ranks, self.sizes)
 
@@ -138,7 +126,7 @@ class CellTable:
         return np.repeat(np.arange(self.prompts), self.sizes)
 
     @cached_property
-    def labelled(self) -> Bools:
+    def labelled(self) -> Mask:
         """Whether a cell is labelled, shape (cells,)."""
         return ~np.isnan(self.labels)
 
@@ -250,7 +238,7 @@ def _terciles(table: CellTable) -> tuple[LabelledShare, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def _share(table: CellTable, by: _By, group: str, some: Bools, among: Bools) -> LabelledShare | None:
+def _share(table: CellTable, by: _By, group: str, some: Mask, among: Mask) -> LabelledShare | None:
     """Compare the labelled share of some cells with that of the others among which they are."""
     rest = among & ~some
     inside, outside = int(some.sum()), int(rest.sum())

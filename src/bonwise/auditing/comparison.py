@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.judge_record import JudgeAudit, panel_level_bias
 from bonwise.auditing.paired_columns import FiguresOfPair, PairedColumns
 from bonwise.auditing.result import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, DifferenceFromBest
@@ -22,11 +23,10 @@ from bonwise.stats import catalog, correlation, estimation, level_bias, support,
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.laws import Ends, Percentile, Turned
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.table.panel import Panel
 
 __all__ = [
-    "OF_THE_TOP",
     "SAME_PICKS",
     "Compared",
     "JudgePairs",
@@ -138,11 +138,7 @@ def _apart(difference: Estimate, confidence: float) -> Ends:
 
 
 def _after(found: Estimate, at: ChoiceConfidences) -> Ends:
-    """Return the interval of an estimate that was chosen because it is the highest.
-
-    The choice favours estimates that are too high, so the lower end is one of those that hold together. The upper end
-    needs no such care: an estimate that is far too low is seldom the highest.
-    """
+    """Return the interval of an estimate chosen as the highest: its lower end is one of those that hold together."""
     lower, own = found.bounds(at.after), _ends_of(found)
     return None if lower is None or own is None else (lower[0], own[1])
 
@@ -319,8 +315,7 @@ def _common_sample(first: JudgeAudit, second: JudgeAudit) -> LabelSample | None:
 
 
 def _weights(sample: LabelSample) -> Floats:
-    weights: Floats = sample.weights[sample.labelled]
-    return weights
+    return sample.weights[sample.labelled]
 
 
 SAME_PICKS = "both make the same picks"
@@ -329,7 +324,7 @@ OF_THE_TOP = ("top1_tie_rate", *(e.name for e in catalog.OF_PICKS if e.on_scores
 """What follows from the candidates at the top alone."""
 
 
-def pick_alike(first: Floats, second: Floats, sizes: np.typing.NDArray[np.int64]) -> bool:
+def pick_alike(first: Floats, second: Floats, sizes: Ints) -> bool:
     """Tell whether the same candidates share the highest score in every prompt; equal worth is not enough."""
     return bool(np.array_equal(top_of_scores.at_top(first, sizes), top_of_scores.at_top(second, sizes)))
 

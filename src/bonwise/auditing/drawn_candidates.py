@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing import bounds, candidate_models, label_interval, whole_and_pair
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import quoted
 from bonwise.stats import estimand, estimation, jackknife, laws, support, top_of_scores
 from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
-from bonwise.stats.sums import Floats
 from bonwise.table.label_design import LabelDesign
 from bonwise.table.panel import MAY_LACK, Panel
 
@@ -45,7 +44,7 @@ def candidate_estimate(
     others: Sequence[Floats],
     rule: estimation.IntervalRule,
     *,
-    strata: np.typing.NDArray[np.int64],
+    strata: Ints,
     seed: int,
 ) -> CandidateEstimate:
     """Estimate for all prompts what the labels of the drawn candidates allow.
@@ -105,9 +104,7 @@ def _with_support(
     return support.with_support({name: estimate}, worth, further, means.rule).get(name, estimate)
 
 
-def _sample(
-    draw: candidate_models.CandidateDraw, strata: np.typing.NDArray[np.int64]
-) -> tuple[LabelSample, np.typing.NDArray[np.bool_]]:
+def _sample(draw: candidate_models.CandidateDraw, strata: Ints) -> tuple[LabelSample, Mask]:
     """Return the sample, and the prompts whose outcome is known without a label: a stratum of their own."""
     known = draw.all_tied if draw.others is not None else np.zeros(len(draw.sizes), dtype=bool)
     return LabelSample.realised(draw.labelled | known, np.where(known, -1, strata)), known
@@ -155,8 +152,7 @@ class _Means:
     @property
     def weights(self) -> Floats:
         """1 / pi of the prompts with labels."""
-        weights: Floats = self.sample.weights[self.draw.labelled]
-        return weights
+        return self.sample.weights[self.draw.labelled]
 
     @property
     def ess(self) -> float:
@@ -187,11 +183,7 @@ class _Means:
         return label_interval.where_labels_carry(made, self.ess)
 
     def _exact(self, value: float, limits: tuple[float, float]) -> laws.Exact:
-        """Return the bound where all labelled prompts are alike.
-
-        With unequal weights they say as much as the sum of the weights over the largest, in equal ones; prompts
-        whose outcome is known without a label cannot differ.
-        """
+        """Return the bound where all labelled prompts are alike: they count as their weights over the largest."""
         weights = self.weights
         reach = float(weights.sum()) / len(self.draw.sizes) * (limits[1] - limits[0])
         low, high = max(limits[0], value - reach), min(limits[1], value + reach)
@@ -247,18 +239,14 @@ def _alone(values: Floats, limits: tuple[float, float], rule: estimation.Interva
     return estimate.with_method("labelled_only")
 
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnCandidates:
     """A design laid on the cells of a panel."""
 
     draw: candidate_models.CandidateDraw = field(repr=False)
     """Of the prompts that have all labels that were drawn of them."""
-    strata: _Ints = field(repr=False)
-    possible: _Mask = field(repr=False)
+    strata: Ints = field(repr=False)
+    possible: Mask = field(repr=False)
     """Prompts of which a candidate could be drawn."""
     drawn: int
     """Prompts that were drawn."""
@@ -267,11 +255,7 @@ class DrawnCandidates:
 
 
 def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
-    """Find the drawn candidates of every prompt by the rule ``pick`` or ``pair``.
-
-    Raises `bonwise.errors.UsageError` for a design that draws prompts, and `bonwise.errors.InputError` for other
-    prompts or scores, and where too many drawn prompts lack labels.
-    """
+    """Find the drawn candidates of every prompt by ``pick`` or ``pair``; refuses other prompts, or labels lacking."""
     if not design.by_candidate:
         raise UsageError(
             f"{design.source}: the rule {design.rule!r} draws prompts, not candidates",
@@ -340,11 +324,11 @@ def _refuse_mixed(design: LabelDesign, panel: Panel, draw: whole_and_pair.WholeA
         raise _for_another(design, panel, why)
 
 
-def _places(panel: Panel, design: LabelDesign) -> _Ints:
+def _places(panel: Panel, design: LabelDesign) -> Ints:
     """Return where each prompt of a panel stands in a design."""
     if design.judge and design.judge != panel.judge:
         raise _for_another(design, panel, f"it names the judge {quoted(design.judge)}")
-    at: _Ints = design.prompt_ids.get_indexer(panel.prompt_ids)
+    at: Ints = design.prompt_ids.get_indexer(panel.prompt_ids)
     if (strange := at < 0).any():
         raise InputError(
             f"{design.source}: {int(strange.sum()):,} of {len(strange):,} scored prompts could not have been drawn, "
@@ -361,7 +345,7 @@ def _for_another(design: LabelDesign, panel: Panel, why: str) -> InputError:
     )
 
 
-def _cells(panel: Panel, design: LabelDesign, names: Sequence[str], drawn: _Mask) -> _Ints:
+def _cells(panel: Panel, design: LabelDesign, names: Sequence[str], drawn: Mask) -> Ints:
     """Return the cell of each drawn candidate, -1 for prompts that were not drawn."""
     many = len(panel.candidates)
     owner = np.repeat(np.arange(len(panel.sizes)), panel.sizes)
@@ -380,7 +364,7 @@ def _cells(panel: Panel, design: LabelDesign, names: Sequence[str], drawn: _Mask
     return np.where(drawn, place, -1)
 
 
-def _refuse_misfit(design: LabelDesign, panel: Panel, cells: _Ints, fits: _Mask, role: str) -> None:
+def _refuse_misfit(design: LabelDesign, panel: Panel, cells: Ints, fits: Mask, role: str) -> None:
     wrong = (cells >= 0) & ~fits[cells]
     if wrong.any():
         x = int(np.flatnonzero(wrong)[0])
@@ -394,7 +378,7 @@ def _refuse_misfit(design: LabelDesign, panel: Panel, cells: _Ints, fits: _Mask,
         )
 
 
-def _refuse_other_chances(design: LabelDesign, panel: Panel, at: _Ints, whole: _Mask) -> None:
+def _refuse_other_chances(design: LabelDesign, panel: Panel, at: Ints, whole: Mask) -> None:
     """Refuse a design that could not draw what these scores let be drawn, or drew what they do not."""
     possible = design.propensity[at] > 0
     wrong = (design.drawn[at] & whole) | (~possible & ~whole)
@@ -405,12 +389,11 @@ def _refuse_other_chances(design: LabelDesign, panel: Panel, at: _Ints, whole: _
         raise _for_another(design, panel, f"{quoted(panel.prompt_ids[x])} {why} {count}")
 
 
-def _with_label(cells: _Ints, panel: Panel) -> _Mask:
-    found: _Mask = (cells >= 0) & ~np.isnan(panel.labels[cells])
-    return found
+def _with_label(cells: Ints, panel: Panel) -> Mask:
+    return (cells >= 0) & ~np.isnan(panel.labels[cells])
 
 
-def _refuse_gaps(design: LabelDesign, panel: Panel, lacking: _Mask, drawn: _Mask) -> None:
+def _refuse_gaps(design: LabelDesign, panel: Panel, lacking: Mask, drawn: Mask) -> None:
     """Refuse a draw of which too much was left unlabelled to stand for the prompts it was drawn from."""
     if lacking.sum() > MAY_LACK * drawn.sum() or not (drawn & ~lacking).any():
         named = f", as {quoted(panel.prompt_ids[lacking][0])}" if lacking.any() else ""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from bonwise.arrays import Floats
 from bonwise.auditing import bounds, cell_table, drawn_candidates, gates, judge_record, result_labels, whole_and_pair
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.settings import Settings, label_range
@@ -18,13 +19,7 @@ from bonwise.stats.partial.cell_allocation import FEWEST_WHOLE
 from bonwise.table import cell_scores, label_design, score_table
 from bonwise.table.panel import Panel, easy_of_panel
 
-__all__ = [
-    "CandidateFigures",
-    "WholeAndPairFigures",
-    "audit_candidate_labels",
-    "audit_drawn_labels",
-    "audit_whole_and_pairs",
-]
+__all__ = ["audit_candidate_labels", "audit_drawn_labels"]
 
 _NAMES = (*(e.name for e in catalog.ESTIMANDS), "level_bias")
 
@@ -84,7 +79,7 @@ class CandidateFigures:
 
 def audit_candidate_labels(
     panel: Panel,
-    others: Sequence[sums.Floats],
+    others: Sequence[Floats],
     design: label_design.LabelDesign,
     settings: Settings,
     *,

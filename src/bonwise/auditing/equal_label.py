@@ -7,18 +7,15 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats import catalog, jackknife, top_of_scores
 from bonwise.stats.clusters import cluster_codes, cluster_sums
-from bonwise.stats.sums import Floats, compared
+from bonwise.stats.sums import compared
 
 __all__ = [
     "FOLDS",
     "MOST_LEVELS",
-    "GroupPicks",
-    "LabelTerms",
-    "PreferenceCost",
     "ScoreEffects",
     "deviations",
     "group_picks",
@@ -27,8 +24,6 @@ __all__ = [
     "preference_cost",
     "score_effects",
 ]
-
-_Ints = npt.NDArray[np.int64]
 
 
 class GroupPicks(NamedTuple):
@@ -45,7 +40,7 @@ class GroupPicks(NamedTuple):
 
 
 def group_picks(
-    scores: Floats, labels: Floats, group: npt.NDArray[np.bool_], sizes: _Ints, clusters: _Ints | None = None
+    scores: Floats, labels: Floats, group: Mask, sizes: Ints, clusters: Ints | None = None
 ) -> GroupPicks | None:
     """Count the picks that fall on a group, cells by prompt; None where no prompt holds the group and others."""
     starts = np.cumsum(sizes) - sizes
@@ -118,19 +113,15 @@ class ScoreEffects:
     columns: int = field(repr=False)
     """Label terms, attributes and the score."""
 
-    def slopes_without(self, units: npt.NDArray[np.bool_]) -> Floats:
+    def slopes_without(self, units: Mask) -> Floats:
         """Return the slopes without some units, shape (attributes,)."""
         return _slopes(self.products[:, ~units].sum(axis=1)[:, None], self.columns, len(self.slopes))[:, 0]
 
 
 def score_effects(
-    scores: Floats, labels: Floats, attributes: Floats, sizes: _Ints, clusters: _Ints | None = None
+    scores: Floats, labels: Floats, attributes: Floats, sizes: Ints, clusters: Ints | None = None
 ) -> ScoreEffects:
-    """Fit the slopes of the scores on attributes of the candidates at equal label.
-
-    Cells are grouped by prompt, without NaN, and `attributes` is (cells, attributes). `sizes`, by prompt, are 2 or
-    more. `clusters`, by prompt, are the units that are left out in turn; without them each prompt is one.
-    """
+    """Fit the slopes of scores on `attributes`, (cells, attributes), at equal label, clusters left out in turn."""
     columns = np.column_stack([label_terms(labels).values, attributes, scores])
     products = cluster_sums(_products(deviations(columns, sizes), sizes), clusters)
     freedom = cluster_sums(np.array([sizes - 1.0]), clusters)[0]
@@ -145,7 +136,7 @@ def score_effects(
     return ScoreEffects(slopes, sd, np.concatenate(left, axis=1), spread, products, width)
 
 
-def deviations(columns: Floats, sizes: _Ints) -> Floats:
+def deviations(columns: Floats, sizes: Ints) -> Floats:
     """Return each column less its mean in the prompt, exactly 0 where it is the same throughout a prompt."""
     starts = np.cumsum(sizes) - sizes
     means = np.add.reduceat(columns, starts, axis=0) / sizes[:, None]
@@ -155,7 +146,7 @@ def deviations(columns: Floats, sizes: _Ints) -> Floats:
     return found
 
 
-def _products(columns: Floats, sizes: _Ints) -> Floats:
+def _products(columns: Floats, sizes: Ints) -> Floats:
     """Return the sums of products of each two columns over each prompt, the upper triangle row by row."""
     starts = np.cumsum(sizes) - sizes
     first, second = np.triu_indices(columns.shape[1])
@@ -219,17 +210,13 @@ def preference_cost(
     scores: Floats,
     labels: Floats,
     attribute: Floats,
-    sizes: _Ints,
+    sizes: Ints,
     effects: ScoreEffects,
-    clusters: _Ints | None = None,
+    clusters: Ints | None = None,
     *,
     seed: int = 0,
 ) -> PreferenceCost:
-    """Compare the picks by scores with and without a preference.
-
-    The cost answers to the slope as it does between one standard error below and above; the interval counts what
-    leaving a prompt out does to the slope. `effects` are of this attribute alone, on these scores and clusters.
-    """
+    """Compare the picks by scores with and without a preference, its slope within one standard error."""
     picks = _ValuedPicks(scores, labels, sizes)
     shift = mean_in_ties(scores, attribute, sizes)
     units = np.arange(len(sizes)) if clusters is None else cluster_codes(clusters)[0]
@@ -261,7 +248,7 @@ def _shrunk(contributions: Floats) -> float:
     return float(np.sqrt(max(0.0, 1 - noise / total**2))) if total else 0.0
 
 
-def mean_in_ties(scores: Floats, attribute: Floats, sizes: _Ints) -> Floats:
+def mean_in_ties(scores: Floats, attribute: Floats, sizes: Ints) -> Floats:
     """Return the attribute averaged over the candidates of a prompt that the judge ties."""
     scores = compared(scores)
     owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -277,7 +264,7 @@ def mean_in_ties(scores: Floats, attribute: Floats, sizes: _Ints) -> Floats:
 class _ValuedPicks:
     """The picks of one judge, and what they are worth."""
 
-    def __init__(self, scores: Floats, labels: Floats, sizes: _Ints) -> None:
+    def __init__(self, scores: Floats, labels: Floats, sizes: Ints) -> None:
         self.scores, self.labels, self.sizes = compared(scores), labels, sizes
         self.starts = np.cumsum(sizes) - sizes
         self.top = top_of_scores.at_top(self.scores, sizes)
@@ -286,7 +273,7 @@ class _ValuedPicks:
         self.room: Floats = np.maximum.reduceat(labels, self.starts) - means
         self.room[np.minimum.reduceat(labels, self.starts) == np.maximum.reduceat(labels, self.starts)] = 0.0
 
-    def _worth(self, top: npt.NDArray[np.bool_]) -> Floats:
+    def _worth(self, top: Mask) -> Floats:
         picked: Floats = np.add.reduceat(np.where(top, self.labels, 0.0), self.starts)
         return picked / np.add.reduceat(top.astype(np.float64), self.starts)
 

@@ -9,14 +9,14 @@ from math import ceil
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing import candidate_attributes, judge_record, result_exhibits, settings, worst_prompts
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import listed
 from bonwise.results import given
 from bonwise.stats import catalog, correlation, estimand, estimation, support, top_of_scores
-from bonwise.stats.sums import Floats, compared, tie_decimals
+from bonwise.stats.sums import compared, tie_decimals
 from bonwise.table import numbers, roles, score_table
 from bonwise.table.panel import Panel
 from bonwise.table.store import CodedColumn
@@ -32,14 +32,12 @@ _OF_PICKS = frozenset(e.name for e in catalog.OF_PICKS)
 
 _MOST_COLUMNS, _MOST_VALUES, _FEWEST_PROMPTS, _GROUPS = 20, 12, 10, 3
 
-_Ints = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True)
 class _ColumnValue:
     value: str
     kind: Literal["value", "range", "blank", "other"]
-    mask: npt.NDArray[np.bool_]
+    mask: Mask
     """Which prompts."""
 
 
@@ -56,11 +54,7 @@ def strata(
     logged: bool = False,
     further: Mapping[str, Floats] | None = None,
 ) -> tuple[list[result_exhibits.Stratum], list[result_exhibits.ColumnLeftOut]]:
-    """Return the headline metrics by the values of each column that is constant within prompts, and columns left out.
-
-    `panel` holds completely labelled prompts; `method` is ``labelled_only`` where the audit stands for more. `logged`
-    scores only tell what was picked. `further` are other values of each prompt, by what they are.
-    """
+    """Return headline metrics by each column constant within prompts and by `further` values, and those left out."""
     shown: list[result_exhibits.Stratum] = []
     left_out: list[result_exhibits.ColumnLeftOut] = []
     if not len(panel.sizes):
@@ -92,8 +86,8 @@ def strata(
 class _Cells:
     """Rows of the table behind a panel, grouped by prompt."""
 
-    rows: _Ints  # positions in the table
-    starts: _Ints  # of each prompt, in the order of the panel
+    rows: Ints  # positions in the table
+    starts: Ints  # of each prompt, in the order of the panel
 
 
 def prompt_cells(table: score_table.ScoreTable, panel: Panel) -> _Cells:
@@ -148,7 +142,7 @@ def _rows(values: CodedColumn) -> Iterator[_ColumnValue]:
         yield _ColumnValue("(blank)", "blank", blank)
 
 
-def _ranges(values: CodedColumn, blank: npt.NDArray[np.bool_]) -> Iterator[_ColumnValue]:
+def _ranges(values: CodedColumn, blank: Mask) -> Iterator[_ColumnValue]:
     """Cut numbers into three groups of about as many prompts each."""
     worth = numbers.plain_numbers(values)
     if not np.isfinite(worth[~blank]).all():
@@ -198,7 +192,7 @@ _BINS_A_SIDE = 20
 _SORTED_FROM = 2_000  # candidates: from here on, sorting costs less than looking at each pair
 
 
-def differences(values: Floats, sizes: _Ints) -> result_exhibits.DifferencesOf | None:
+def differences(values: Floats, sizes: Ints) -> result_exhibits.DifferencesOf | None:
     """Count differences within prompts in both directions, ties apart; None without a prompt."""
     if not len(sizes):
         return None
@@ -224,7 +218,7 @@ def differences(values: Floats, sizes: _Ints) -> result_exhibits.DifferencesOf |
     )
 
 
-def _single_counts(values: Floats, sizes: _Ints, width: float, side: int) -> tuple[_Ints, int]:
+def _single_counts(values: Floats, sizes: Ints, width: float, side: int) -> tuple[Ints, int]:
     """Count untied pairs by bin, and ties, one pair after the other."""
     counts, ties = np.zeros(side + 1, dtype=np.int64), 0
     for apart in _apart(values, sizes):
@@ -234,7 +228,7 @@ def _single_counts(values: Floats, sizes: _Ints, width: float, side: int) -> tup
     return counts, ties
 
 
-def _sorted_counts(values: Floats, width: float, side: int) -> tuple[_Ints, int]:
+def _sorted_counts(values: Floats, width: float, side: int) -> tuple[Ints, int]:
     """Count the same in one pool: in rising order the bins of a value with all later ones rise too."""
     rising = np.sort(values)
     here = np.arange(len(rising))
@@ -254,7 +248,7 @@ def _sorted_counts(values: Floats, width: float, side: int) -> tuple[_Ints, int]
     return counts, ties
 
 
-def _apart(values: Floats, sizes: _Ints) -> Iterator[Floats]:
+def _apart(values: Floats, sizes: Ints) -> Iterator[Floats]:
     """Yield the distances of candidates that stand d apart in their pool, for d = 1, 2 and so on."""
     first = np.arange(len(values))
     last = np.repeat(np.cumsum(sizes) - 1, sizes)
@@ -264,7 +258,7 @@ def _apart(values: Floats, sizes: _Ints) -> Iterator[Floats]:
         yield np.abs(values[first + d] - values[first])
 
 
-def _bin(apart: Floats, width: float) -> _Ints:
+def _bin(apart: Floats, width: float) -> Ints:
     # A difference on an edge, as 0.05 on bins of 0.02, falls outwards on both sides whatever the rounding.
     return np.floor(apart / width + 0.5 + 1e-6).astype(np.int64)
 
@@ -279,9 +273,7 @@ _MOST = 2000
 _DECIMALS = 6
 
 
-def spread(
-    scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], *, seed: int
-) -> result_exhibits.Spread | None:
+def spread(scores: Floats, labels: Floats, sizes: Ints, *, seed: int) -> result_exhibits.Spread | None:
     """Return points of two scatters, at most 2,000 each, drawn at random from more; None without a prompt."""
     if not len(sizes):
         return None
@@ -300,11 +292,11 @@ def spread(
     )
 
 
-def _places_shown(of: int, chance: np.random.Generator) -> npt.NDArray[np.int64]:
+def _places_shown(of: int, chance: np.random.Generator) -> Ints:
     return np.arange(of) if of <= _MOST else np.sort(chance.choice(of, _MOST, replace=False))
 
 
-def _points(pair: Sequence[Floats], shown: npt.NDArray[np.int64]) -> result_exhibits.Points:
+def _points(pair: Sequence[Floats], shown: Ints) -> result_exhibits.Points:
     # Adding 0 turns a rounding error below 0 into a plain 0.
     judge, oracle = ((np.round(values[shown], _DECIMALS) + 0.0).tolist() for values in pair)
     return result_exhibits.Points(judge=judge, oracle=oracle)
@@ -320,10 +312,7 @@ def exhibits(
     gate: tuple[str, float] | None = None,
     what_if: result_exhibits.WhatIf | None = None,
 ) -> result_exhibits.Exhibits:
-    """Return what is drawn of each judge, and the prompts to look into.
-
-    What needs labels rests on completely labelled prompts: none where single candidates were drawn.
-    """
+    """Return what is drawn of each judge, and the prompts to look into: none where single candidates were drawn."""
     shown = {
         judge.judge: _exhibits_of_judge(judge, table, words, seed=seed, confidence=confidence, gate=gate)
         for judge in judges
@@ -336,7 +325,7 @@ def exhibits(
 
 def _kinds_of_prompts(table: score_table.ScoreTable, panel: Panel) -> worst_prompts.KindsOfPrompts:
     """Return which prompts have which value, of each column that is constant within prompts."""
-    cells, kinds = prompt_cells(table, panel), dict[result_exhibits.PromptKind, npt.NDArray[np.bool_]]()
+    cells, kinds = prompt_cells(table, panel), dict[result_exhibits.PromptKind, Mask]()
     for column in table.strata:
         with suppress(LeftOut):
             for row in _rows_of(table, column, cells, room=True):

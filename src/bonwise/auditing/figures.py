@@ -13,19 +13,26 @@ import numpy as np
 from bonwise.auditing import result, result_exhibits
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
-from bonwise.report.amounts import brief
 from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.axes import COLOURS, tell_bar
 from bonwise.report.figures.forest import MOST, Forest, ReferenceMark, Row, forest_figure
-from bonwise.report.numbers import Bounded, Unit, count, named, number, setting, unit_of_difference, with_interval
+from bonwise.report.numbers import (
+    Bounded,
+    Unit,
+    brief,
+    count,
+    named,
+    number,
+    setting,
+    unit_of_difference,
+    with_interval,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
     "Cloud",
-    "DifferenceBars",
-    "Histogram",
     "Sides",
     "difference_figures",
     "differences_figure",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, isfinite
 
+from bonwise.arrays import Floats
 from bonwise.auditing.result_verdict import Gate, GateState
 from bonwise.auditing.settings import label_range
 from bonwise.auditing.suspected import Outstanding, Suspected, of_outstanding, words_of_support
@@ -13,7 +14,6 @@ from bonwise.errors import UsageError
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, against, counted, number, setting
 from bonwise.stats import catalog, estimand, estimation, no_gain
-from bonwise.stats.sums import Floats
 from bonwise.stats.support import GateDecision, deals_disagree, decide, more_prompts, passes
 from bonwise.table.panel import Panel
 
@@ -85,10 +85,7 @@ def check_gate(
     unsettled: str = "",
     suspected: Sequence[Suspected] = (),
 ) -> Gate:
-    """Compare one metric with a value; `unsettled` and `suspected` say why a gate cannot pass, empty where it can.
-
-    Raises `bonwise.errors.UsageError` for a name that is not a metric, and a value that is not finite.
-    """
+    """Compare one metric with a value; `unsettled` and `suspected` say why a gate cannot pass, empty where it can."""
     if metric not in metrics:
         raise UsageError(f"no metric named {metric!r}", hint=f"choose of {', '.join(metrics)}")
     if not isfinite(value):
@@ -132,10 +129,7 @@ def check_gate(
 def bounded_metrics(
     metrics: Mapping[str, estimand.Estimate], metric: str, panel: Panel, rule: estimation.IntervalRule
 ) -> Mapping[str, estimand.Estimate]:
-    """Return the metrics with the bets on one of them in the place of its interval; all prompts are labelled whole.
-
-    Raises `bonwise.errors.UsageError` for a metric that is no mean of picks.
-    """
+    """Return the metrics with the bets on one of them in place of its interval; all prompts are labelled whole."""
     e = next((of_picks for of_picks in catalog.OF_PICKS if of_picks.name == metric), None)
     if e is None:
         names = ", ".join(of_picks.name for of_picks in catalog.OF_PICKS)

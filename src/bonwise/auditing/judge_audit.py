@@ -92,11 +92,7 @@ def audit_judge(
     stated: StatedDraw | None = None,
     picked: unlabelled.Picked | None = None,
 ) -> judge_record.JudgeAudit:
-    """Audit one judge; other judges of `table` serve as covariates of a sample.
-
-    `panel` is without excluded and control candidates, `others` the same table with other candidates, None of logged
-    picks. `against` is a noun. Raises `bonwise.errors.InputError` where no prompt is labelled completely.
-    """
+    """Audit one judge of a panel without controls; `others` has other candidates, `against` is a noun."""
     if stated is not None and stated.design is not None and of_candidates(stated, panel):
         return _of_drawn_candidates(panel, settings, table, stated.design)
     labelling = _labelled(panel, stated)

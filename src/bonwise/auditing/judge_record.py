@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.auditing import label_interval, result, result_labels, simultaneous, unlabelled
 from bonwise.auditing.gates import (
     Gate,
@@ -28,7 +29,7 @@ from bonwise.estimates import estimate_records
 from bonwise.results import Record, given
 from bonwise.stats import catalog, clusters, estimand, estimation, no_gain, sums, support
 from bonwise.stats.level_bias import level_bias
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.table import facts, scales, score_table
 from bonwise.table.panel import Panel
 from bonwise.table.picks import Picks
@@ -338,11 +339,7 @@ def judge_record(
     suspected: Sequence[Suspected],
     **further: Any,
 ) -> result.JudgeFound:
-    """Return what was found of one judge; of `further` fields those that are None are left out.
-
-    `candidates` are the fields of `bonwise.auditing.result_labels.AuditData` that count them: ``unscored``, ``kept``.
-    `bounds` over missing labels are written where some are finite, or where prompts without labels are left out.
-    """
+    """Return what was found of one judge, without `further` fields that are None; `bounds` where some are finite."""
     written = labelling.method == "labelled_only" or bool(bounds)
     return result.JudgeFound(
         data=_data(labelling, picked, candidates),

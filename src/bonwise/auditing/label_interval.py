@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.stats import correlation, estimand, jackknife, laws, support
 from bonwise.stats.clusters import cluster_sums, most_df
 from bonwise.stats.partial.label_sample import ScaledSample
-from bonwise.stats.sums import Floats
 
 __all__ = ["Influence", "degrees_of_freedom", "fieller", "influence", "student", "where_labels_carry"]
 
@@ -40,7 +40,7 @@ class Influence:
 
 
 def influence(
-    m: Floats, Y: Floats, draw: ScaledSample, clusters: np.typing.NDArray[np.int64] | None = None, unseen: float = 1.0
+    m: Floats, Y: Floats, draw: ScaledSample, clusters: Ints | None = None, unseen: float = 1.0
 ) -> Influence:
     """Combine predictions for all prompts, `m`, (prompts, outcomes), with labels `Y`, (labelled prompts, outcomes).
 
@@ -89,11 +89,7 @@ def _centres(e: Floats, draw: ScaledSample) -> tuple[Floats, Floats]:
 
 
 def degrees_of_freedom(pulls: Floats, variance: float) -> float:
-    """Return the degrees of freedom that the spread of the labels' pulls allows (Satterthwaite, by kurtosis).
-
-    ``df = max(3, 3 (sum d^2)^2 / sum d^4 - 1)``, d = `pulls`, times ``max(1, (se^2 / sum d^2)^2)`` because models and
-    unlabelled prompts carry part of the variance; at most m - 1, and at least m / 4 for m of 50 or less.
-    """
+    """Return df by kurtosis of the labels' pulls times what models carry, at most m - 1, at least m / 4 for few."""
     labels = len(pulls)
     square = pulls * pulls
     squares, fourths = float(square.sum()), float(square @ square)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import quoted
 from bonwise.stats.partial.label_sample import LabelSample
@@ -18,7 +18,7 @@ from bonwise.table.panel import MAY_LACK, MEANT_BY_NONE, USED_BY_CELLS, LabelsIn
 if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["BY_CELL", "Drawn", "Labelling", "StatedDraw", "label_state", "stated_draw"]
+__all__ = ["Drawn", "Labelling", "StatedDraw", "label_state", "stated_draw"]
 
 BY_CELL = ("cells", "cells-by-score")
 """What may be stated of single candidates: labelled at random, or at random given their score and name."""
@@ -29,8 +29,6 @@ _WHOLE = (
     "no prompt is labelled in part, so whole prompts were chosen, and a model of which candidates were labelled does "
     "not say how"
 )
-
-_Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +62,7 @@ class StatedDraw:
         """The rule of the draw, in a word."""
         return self.design.rule if self.design is not None else self.kind
 
-    def of(self, panel: Panel, labelled: _Mask, partly: _Mask) -> Drawn:
+    def of(self, panel: Panel, labelled: Mask, partly: Mask) -> Drawn:
         """Return the sample that the labelled prompts are; `partly` are those with labels of some candidates."""
         if self.design is not None:
             return _as_designed(self.design, panel, labelled)
@@ -89,12 +87,8 @@ class StatedDraw:
             return Drawn(None, f"{some}, with chances that depend on scores and names alone, as stated")
         return Drawn(None, f"{some}, each with its propensity in the table")
 
-    def cell_propensities(self, panel: Panel) -> npt.NDArray[np.float64] | None:
-        """Return the chance of each cell of a panel to be labelled, None where the table does not state it.
-
-        Raises `bonwise.errors.InputError` for a candidate without a propensity or with two, and for far more or fewer
-        labels than they would draw.
-        """
+    def cell_propensities(self, panel: Panel) -> Floats | None:
+        """Return each cell's chance to be labelled, None where unstated; refuses what the labels contradict."""
         if self.table is None:
             return None
         stated = cell_scores.candidate_propensities(self.table, panel)
@@ -109,11 +103,7 @@ class StatedDraw:
 
 
 def stated_draw(design: str | Path | label_design.LabelDesign | None, table: ScoreTable) -> StatedDraw | None:
-    """Return what is stated of the draw: by the user, else by a propensity column of the table.
-
-    `design` is ``"uniform"``, ``"cells"``, ``"cells-by-score"``, or the record of the draw; beside a propensity
-    column it is a `bonwise.errors.UsageError`. Raises `bonwise.errors.InputError` for a file that is no such record.
-    """
+    """Return what the user or a propensity column states of the draw; both together are refused."""
     weighted = "propensity" in table.rows.columns
     if design is not None and table.unlabelled:
         raise UsageError(
@@ -163,7 +153,7 @@ def _gaps(lacking: int, drawn: int) -> str:
     )
 
 
-def _as_designed(design: label_design.LabelDesign, panel: Panel, labelled: _Mask) -> Drawn:
+def _as_designed(design: label_design.LabelDesign, panel: Panel, labelled: Mask) -> Drawn:
     at = design.prompt_ids.get_indexer(panel.prompt_ids)
     if (strange := at < 0).any():
         raise InputError(
@@ -183,7 +173,7 @@ def _as_designed(design: label_design.LabelDesign, panel: Panel, labelled: _Mask
     return Drawn(LabelSample.realised(used, design.stratum[at]), words, lacking, not_drawn)
 
 
-def _by_propensity(table: ScoreTable, panel: Panel, labelled: _Mask) -> tuple[LabelSample, str]:
+def _by_propensity(table: ScoreTable, panel: Panel, labelled: Mask) -> tuple[LabelSample, str]:
     stated = cell_scores.propensities(table, panel.prompt_ids, labelled)
     _refuse_misfit(table, stated, labelled)
     words = f"{labelled.sum():,} labelled prompts were drawn with the propensities of the table"
@@ -195,7 +185,7 @@ def _by_propensity(table: ScoreTable, panel: Panel, labelled: _Mask) -> tuple[La
     return LabelSample.realised(labelled, owner.astype(np.int64)), f"{words}, alike at equal propensity"
 
 
-def _refuse_misfit(table: ScoreTable, stated: npt.NDArray[np.float64], labelled: _Mask) -> None:
+def _refuse_misfit(table: ScoreTable, stated: Floats, labelled: Mask) -> None:
     """Refuse propensities that cannot be: as many labels, and a sum of weights, that no draw by them would give."""
     if labelled.all():
         return
@@ -238,7 +228,7 @@ class Labelling:
     """A judge's panel with its labelled prompts: those with all labels, and drawn where a draw is stated."""
 
     panel: Panel
-    labelled: _Mask = field(repr=False)
+    labelled: Mask = field(repr=False)
     partly: int
     """Prompts with some labels."""
     method: Method
@@ -300,11 +290,7 @@ def of_the_labelled(labelled: int, prompts: int, why: str = "") -> str:
 
 
 def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:
-    """Tell which prompts are labelled and what they stand for.
-
-    Without a stated draw prompts are dropped for lack of labels where up to 5 % of them have none, and up to 5 % of
-    those with any lack some. Otherwise they are kept, and the figures describe the labelled prompts alone.
-    """
+    """Tell which prompts are labelled and what they stand for; up to 5 % without labels are dropped."""
     found = panel.labelled_cells
     labelled, partly = found == panel.sizes, (found > 0) & (found < panel.sizes)
     if stated is not None:
@@ -321,7 +307,7 @@ def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:
     return Labelling(panel, labelled, int(partly.sum()), "labelled_only")
 
 
-def _as_stated(panel: Panel, stated: StatedDraw, labelled: _Mask, partly: _Mask) -> Labelling:
+def _as_stated(panel: Panel, stated: StatedDraw, labelled: Mask, partly: Mask) -> Labelling:
     count = int(partly.sum())
     if labelled.all() and (stated.kind != "propensity" or stated.by_cell):
         return Labelling(panel, labelled, 0, "complete", stated=stated)

@@ -29,16 +29,7 @@ from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import CodedColumn
 
-__all__ = [
-    "PickLine",
-    "PickSettings",
-    "holds_picks",
-    "logged_judge",
-    "logged_panels",
-    "logged_table",
-    "picks_made",
-    "read_picks",
-]
+__all__ = ["PickLine", "holds_picks", "logged_judge", "logged_panels", "logged_table", "picks_made", "read_picks"]
 
 
 def logged_judge(
@@ -47,11 +38,7 @@ def logged_judge(
     reading: ReadingOptions,
     design: str | Path | label_design.LabelDesign | None = None,
 ) -> tuple[judge_record.JudgeAudit, ScoreTable]:
-    """Audit the picks of one policy; what `reading` says of columns is of the labels. The table audited comes along.
-
-    Raises `bonwise.errors.UsageError` for a setting that asks for more than picks hold, and
-    `bonwise.errors.InputError` for no labels, or none that fit.
-    """
+    """Audit the picks of one policy; what `reading` says of columns is of the labels. The table comes along."""
     if settings.exclude or settings.control:
         raise UsageError(
             f"{picks.source}: a logged pick was made among all its candidates, so none can be left out afterwards",
@@ -245,13 +232,7 @@ def holds_picks(path: Path) -> bool:
 
 
 def read_picks(path: str | Path, *, as_picked: bool = False) -> Picks:
-    """Read logged picks.
-
-    The file is JSON Lines of `PickLine`: ``prompt_id``, ``ids`` (of all candidates of the pool) and ``best`` (one of
-    them, or null). With `as_picked` the drawn pick is taken where a seed decided, not its expectation over ``level``.
-    Raises `bonwise.errors.FileError` for a file that is absent, empty or no text, and `bonwise.errors.RowError` for a
-    line that is no pick or of other settings than the first, and for a prompt that is picked twice.
-    """
+    """Read logged picks, JSON Lines of `PickLine` of one setting; `as_picked` takes what a seed drew."""
     TABLES.require(f"reading {path}")
     source, rows, lines = str(path), [], []
     policy = _OnePolicy(source)

@@ -10,7 +10,7 @@ from bonwise.auditing.result import Audit, JudgeFound
 from bonwise.report.blocks import Said
 from bonwise.table.checks import CONFIDENCE
 
-__all__ = ["AuditCall", "PythonCalls", "next_in_python", "next_steps"]
+__all__ = ["PythonCalls", "next_in_python", "next_steps"]
 
 _NOT_GOOD = ("weak", "harmful", "random")
 

@@ -40,11 +40,7 @@ def write_page(
     also: Sequence[Document] = (),
     then: Sequence[Said] | None = None,
 ) -> Path | None:
-    """Write the page as `Audit.to_html` does; return the file of all prompts beside it where it cannot show them all.
-
-    A study in `also` takes the place of the usual one of its name; without `then` calls of Python are next. Raises
-    `bonwise.errors.UsageError` where a file would take the place of what the page is made from.
-    """
+    """Write the page as `Audit.to_html`, and return the file of all prompts beside it where it cannot show them."""
     others = _results(also)
     pools = audit.settings.pools if pools is None else pools
     _check_target(Path(path), audit, pools)

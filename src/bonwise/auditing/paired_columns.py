@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.judge_record import JudgeAudit, panel_level_bias
 from bonwise.auditing.settings import Settings
 from bonwise.stats import catalog, clusters, correlation, jackknife, laws, support
@@ -23,7 +24,7 @@ from bonwise.stats.estimation import (
     SET_BY_POOLS,
     SINGLE,
 )
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.table.panel import Panel
 from bonwise.table.store import Names, objects
 
@@ -32,8 +33,6 @@ __all__ = ["FiguresOfPair", "PairedColumns"]
 _CELLS = 1 << 13  # leave-one-out values of a metric held at a time: what fits the cache
 _UNITS = 1 << 11  # units whose values are kept for judges with the same prompts
 
-_Ints = np.typing.NDArray[np.int64]
-_Mask = np.typing.NDArray[np.bool_]
 
 _ALL = catalog.ESTIMANDS
 _AT = {e.name: row for row, e in enumerate(_ALL)}
@@ -75,7 +74,7 @@ class _Columns:
         self._rests = np.empty((len(Sums._fields), max(_CELLS, _UNITS)))
         self._moved = np.empty((2, len(_ALL), max(_CELLS, _UNITS)))
 
-    def on_common(self, values: Floats | _Mask) -> Floats:
+    def on_common(self, values: Floats | Mask) -> Floats:
         """Return totals of values of prompts, (judges, prompts), over what each judge shares with another."""
         return np.where(self.known, values, 0.0) @ self.known.T.astype(np.float64)
 
@@ -141,7 +140,7 @@ class _Columns:
         return np.array([some[order][(own & known).argmax(1)] for own in known])
 
     def _left_out(
-        self, judges: _Ints | int, others: _Ints, some: slice, *, out: Floats, of_labels: bool = True
+        self, judges: Ints | int, others: Ints, some: slice, *, out: Floats, of_labels: bool = True
     ) -> Floats:
         """Return metrics without each unit in turn, (metrics, pairs, units); where it is not shared they are any."""
         totals, shape = self.totals[:, judges, others][..., None], (len(others), some.stop - some.start)
@@ -151,10 +150,7 @@ class _Columns:
 
     @cached_property
     def powers(self) -> tuple[Floats, Floats]:
-        """Sums of powers 1 to 4 of what units move, (4, metrics, judges, others): differences, and each judge alone.
-
-        Of a judge alone those of global_r, of inflation, and of within_r less its ratio to global_r times the latter.
-        """
+        """Sums of powers 1 to 4 of what units move, (4, metrics, judges, others): differences, and one judge."""
         count, units = len(self._common), self._units.shape[-1]
         of_pairs, alone = np.zeros((4, len(_ALL), count, count)), np.zeros((4, 3, count, count))
         masks: dict[bytes, int] = {}
@@ -168,7 +164,7 @@ class _Columns:
                 self._add_apart(judge, apart, some, of_pairs, alone)
         return of_pairs, alone
 
-    def _add_alike(self, judges: _Ints, some: slice, of_pairs: Floats, alone: Floats) -> None:
+    def _add_alike(self, judges: Ints, some: slice, of_pairs: Floats, alone: Floats) -> None:
         """Add judges with the same prompts: a column each."""
         parts = [
             self._left_out(part, part, some, out=self._moved[0]) - self.values[:, part, part][..., None]
@@ -181,7 +177,7 @@ class _Columns:
             nothing = (values - values).sum()  # unless a metric of labels is undefined without some unit
             of_pairs[:, row, judges[:, None], judges] += nothing if row in _OF_LABELS else _of_differences(values)
 
-    def _add_apart(self, judge: int, others: _Ints, some: slice, of_pairs: Floats, alone: Floats) -> None:
+    def _add_apart(self, judge: int, others: Ints, some: slice, of_pairs: Floats, alone: Floats) -> None:
         """Add a judge and others with different prompts: two columns a pair."""
         for part in _split(others, some.stop - some.start):
             same, shared = np.full_like(part, judge), self._common[judge, some] & self._common[part, some]
@@ -198,7 +194,7 @@ class _Columns:
             )[..., None]
             of_pairs[:, :, judge, part] += _powers(left, shared)
 
-    def _of_one(self, moved: Floats, judges: _Ints, others: _Ints) -> Floats:
+    def _of_one(self, moved: Floats, judges: Ints, others: Ints) -> Floats:
         within, overall = self.values[_WITHIN, judges, others], self.values[_OVER, judges, others]
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = (within / overall)[:, None]
@@ -206,10 +202,7 @@ class _Columns:
 
 
 class PairedColumns:
-    """Figures of every two judges on the prompts that both have, as `estimation.difference` has them.
-
-    The prompts weigh alike and are no clusters, or all judges have the same ones; labels are no sample of them.
-    """
+    """Figures of every two judges on the prompts that both have, as `estimation.difference` has them."""
 
     def __init__(self, audits: Sequence[JudgeAudit], panels: Sequence[Panel], settings: Settings) -> None:
         self._audits, self._panels, self._settings = audits, panels, settings
@@ -284,13 +277,13 @@ class PairedColumns:
         elif (exact := np.flatnonzero(alike & (self._reasons[row] == ""))).size:
             self._bound(row, e, exact)
 
-    def _drop(self, row: int, which: _Mask, reason: str) -> None:
+    def _drop(self, row: int, which: Mask, reason: str) -> None:
         """Take the interval of those that have no reason yet."""
         which = which & (self._reasons[row] == "")
         self._reasons[row, which] = f"no interval: {reason}"
         self._ends[:, row, which] = self._errors[row, which] = np.nan
 
-    def _undefine(self, row: int, which: _Mask, reason: str) -> None:
+    def _undefine(self, row: int, which: Mask, reason: str) -> None:
         """Take the value too."""
         self._reasons[row, which] = reason
         self._ends[:, row, which] = self._errors[row, which] = self._values[row, which] = np.nan
@@ -301,13 +294,13 @@ class PairedColumns:
             return catalog.ratio(np.sqrt(totals.eSS), np.sqrt(totals.eOO), 0.0)
         return 1.0 if e.limits is not None else self._widths
 
-    def _same_pools(self) -> _Mask:
+    def _same_pools(self) -> Mask:
         prompts = self._columns.prompts
         means = prompts.R / np.where(prompts.prompts > 0, prompts.prompts, 1.0)
         high, low = (sign * self._of(self._columns.highest(sign * means)) for sign in (1, -1))
         rounding = np.maximum(SAME_MEAN * self._widths, np.spacing(np.abs(low) * 16))
-        varied: _Mask = self._of(self._columns.totals)[Sums._fields.index("apart_O")] > 0
-        alike: _Mask = varied & (high - low <= rounding)
+        varied: Mask = self._of(self._columns.totals)[Sums._fields.index("apart_O")] > 0
+        alike: Mask = varied & (high - low <= rounding)
         return alike
 
     def _divide(self, row: int, e: Estimand) -> None:
@@ -321,7 +314,7 @@ class PairedColumns:
             else:
                 self._ends[:, row, at], self._laws[row][at] = ends, law
 
-    def _bound(self, row: int, e: Estimand, pairs: _Ints) -> None:
+    def _bound(self, row: int, e: Estimand, pairs: Ints) -> None:
         """Give averages of prompts that are all alike the bound of that."""
         stretch, (lower, upper) = self._of(self._columns.stretch(e)), (side[row] for side in self._limits)
         if e.parts is not None:
@@ -527,13 +520,13 @@ def _shaped(buffer: Floats, shape: tuple[int, int]) -> Floats:
     return buffer[:, : shape[0] * shape[1]].reshape(len(buffer), *shape)
 
 
-def _split(judges: _Ints, units: int) -> list[_Ints]:
+def _split(judges: Ints, units: int) -> list[Ints]:
     """Split judges into parts whose columns of so many units fit the cache."""
     step = max(1, _CELLS // units)
     return [judges[start : start + step] for start in range(0, len(judges), step)]
 
 
-def _powers(moved: Floats, shared: _Mask) -> Floats:
+def _powers(moved: Floats, shared: Mask) -> Floats:
     """Return sums of powers 1 to 4 over the units that are shared, and overwrite what is not."""
     sums = np.empty((4, *moved.shape[:-1]))
     every = bool(shared.all())
@@ -579,7 +572,7 @@ def _of_differences(values: Floats) -> Floats:
     return sums
 
 
-def _slice(judges: _Ints | int) -> _Ints | slice:
+def _slice(judges: Ints | int) -> Ints | slice:
     """Return judges in a row as a slice, which is not copied."""
     first, last = (judges, judges) if isinstance(judges, int) else (int(judges[0]), int(judges[-1]))
     return slice(first, last + 1) if isinstance(judges, int) or last - first == len(judges) - 1 else judges

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing import cell_gains, cell_intervals, cell_table, simultaneous, unlabelled, weighted_metrics
 from bonwise.auditing.bounds import cell_bounds
 from bonwise.auditing.cell_figures import cell_figures
@@ -20,7 +21,7 @@ from bonwise.errors import UsageError
 from bonwise.stats import catalog, clusters, correlation, estimation, jackknife, laws, no_gain, support
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.partial import label_features, label_sample, outcome_model
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.table.panel import Panel
 
 __all__ = ["cell_differences", "cell_metrics", "partial_estimates", "sampled_metrics"]
@@ -69,7 +70,7 @@ class _LabelledOutcomes:
     Y: Floats
     draw: label_sample.ScaledSample
     alone: dict[str, Estimate]
-    clusters: np.typing.NDArray[np.int64] | None
+    clusters: Ints | None
     unseen: float
 
 
@@ -142,7 +143,7 @@ def _beside(found: Estimate, alone: Estimate, ess: float) -> Estimate:
 def _fit(
     problem: _LabelledOutcomes,
     features: label_features.LabelFeatures,
-    folds: np.typing.NDArray[np.int64],
+    folds: Ints,
     model: outcome_model.OutcomeModel | None,
 ) -> ModelFit:
     """Predict, shrink the predictions towards the labels' mean, and combine them with the labels."""
@@ -249,11 +250,7 @@ _BOUNDED = ("value_oracle", "recovery")
 
 
 def cell_metrics(labelling: Labelling, settings: Settings) -> JudgeMetrics:
-    """Estimate every metric for all prompts by the method ``cells``, with intervals of their own law.
-
-    Raises `bonwise.errors.InputError` for propensities that are missing or cannot be, `bonwise.errors.UsageError` for
-    an outcome model, which is of whole prompts.
-    """
+    """Estimate every metric for all prompts by the method ``cells``; takes propensities and no outcome model."""
     if settings.outcome_model is not None:
         raise UsageError(
             "an outcome model predicts figures of whole prompts, and here candidates are labelled one by one",
@@ -345,11 +342,7 @@ def _cell_table(labelling: Labelling) -> cell_table.CellTable:
 def sampled_metrics(
     labelling: Labelling, sample: label_sample.LabelSample, further: Mapping[str, Floats], settings: Settings
 ) -> JudgeMetrics:
-    """Estimate every metric for all prompts; `further` are the scores of the table's other judges on its cells.
-
-    What picks are worth comes from the efficient influence function; other metrics of labels from totals weighted by
-    1 / propensity; what needs no labels, from all prompts.
-    """
+    """Estimate every metric for all prompts: picks by influence, others by 1 / propensity; `further` are judges."""
     panel = labelling.panel
     known = panel.keep(sample.labelled)
     sums, rule = known.sums(), settings.rule(known.labels, panel.clusters)

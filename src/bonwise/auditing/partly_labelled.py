@@ -9,15 +9,16 @@ from itertools import product
 
 import numpy as np
 
-from bonwise.auditing import bounds, cell_table, judge_record
+from bonwise.arrays import Floats, Ints
+from bonwise.auditing import bounds, judge_record
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.report.numbers import Ends, counted, interval, setting
 from bonwise.stats import catalog, estimation, top_of_scores
 from bonwise.stats.estimand import Estimand, Estimate
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.table.panel import Panel
 
-__all__ = ["MissingLabels", "corner_labels", "said_of_missing", "spanning"]
+__all__ = ["MissingLabels", "said_of_missing"]
 
 _NAMES = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "hit_rate", "top1_accuracy")
 
@@ -67,7 +68,7 @@ class MissingLabels:
         means = catalog.functional_of(_MEANS)(Sums(*self._at_corners))
         return {e.name: mean for e, mean in zip(_MEANS, means, strict=True)}
 
-    def _extremes(self, e: Estimand) -> tuple[cell_table.Ints, cell_table.Ints]:
+    def _extremes(self, e: Estimand) -> tuple[Ints, Ints]:
         """Return the corners of the prompts that make a metric smallest, and those that make it greatest."""
         if e.parts is None:
             mean = self._means[e.name]
@@ -82,7 +83,7 @@ class MissingLabels:
         low, high = e.of(Sums(*(self._known.sum(axis=1)[:, None] + np.stack(filled, axis=1))))
         return float(low), float(high)
 
-    def _estimate(self, e: Estimand, corner: cell_table.Ints) -> Estimate:
+    def _estimate(self, e: Estimand, corner: Ints) -> Estimate:
         panel, labels, owner = self._panel, self._panel.labels.copy(), np.repeat(corner, self._some.sizes)
         labels[self._cells] = self._corners[owner, np.arange(len(owner))]
         filled = replace(panel, labels=labels)
@@ -116,11 +117,7 @@ def said_of_missing(panel: Panel, recovery: Estimate, missing: MissingLabels) ->
 
 
 def corner_labels(panel: Panel, ends: tuple[float, float]) -> Floats:
-    """Return labels of all cells, shape (corners, cells), some of which make any metric of picks extreme in a prompt.
-
-    What is missing at the judge's top, and what is missing below, stands at the low end, at the largest label seen or
-    at the high end; or all of it at the low end but for one candidate at the top or below.
-    """
+    """Return labels of all cells, (corners, cells), some of which make any metric of picks extreme in a prompt."""
     low, high = ends
     starts, owner = np.cumsum(panel.sizes) - panel.sizes, np.repeat(np.arange(len(panel.sizes)), panel.sizes)
     missing, top = np.isnan(panel.labels), top_of_scores.at_top(panel.ranked, panel.sizes)

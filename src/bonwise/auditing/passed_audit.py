@@ -60,10 +60,7 @@ def passed_over(
     like: str | Path | None,
     unlike: Mapping[str, object],
 ) -> _Found:
-    """Pass over a table, or merge stats files, and estimate what can be; `unlike` holds what must not be stated.
-
-    Returns what it was computed from, the table being a sample of the prompts, pairs, and judges without figures.
-    """
+    """Pass over a table, or merge stats files, and estimate what can be; `unlike` holds what must not be stated."""
     stated = dict(unlike)
     stated |= {name: getattr(options, name) for name in _OF_READING}
     stated |= {name: getattr(settings, name) for name in _OF_AUDITS}

@@ -20,11 +20,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, TypeAdapter
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.errors import FileError, InputError
 from bonwise.printable import printable
 from bonwise.stats import estimation, no_gain, swept
-from bonwise.stats.sums import ColumnScale, Floats, by_rank, prompt_sums, tie_decimals
+from bonwise.stats.sums import ColumnScale, by_rank, prompt_sums, tie_decimals
 from bonwise.table import scales
 from bonwise.table.batches import MOST_JUDGES, Batch, Batches, NotTogetherError, hashes
 from bonwise.table.panel import MAY_LACK, RECTANGULAR_SHARE, Shape
@@ -44,7 +45,6 @@ __all__ = [
 
 Row = dict[str, str | float | None]
 _Hashes = np.typing.NDArray[np.uint64]
-_Ints = np.typing.NDArray[np.int64]
 
 USABLE = ("complete", "labelled_only")
 _USUAL, _OTHER, _ONE = range(3)  # pools with the most common names, with others, and of a single candidate
@@ -166,7 +166,7 @@ class Collected:
         return swept.HeldSums.of(rows, rule, there) if there.size else None
 
     @cached_property
-    def _held_sums(self) -> tuple[Floats, _Ints | None]:
+    def _held_sums(self) -> tuple[Floats, Ints | None]:
         """The sums of all prompts and the codes of their clusters, read once all were added."""
         codes = None
         if self.clusters is not None:
@@ -199,10 +199,7 @@ class Gathered:
 def gathered(
     batches: Batches, settings: Settings, declared: Mapping[str, Any], like: Fixed | None, *, keep: bool
 ) -> Gathered:
-    """Pass over a table; its rows are sorted first where those of a prompt stand apart.
-
-    `declared` holds scales by judge, that of the labels under ``oracle_label``; `keep` keeps the hashes of prompts.
-    """
+    """Pass over a table, sorted first where prompts stand apart; `declared` holds scales, `keep` keeps hashes."""
     try:
         return _gathered(batches, settings, partial(_CountingPass, batches, declared, like, keep=keep))
     except NotTogetherError:
@@ -232,9 +229,7 @@ def _gathered(batches: Batches, settings: Settings, scanned: partial[_CountingPa
     return Gathered(batches.name, fixed, scan.counts, sums, of_scores, rows, scan.seen())
 
 
-def _add_sums(
-    to: Collected, batch: Batch, fixed: Fixed, kept: np.typing.NDArray[np.bool_], shared: Sequence[ColumnScale]
-) -> bool:
+def _add_sums(to: Collected, batch: Batch, fixed: Fixed, kept: Mask, shared: Sequence[ColumnScale]) -> bool:
     """Add the sums of the prompts that are kept for some judge, and tell whether there are any."""
     usable = np.array([method in USABLE for method in fixed.methods])
     own = batch.asked & kept & usable[:, None]
@@ -254,9 +249,7 @@ def _add_sums(
     return True
 
 
-def _smallest(
-    kept: dict[int, list[Row]], batch: Batch, some: np.typing.NDArray[np.bool_], judges: Sequence[str]
-) -> dict[int, list[Row]]:
+def _smallest(kept: dict[int, list[Row]], batch: Batch, some: Mask, judges: Sequence[str]) -> dict[int, list[Row]]:
     """Return the rows of the prompts with the smallest hashes: the same however a table is cut into parts."""
     keys = hashes(batch.prompts)
     below = keys < np.uint64(max(kept)) if len(kept) >= _SAMPLE else some
@@ -307,7 +300,7 @@ class _CountingPass:
         """Return the hashes of the prompts."""
         return np.concatenate(self._hashes) if self._hashes else np.zeros(0, dtype=np.uint64)
 
-    def batches(self) -> Iterator[tuple[Batch, _Ints, _Ints]]:
+    def batches(self) -> Iterator[tuple[Batch, Ints, Ints]]:
         """Yield batches on declared scales, with the kind of each pool and of its labels."""
         for raw in self._table:
             batch = self._scaled(raw)
@@ -340,7 +333,7 @@ class _CountingPass:
         scores = [scaled(own, "judge_score", scale) for own, scale in zip(batch.scores, stated, strict=False)]
         return replace(batch, labels=labels, scores=np.stack(scores) if self._declared else batch.scores)
 
-    def _count(self, batch: Batch, kind: _Ints, labelled: _Ints) -> None:
+    def _count(self, batch: Batch, kind: Ints, labelled: Ints) -> None:
         self.counts.dropped["no candidate left"] += batch.emptied
         for judge in range(len(batch.scores)):
             group = np.where(batch.asked[judge], kind * 3 + labelled, -1)
@@ -351,7 +344,7 @@ class _CountingPass:
                 self.counts.added[at] += added
                 self.counts.most[at] = np.maximum(self.counts.most[at], most)
 
-    def note_dropped(self, batch: Batch, kind: _Ints, labelled: _Ints, fixed: Fixed) -> None:
+    def note_dropped(self, batch: Batch, kind: Ints, labelled: Ints, fixed: Fixed) -> None:
         """Count the prompts that are in no figure."""
         counted, complete = np.isin(kind, fixed.kinds), "complete" in fixed.methods
         reasons = {f"not judged by {fixed.judges[at]}": counted & ~own for at, own in enumerate(batch.asked)}
@@ -394,7 +387,7 @@ class _CountingPass:
         return ColumnScale(*map(int, decimals), *middles)
 
 
-def _of_group(scores: Floats, labels: Floats, sizes: _Ints) -> tuple[list[float], list[float]]:
+def _of_group(scores: Floats, labels: Floats, sizes: Ints) -> tuple[list[float], list[float]]:
     """Return `_ADDED` and `_MOST` of pools of one kind; labels count on candidates that have a score."""
     known = ~np.isnan(scores)
     scored, beside = (scores, labels) if known.all() else (scores[known], labels[known])

@@ -35,7 +35,6 @@ __all__ = [
     "Spread",
     "Stratum",
     "StratumRow",
-    "VerdictStep",
     "WhatIf",
     "WorstPrompts",
 ]

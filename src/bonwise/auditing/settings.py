@@ -9,12 +9,13 @@ from typing import Any, get_args
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.result import GateRule, IntervalKind, Thresholds
 from bonwise.auditing.result_labels import GainOfLabel
 from bonwise.auditing.verdict import TARGETS, Target
 from bonwise.errors import UsageError
 from bonwise.extras import BOOTSTRAP
-from bonwise.stats import estimation, sums
+from bonwise.stats import estimation
 from bonwise.table import checks, panel, scales
 
 __all__ = ["GateRule", "IntervalKind", "Settings", "label_range"]
@@ -23,11 +24,8 @@ __all__ = ["GateRule", "IntervalKind", "Settings", "label_range"]
 _LEAST_OF_UNIT = 1e-6
 
 
-def label_range(labels: sums.Floats) -> tuple[float, float]:
-    """Return [0, 1] where all labels lie in it; otherwise their scale is unknown unless it is declared.
-
-    Labels that all lie below a millionth are on no scale from 0 to 1.
-    """
+def label_range(labels: Floats) -> tuple[float, float]:
+    """Return [0, 1] where all labels lie in it, not all below a millionth; else their scale is unknown."""
     return _range(*scales.ends_of(labels))
 
 
@@ -115,9 +113,7 @@ class Settings:
         """The metric that decides for the target, and the gate of the verdict on it."""
         return self.thresholds.deciding(self.target)
 
-    def rule(
-        self, labels: sums.Floats, clusters: np.typing.NDArray[np.int64] | None = None
-    ) -> estimation.IntervalRule:
+    def rule(self, labels: Floats, clusters: Ints | None = None) -> estimation.IntervalRule:
         """Return how intervals are made, for labels in which NaN stands for none and clusters of the prompts."""
         low, high = scales.ends_of(labels)
         ends = _range(low, high)

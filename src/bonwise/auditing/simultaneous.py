@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.result import ChoiceConfidences
 from bonwise.stats import laws
 from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.sums import Floats
 from bonwise.table.store import Names
 
 __all__ = ["UnitInfluences", "aligned", "joint_confidence", "pick_influences"]
@@ -23,17 +23,14 @@ _SAME = 1e-9  # a difference of influences below this share of them is rounding:
 class UnitInfluences:
     """How much every prompt, or cluster of prompts, adds to the estimates of one judge."""
 
-    units: Names | np.typing.NDArray[np.object_] | np.typing.NDArray[np.int64]
+    units: Names | np.typing.NDArray[np.object_] | Ints
     """Names of the prompts or codes of the clusters, each once."""
     by_metric: Mapping[str, Floats] = field(repr=False)
     """Their sum of squares is about the variance of the estimate."""
 
 
 def pick_influences(
-    gains: Floats,
-    possible: Floats,
-    clusters: np.typing.NDArray[np.int64] | None = None,
-    weights: Floats | None = None,
+    gains: Floats, possible: Floats, clusters: Ints | None = None, weights: Floats | None = None
 ) -> dict[str, Floats]:
     """Return the influence of each prompt, or cluster by code, on gain and recovery, of J - R and M - R."""
     w = np.ones(len(gains)) if weights is None else weights
@@ -59,13 +56,7 @@ def aligned(judges: Sequence[UnitInfluences], metric: str) -> Floats:
 
 
 def joint_confidence(influences: Floats, confidence: float, *, seed: int = 0) -> ChoiceConfidences:
-    """Return the confidences at which intervals of single estimates hold together.
-
-    Z is drawn from the normal law with the correlation of the influences. With c the quantile of max |Z_k| at the
-    confidence wanted, intervals at ``2 Phi(c) - 1`` hold together; likewise with max Z_k for lower ends, and with the
-    standardised differences of every two. `influences` is (estimates, units), with two estimates or more; one that
-    nothing moves is taken to be independent of the others. `confidence` is two-sided, that of one interval alone.
-    """
+    """Return the confidences at which intervals of single estimates hold together, by drawn normal maxima."""
     rng, tail = np.random.default_rng(seed), (1 - confidence) / 2
     size = np.sqrt(np.einsum("ku,ku->k", influences, influences))
     errors = _drawn(influences, rng)
@@ -89,8 +80,7 @@ def _drawn(influences: Floats, rng: np.random.Generator) -> Floats:
     _, factor = np.linalg.qr(influences.T)
     # The signs are LAPACK's choice, and would show in the draws.
     factor *= np.where(np.diagonal(factor) < 0, -1.0, 1.0)[:, None]
-    errors: Floats = factor.T @ rng.standard_normal((len(factor), _DRAWS))
-    return errors
+    return factor.T @ rng.standard_normal((len(factor), _DRAWS))
 
 
 def _largest_difference(errors: Floats, influences: Floats, size: Floats) -> Floats:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing import exhibits, result_verdict, simultaneous
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.settings import Settings
@@ -20,7 +20,7 @@ from bonwise.report.numbers import Ends, counted, estimate, listed_counts, with_
 from bonwise.results import given
 from bonwise.stats import catalog, estimand, estimation, laws
 from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import CodedColumn, coded
 
@@ -32,15 +32,13 @@ _FEWEST, _WEAK_FROM = 10, 30
 _MOST, _SIMULATED = 1000, 100
 """Values of a column, and subsets up to which their joint scatter is simulated."""
 
-_Ints = npt.NDArray[np.int64]
-
 
 class _PromptSubset(NamedTuple):
     """The prompts of one subset."""
 
     column: str
     value: str
-    at: _Ints
+    at: Ints
     found: estimand.Estimate
     influences: simultaneous.UnitInfluences | None = None
     with_random: laws.Student | None = None
@@ -48,13 +46,7 @@ class _PromptSubset(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        column: str,
-        value: str,
-        at: _Ints,
-        sums: Floats,
-        rule: estimation.IntervalRule,
-        metric: estimand.Estimand,
+        cls, column: str, value: str, at: Ints, sums: Floats, rule: estimation.IntervalRule, metric: estimand.Estimand
     ) -> _PromptSubset:
         if len(at) < _FEWEST:
             return cls(column, value, at, estimand.Estimate.undefined(f"fewer than {_FEWEST} prompts", len(at)))
@@ -126,11 +118,7 @@ def refuse_stratum(settings: Settings) -> None:
 def simultaneous_confidence(
     influences: Sequence[simultaneous.UnitInfluences], confidence: float, *, seed: int
 ) -> float:
-    """Return the confidence at which intervals of single subsets hold together.
-
-    ``confidence^(1 / subsets)`` where no two share a prompt or cluster. Otherwise it follows from the largest of as
-    many normal deviates with the correlation of the influences, and by Sidak's inequality is no higher.
-    """
+    """Return the confidence at which subsets hold together: ``confidence^(1 / subsets)``, or by correlations."""
     apart = float(confidence ** (1 / max(len(influences), 1)))
     times = np.bincount(np.concatenate([influence.units for influence in influences])) if influences else np.zeros(1)
     if times.max() <= 1 or len(influences) > _SIMULATED:
@@ -142,12 +130,8 @@ def simultaneous_confidence(
     )
 
 
-def shrunk(estimates: Floats, errors: Floats, prompts: _Ints) -> tuple[Floats, float]:
-    """Return estimates shrunk towards their mean by empirical Bayes, and the standard deviation between subsets.
-
-    The variance within is ``s^2 / n_k``, as that of a few prompts is hardly known: s^2 is the mean of ``n_k se_k^2``
-    weighted by n_k - 1. That between is DerSimonian and Laird's.
-    """
+def shrunk(estimates: Floats, errors: Floats, prompts: Ints) -> tuple[Floats, float]:
+    """Return estimates shrunk to their mean by empirical Bayes, and the deviation between (DerSimonian, Laird)."""
     n = prompts.astype(float)
     pooled, share = float((n - 1) @ (n * errors**2) / (n - 1).sum()), n / n.sum()
     within = np.maximum(pooled / n, np.finfo(float).tiny)
@@ -170,7 +154,7 @@ def weakness(found: result_verdict.Subsets | None) -> str:
     return f"Useful over all prompts, {word} {_told(found, worst)}{also}."
 
 
-def _by_value(values: CodedColumn) -> dict[str, _Ints]:
+def _by_value(values: CodedColumn) -> dict[str, Ints]:
     """Return the prompts of each value."""
     codes, names = coded(values.where([exhibits.written(value) for value in values.cells], "(blank)", object))
     if len(names) < 2:

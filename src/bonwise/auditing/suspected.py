@@ -226,10 +226,7 @@ def light_pools(labelled: int, worth: int) -> Suspected:
 
 
 def missing_labels(missing: int, cells: int, stated: str = "", *, weighted: bool = False) -> Suspected:
-    """Suspect labels missing for unknown reasons; `stated` says why a stated draw does not help, empty for none.
-
-    Beside weights of prompts no draw can be stated.
-    """
+    """Suspect labels missing for unknown reasons; `stated` says why a stated draw does not help, empty for none."""
     lack = f"{missing:,} of {cells:,} labels {'is' if missing == 1 else 'are'} missing"
     if stated:
         return Suspected("missing labels", f"{lack}: {stated}", "Label the prompts that were drawn.")

@@ -6,21 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result_labels import GainOfLabel, KeptCandidates
 from bonwise.auditing.settings import Settings
 from bonwise.report.numbers import counted
 from bonwise.results import given
 from bonwise.stats import catalog, estimand, estimation
-from bonwise.stats.sums import Floats, Sums, by_rank, compared
+from bonwise.stats.sums import Sums, by_rank, compared
 from bonwise.table import cells, score_table
 from bonwise.table.scales import Scale
 
-__all__ = ["NOTHING_KEPT", "BestKept", "best_kept", "place_worth"]
+__all__ = ["best_kept", "place_worth"]
 
-_Ints = npt.NDArray[np.int64]
 
 _J, _M, _HIT = (Sums._fields.index(name) for name in ("J", "M", "hit"))
 _SAMPLED = "undefined: needs labels of all candidates of the prompts it counts, and here they are a sample"
@@ -74,16 +73,16 @@ def best_kept(labelling: Labelling, table: score_table.ScoreTable, settings: Set
 class _Topics:
     """The prompts with a label, whether the judge ranked candidates of them or not."""
 
-    codes: _Ints
+    codes: Ints
     """Of each topic, among the prompts of the table; from their number on those that the table lacks."""
-    sizes: _Ints
+    sizes: Ints
     """Candidates that the judge ranked of each, grouped by topic."""
     scores: Floats
     labels: Floats
     """Of these candidates; NaN for none."""
     others: Floats
     """Labels of documents that it did not rank, grouped by topic too."""
-    of_others: _Ints
+    of_others: Ints
 
     @classmethod
     def of(cls, table: score_table.ScoreTable, judge: str, left_out: tuple[str, ...]) -> _Topics:
@@ -190,8 +189,7 @@ class _Topics:
 
 def _share(part: Floats, whole: Floats) -> Floats:
     """Divide, 0 where there is nothing to divide by."""
-    shares: Floats = np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
-    return shares
+    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
 
 
 def kept_places(k: int, longest: int) -> Floats:
@@ -211,12 +209,8 @@ def gain_of(labels: Floats, kind: GainOfLabel) -> Floats:
     return relevant if kind == "linear" else np.exp2(relevant) - 1
 
 
-def place_worth(ranked: Floats, sizes: _Ints, worth: Floats) -> Floats:
-    """Return what the place of each cell is worth, its pool ranked from the highest value down.
-
-    Equal values share their places in expectation (McSherry and Najork 2008, doi:10.1007/978-3-540-78646-7_38).
-    A cell at -inf has no place, unless all of its pool are there. `worth` is by place.
-    """
+def place_worth(ranked: Floats, sizes: Ints, worth: Floats) -> Floats:
+    """Return what the place of each cell is worth, ties in expectation (doi:10.1007/978-3-540-78646-7_38)."""
     if not len(ranked):
         return np.zeros(0)
     starts = np.cumsum(sizes) - sizes
@@ -235,7 +229,7 @@ def place_worth(ranked: Floats, sizes: _Ints, worth: Floats) -> Floats:
     return np.where(np.isneginf(ranked) & ~has_none, 0.0, expected)
 
 
-def sum_by_pool(values: Floats | npt.NDArray[np.bool_], sizes: _Ints) -> Floats:
+def sum_by_pool(values: Floats | Mask, sizes: Ints) -> Floats:
     """Return the sum over each pool, 0 of one without cells."""
     filled, sums = sizes > 0, np.zeros(len(sizes))
     if filled.any():
@@ -243,7 +237,7 @@ def sum_by_pool(values: Floats | npt.NDArray[np.bool_], sizes: _Ints) -> Floats:
     return sums
 
 
-def mean_of_kept(ranked: Floats, labels: Floats, sizes: _Ints, k: int) -> Floats:
+def mean_of_kept(ranked: Floats, labels: Floats, sizes: Ints, k: int) -> Floats:
     """Return the expected mean label of the k highest of each pool, of all where it has no more."""
     share = place_worth(ranked, sizes, kept_places(k, int(sizes.max())))
     return sum_by_pool(share * labels, sizes) / sum_by_pool(share, sizes)

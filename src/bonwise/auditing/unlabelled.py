@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.auditing import bounds, cell_table, gates, result_labels, settings
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result import Balance
 from bonwise.auditing.suspected import Suspected, few_pools
 from bonwise.report.numbers import number
-from bonwise.stats import catalog, laws, sums, support
+from bonwise.stats import catalog, laws, support
 from bonwise.stats.top_of_scores import top_of_scores
 from bonwise.table.checks import Unpicked
 from bonwise.table.panel import MAY_LACK, LabelsInPart, Panel
@@ -152,7 +153,7 @@ def balance(labelling: Labelling, confidence: float, *, of_scores: bool = True) 
     """Compare the judge's scores on labelled and unlabelled prompts (Welch intervals); of picks, the pools alone."""
     panel, labelled = labelling.panel, labelling.labelled
     tops = top_of_scores(panel.scores, panel.sizes, panel.ranked)
-    features: Mapping[str, sums.Floats] = {
+    features: Mapping[str, Floats] = {
         "mean score": tops.mean,
         "spread of scores": tops.spread,
         "margin of the top score": tops.margin,
@@ -166,14 +167,14 @@ def balance(labelling: Labelling, confidence: float, *, of_scores: bool = True) 
     ]
 
 
-def _compare(feature: str, left: sums.Floats, right: sums.Floats, confidence: float) -> Balance:
+def _compare(feature: str, left: Floats, right: Floats, confidence: float) -> Balance:
     means = float(left.mean()), float(right.mean())
     low, high = _welch(left, right, confidence) or (None, None)
     gap = means[0] - means[1]
     return Balance(feature=feature, labelled=means[0], unlabelled=means[1], difference=gap, low=low, high=high)
 
 
-def _welch(left: sums.Floats, right: sums.Floats, confidence: float) -> tuple[float, float] | None:
+def _welch(left: Floats, right: Floats, confidence: float) -> tuple[float, float] | None:
     if min(len(left), len(right)) < 2:
         return None
     gap = float(left.mean() - right.mean())

@@ -293,11 +293,7 @@ def judge_validity(
     suspected: Sequence[Suspected] = (),
     label_width: float = 1.0,
 ) -> Verdict:
-    """Read the metrics as a verdict; with anything `suspected` no level passes and it is not ``useful``.
-
-    `against` is a noun: ``the oracle labels``, or another judge. `scope` is a sentence on what the figures describe,
-    empty for all prompts. `label_width` is of the labels' scale, in which the threshold of the level bias is stated.
-    """
+    """Read the metrics as a verdict; with anything `suspected` no level passes. `scope` says of what."""
     level, checks = judge_level(metrics, thresholds, target, label_width=label_width)
     said = VerdictSentences(metrics, thresholds, against, label_width=label_width)
     rests_on: Check = "decision" if target == "best-of-n" else _of_systems(checks)
@@ -357,11 +353,7 @@ def candidate_validity(
     suspected: Sequence[Suspected] = (),
     some_whole: bool = False,
 ) -> Verdict:
-    """Read the metrics of labels of single candidates as a verdict: these tell of none of the four levels.
-
-    `bounds` are of metrics that the labels do not estimate, empty where they estimate recovery; `some_whole` says
-    that some pools are labelled whole. The rest is as for `judge_validity`.
-    """
+    """Read the metrics of labels of single candidates as a verdict; `bounds` are of what these do not estimate."""
     lacking = "some prompts have the labels of a pair alone" if some_whole else "none is"
     checks = _decision_alone(metrics, thresholds)
     said = VerdictSentences(metrics, thresholds, ORACLE)

@@ -56,7 +56,7 @@ def _chosen(one: ChoiceRecord, metric: str, those: str) -> str:
         figure = (
             numbers.with_interval(numbers.Ends(one.estimate, *one.before), unit)
             if one.before
-            else numbers.estimate(_alone(one), unit)
+            else numbers.estimate(numbers.Ends(one.estimate, None, None), unit)
         )
         return f"{who}, {figure} before the choice; no interval holds after it{why}."
     after = numbers.Ends(one.estimate, *one.after)
@@ -66,10 +66,6 @@ def _chosen(one: ChoiceRecord, metric: str, those: str) -> str:
         else f" ({numbers.interval(numbers.Ends(one.estimate, *one.before), unit)} before it)"
     )
     return f"{who}, {numbers.with_interval(after, unit)} after the choice{before}."
-
-
-def _alone(one: ChoiceRecord) -> numbers.Ends:
-    return numbers.Ends(one.estimate, None, None)
 
 
 def _not_worse(one: ChoiceRecord) -> str:

@@ -14,19 +14,7 @@ from bonwise.report import numbers
 from bonwise.report.answers import State, StatedVerdict
 from bonwise.report.blocks import Bar, BarMark, BarRow, Block, Column, Part, Role, Said, Table
 
-__all__ = [
-    "answer",
-    "bar_of_best",
-    "gates",
-    "in_a_line",
-    "next_part",
-    "recovery_bar",
-    "verdict",
-    "verdict_in_short",
-    "verdict_of_several",
-    "what_would_change",
-    "what_would_change_several",
-]
+__all__ = ["answer", "gates", "in_a_line", "verdict", "verdict_in_short", "verdict_of_several", "what_would_change"]
 
 _LONGEST = 60
 """Letters of a name beside the bar."""

@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.label_interval import where_labels_carry
 from bonwise.stats import catalog, clusters, estimand, jackknife, laws
 from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate, one_estimate, without_wild
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 
-__all__ = ["LabelStrata", "label_strata", "weighted_difference", "weighted_estimates"]
-
-_Ints = npt.NDArray[np.int64]
+__all__ = ["label_strata", "weighted_difference", "weighted_estimates"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,13 +23,13 @@ class LabelStrata:
 
     weights: Floats
     """1 / pi of the labelled prompts, scaled to mean 1: every metric is a ratio, so that their unit is free."""
-    owner: _Ints
+    owner: Ints
     """h: stratum of each, from 0."""
     counts: Floats
     """n_h, labelled prompts."""
     prompts: Floats
     """N_h, prompts that they stand for: the sum of their 1 / pi."""
-    of_prompts: _Ints
+    of_prompts: Ints
     """Stratum of every prompt, labelled or not."""
 
     @property
@@ -48,12 +46,7 @@ class LabelStrata:
 
 
 def label_strata(sample: LabelSample) -> LabelStrata:
-    """Return the strata of a sample; prompts drawn independently of each other are one.
-
-    A stratum with one labelled prompt says nothing of its own scatter: it joins the next one in the order of their
-    numbers (rules number strata by size), the last the one before. That touches variances only, and errs on the large
-    side. Raises `bonwise.errors.UsageError` where no prompt is labelled.
-    """
+    """Return the strata of a sample, independent draws one; one labelled prompt joins the next stratum."""
     owner, counts = sample.grouped()
     of_prompts = _joined(counts)[owner]
     mine = of_prompts[sample.labelled]
@@ -67,7 +60,7 @@ def label_strata(sample: LabelSample) -> LabelStrata:
     )
 
 
-def _joined(counts: _Ints) -> _Ints:
+def _joined(counts: Ints) -> Ints:
     """Number strata anew so that each new one holds two labelled prompts."""
     new, found, held = 0, [], 0
     for count in counts.tolist():
@@ -76,8 +69,7 @@ def _joined(counts: _Ints) -> _Ints:
         if held >= 2:
             new, held = new + 1, 0
     last = max(new - 1, 0) if held < 2 else new
-    joined: _Ints = np.minimum(np.array(found, dtype=np.int64), last)
-    return joined
+    return np.minimum(np.array(found, dtype=np.int64), last)
 
 
 _CHUNK = 1 << 15
@@ -173,11 +165,7 @@ class _WeightedSums(JudgeSums):
         return laws.Fieller(float(means[0]), float(means[1]), caa, cab, cbb, df, limits)
 
     def exact(self, e: estimand.Estimand, value: float) -> laws.Exact:
-        """Return the bound where all contributing prompts are alike.
-
-        Were a weighted share q of the prompts unlike the others, none of them would be labelled with a probability of
-        at most ``(1 - q)^n``, n being the sum of weights over the largest (the inequality of the means).
-        """
+        """Return the bound where all are alike: a share q unlike them would stay unseen by ``(1 - q)^n`` at most."""
         n, stretch = np.inf, 1.0
         for matrix in self.matrices:
             sums = Sums(*matrix)
@@ -219,10 +207,7 @@ def _estimate(estimands: Sequence[estimand.Estimand], matched: _WeightedSums) ->
 def _jackknife(
     functional: Callable[..., Floats], matrices: Sequence[Floats], strata: LabelStrata
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return estimates, variances within each stratum (metrics, strata) and between strata (metrics,).
-
-    Last come the degrees of freedom that heavy tails leave, and the skewness of the estimates (metrics,).
-    """
+    """Return estimates, variances within (metrics, strata) and between strata, tail df and skewness."""
     weighted = [matrix * strata.weights for matrix in matrices]
     by_stratum = [strata.within(matrix) for matrix in weighted]
     # Summed, not taken from the total: where nothing else counts, what is left is 0 to the last bit.
@@ -258,8 +243,7 @@ def _between(without: Floats, strata: LabelStrata) -> Floats:
     if without.shape[1] == 1:
         return np.zeros(len(without))
     around = without - (without @ strata.prompts / N)[:, None]
-    spread: Floats = (N - 1) / N * (around**2 @ strata.prompts)
-    return spread
+    return (N - 1) / N * (around**2 @ strata.prompts)
 
 
 def _means(rows: Floats, strata: LabelStrata) -> tuple[Floats, Floats, Floats]:

@@ -2,31 +2,142 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, log10
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from bonwise.auditing import gates, judge_record, more_labels, result_exhibits, result_verdict, verdict
+import numpy as np
+
+from bonwise.arrays import Floats, Ints
+from bonwise.auditing import gates, judge_record, result_exhibits, result_verdict, verdict
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import Suspected, few_pools, of_outstanding, words_of_support
 from bonwise.errors import UsageError
 from bonwise.report.numbers import counted, percent, setting, with_interval
 from bonwise.results import given
 from bonwise.routing.result import RouteSettings
-from bonwise.stats import clusters, estimand, pilot_effect, routing, sums, support
+from bonwise.stats import clusters, estimand, estimation, jackknife, pilot_effect, routing, sample_size, sums, support
+from bonwise.stats.laws import EffectiveShare, Exact, Fieller, FisherZ, Law, Percentile, RecoveryNearOne, Student
 
 __all__ = [
+    "POWER",
     "RECOVERY",
-    "VerdictElsewhere",
-    "gate_steps",
+    "Settling",
+    "distance",
+    "gate_shift",
     "label_counts",
-    "label_steps",
-    "share_steps",
-    "step_figures",
+    "projected",
     "what_if",
     "would_be",
 ]
+
+POWER = 0.9
+"""With which chance a study of the size that is named settles the verdict."""
+
+
+def gate_shift(gains: Floats, possible: Floats, gate: float, clusters: Ints | None = None) -> pilot_effect.Shift:
+    """Estimate ``gain - gate x possible gain`` over its deviation: above 0 where recovery is above the gate."""
+    over = gains - gate * possible
+    return pilot_effect.standardised(over, over * over, clusters)
+
+
+class Settling(NamedTuple):
+    """What a study says of a gate, by its size, if the estimate is the truth."""
+
+    z: float
+    """Standard errors between the estimate and the gate on the prompts there are; its sign does not matter."""
+    prompts: int
+    """Prompts there are, and clusters of them; the prompts once more where there are no clusters."""
+    units: int
+    """Prompts there are, and clusters of them; the prompts once more where there are no clusters."""
+    confidence: float
+    """Of the two-sided interval that settles the verdict by lying on one side of the gate."""
+
+    @property
+    def _one_sided(self) -> float:
+        return (1 + self.confidence) / 2
+
+    @property
+    def _each(self) -> float:
+        return abs(self.z) / math.sqrt(self.units)
+
+    def chance(self, prompts: float) -> float:
+        """Return the power of a one-sided t test on the estimate's side of the gate, by Guenther's correction."""
+        loss = sample_size.critical_value(self._one_sided, 1) ** 2 / 2
+        units = max(prompts * self.units / self.prompts - loss, 0.0)
+        return sample_size.mean_power(self._each, units, self._one_sided, 1)
+
+    def needed(self, power: float = POWER) -> float | None:
+        """Return the prompts at which that chance is `power`; None where the estimate equals the gate."""
+        return self._prompts(self._each, power)
+
+    def needed_between(self, pilot: pilot_effect.Shift, power: float = POWER) -> tuple[float | None, float | None]:
+        """Return between which numbers that lies by the `pilot`; None above where the distance may be 0."""
+        low, high = pilot.at(self.confidence)
+        if pilot.estimate < 0:
+            low, high = -high, -low
+        own = abs(pilot.estimate)
+        if not math.isfinite(high) or own == 0:
+            return None, None
+        largest = self._prompts(self._each * low / own, power) if low > 0 else None
+        return self._prompts(self._each * high / own, power), largest
+
+    def _prompts(self, each: float, power: float) -> float | None:
+        if each < 1e-6:
+            return None
+        return pilot_effect.small_sample_units(each, power, self._one_sided) * self.prompts / self.units
+
+
+def projected(found: estimand.Estimate, ratio: float, confidence: float) -> estimand.Estimate | None:
+    """Return an estimate with the interval of `ratio` times as many prompts: variances shrink, df grows."""
+    if found.estimate is None or found.law is None:
+        return None
+    n = max(round(found.n * ratio), 1)
+    law = found.law if ratio == 1 else _scaled(found.law, found.estimate, ratio, n)
+    if law is None:
+        return None
+    se = np.nan if found.se is None else found.se / np.sqrt(ratio)
+    if law.at(confidence) is None:
+        return estimand.Estimate.undefined(estimand.NOT_DISTINGUISHABLE, n).with_method(found.method)
+    made = estimation.under(law, confidence, estimate=found.estimate, se=float(se), n=n)
+    rests = None if found.support is None else found.support.times(ratio)
+    return support.reaching(replace(made, method=found.method, support=rests))
+
+
+def _scaled(law: Law, estimate: float, ratio: float, n: int) -> Law | None:
+    """Return a law on other prompts; None for one that says nothing of how it depends on their number."""
+    if isinstance(law, Fieller):
+        caa, cab, cbb = (one / ratio for one in (law.caa, law.cab, law.cbb))
+        return replace(law, caa=caa, cab=cab, cbb=cbb, df=_df(law.df, ratio, n))
+    if isinstance(law, Student | FisherZ | EffectiveShare):
+        return replace(law, se=float(law.se / np.sqrt(ratio)), df=_df(law.df, ratio, n))
+    if isinstance(law, RecoveryNearOne):
+        inside, lost = _scaled(law.ratio, estimate, ratio, n), _scaled(law.lost, estimate, ratio, n)
+        return RecoveryNearOne(inside, lost) if inside is not None and isinstance(lost, EffectiveShare) else None
+    if isinstance(law, Exact):
+        return replace(law, n=max(round(law.n * ratio), 1))
+    if isinstance(law, Percentile):
+        return replace(law, replicates=estimate + (law.replicates - estimate) / np.sqrt(ratio))
+    return None
+
+
+def _df(df: float, ratio: float, n: int) -> float:
+    return min(max((df + 1) * ratio - 1, jackknife.FEWEST_DF), max(n - 1.0, 1.0))
+
+
+def distance(found: estimand.Estimate, value: float) -> float | None:
+    """Return by how many standard errors an estimate lies above a value, a ratio by Fieller; None without one."""
+    if found.estimate is None:
+        return None
+    law = found.law.ratio if isinstance(found.law, RecoveryNearOne) else found.law
+    apart, se = found.estimate - value, found.se
+    if isinstance(law, Fieller):
+        apart = law.a - value * law.b
+        se = float(np.sqrt(max(law.caa - 2 * value * law.cab + value**2 * law.cbb, 0.0)))
+    return None if se is None or se <= 0 else float(np.round(apart / se, 12))
+
 
 RECOVERY = "recovery"
 
@@ -112,7 +223,7 @@ def _rounded(value: float) -> int:
 def label_steps(verdicts: VerdictElsewhere) -> result_exhibits.LabelSteps | None:
     """Return the verdict at each number of labelled prompts; None where the interval cannot be projected."""
     labelled, found = verdicts.judge.labelled_for(RECOVERY), verdicts.recovery
-    if labelled.prompts < _FEWEST or more_labels.projected(found, 1.0, verdicts.settings.confidence) is None:
+    if labelled.prompts < _FEWEST or projected(found, 1.0, verdicts.settings.confidence) is None:
         return None
     settling = _settling(verdicts, labelled)
     counts = label_counts(labelled.prompts)
@@ -125,22 +236,22 @@ def label_steps(verdicts: VerdictElsewhere) -> result_exhibits.LabelSteps | None
     )
 
 
-def _settling(verdicts: VerdictElsewhere, labelled: gates.Labelled) -> more_labels.Settling | None:
-    z = more_labels.distance(verdicts.recovery, verdicts.gate)
+def _settling(verdicts: VerdictElsewhere, labelled: gates.Labelled) -> Settling | None:
+    z = distance(verdicts.recovery, verdicts.gate)
     if z is None:
         return None
     panel = verdicts.judge.labelling.panel
     units = labelled.prompts
     if panel.clusters is not None:
         units = min(units, clusters.cluster_codes(panel.clusters[panel.labelled_cells > 0])[1])
-    return more_labels.Settling(z, labelled.prompts, units, verdicts.settings.confidence)
+    return Settling(z, labelled.prompts, units, verdicts.settings.confidence)
 
 
 def _step(
-    verdicts: VerdictElsewhere, labelled: gates.Labelled, settling: more_labels.Settling | None, prompts: int
+    verdicts: VerdictElsewhere, labelled: gates.Labelled, settling: Settling | None, prompts: int
 ) -> result_exhibits.LabelStep:
     now, confidence = labelled.prompts, verdicts.settings.confidence
-    found = more_labels.projected(verdicts.recovery, prompts / now, confidence)
+    found = projected(verdicts.recovery, prompts / now, confidence)
     if found is None:
         raise AssertionError("what can be projected once can be projected again")
     suspected = tuple(_suspected(verdicts, prompts / now))
@@ -170,9 +281,7 @@ def _suspected(verdicts: VerdictElsewhere, ratio: float) -> Iterator[Suspected]:
     yield from (one for one in judge.suspected if one.kind != "few pools" and one.outstanding is None)
     for one in judge.outstanding:
         found = one.without.get(RECOVERY)
-        then = (
-            None if found is None else more_labels.projected(found, min(ratio, _MANY), verdicts.settings.confidence)
-        )
+        then = None if found is None else projected(found, min(ratio, _MANY), verdicts.settings.confidence)
         if one.without and not support.passes(then, verdicts.gate):
             yield of_outstanding(one.group, RECOVERY, verdicts.gate, with_it=verdicts.recovery, without_it=found)
             break
@@ -230,7 +339,7 @@ def _chance(value: float) -> str:
     return "more than 99%" if value > 0.99 else "less than 1%" if value < 0.01 else percent(round(value, 2))
 
 
-def _needed(verdicts: VerdictElsewhere, settling: more_labels.Settling | None) -> result_exhibits.LabelsNeeded | None:
+def _needed(verdicts: VerdictElsewhere, settling: Settling | None) -> result_exhibits.LabelsNeeded | None:
     """Return the labelled prompts that settle the verdict; None where none do, or where labels are a sample."""
     prompts = None if settling is None else settling.needed()
     pilot = _pilot(verdicts)
@@ -241,7 +350,7 @@ def _needed(verdicts: VerdictElsewhere, settling: more_labels.Settling | None) -
     ratio = 1.0 if found.support is None else found.support.ratio_needed(found.estimate or 0.0, verdicts.gate)
     floor = max(settling.prompts * (ratio or 1.0), support.FEWEST)
     low, high = (None if end is None else max(end, floor) for end in settling.needed_between(pilot))
-    return result_exhibits.LabelsNeeded(power=more_labels.POWER, prompts=max(prompts, floor), low=low, high=high)
+    return result_exhibits.LabelsNeeded(power=POWER, prompts=max(prompts, floor), low=low, high=high)
 
 
 def _pilot(verdicts: VerdictElsewhere) -> pilot_effect.Shift | None:
@@ -251,7 +360,7 @@ def _pilot(verdicts: VerdictElsewhere) -> pilot_effect.Shift | None:
         return None
     panel = judge.labelling.panel.keep(judge.labelling.labelled)
     t = sums.Sums(*panel.sums())
-    return more_labels.gate_shift(t.J - t.R, t.M - t.R, verdicts.gate, panel.clusters)
+    return gate_shift(t.J - t.R, t.M - t.R, verdicts.gate, panel.clusters)
 
 
 def _labelled_whole(judge: judge_record.JudgeAudit) -> bool:
@@ -287,11 +396,7 @@ def what_if(
     reference: str | None = None,
     also: Iterable[object] = (),
 ) -> result_exhibits.WhatIf | None:
-    """Return what would change the verdict; of several judges on the one with the largest recovery.
-
-    None where the verdict does not rest on a recovery with an interval. A study of routing among `also`, on the same
-    candidates, tells of shares.
-    """
+    """Return what would change the verdict on the judge with the largest recovery; None without an interval."""
     judge = _leading(judges)
     if judge is None or settings.target != "best-of-n":
         return None

@@ -7,17 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats import clusters, estimand, estimation, jackknife, laws, support
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "FEWEST_TO_FIT",
-    "FEWEST_WHOLE_LABELLED",
     "WholeAndPairDraw",
     "WholeAndPairEstimates",
-    "WholeAndPairParts",
     "pair_features",
     "whole_and_pair",
     "whole_and_pair_estimates",
@@ -29,57 +26,50 @@ FEWEST_TO_FIT = 12
 _FOLDS = 5
 _PAIR_VARIANCE = 2.0  # of D, in units of the variance of labels in a pool
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
 class WholeAndPairDraw:
     """Which pools are labelled whole, and which pairs are."""
 
-    sizes: _Ints = field(repr=False)
+    sizes: Ints = field(repr=False)
     """K, 2 or more."""
-    top: _Mask = field(repr=False)
+    top: Mask = field(repr=False)
     """A: cells with the highest score of their prompt."""
-    whole: _Mask = field(repr=False)
+    whole: Mask = field(repr=False)
     """Drawn whole, and labelled so."""
-    picks: _Ints = field(repr=False)
+    picks: Ints = field(repr=False)
     """Cell of the labelled top candidate, and of the labelled other one, of a pair; -1 where none is."""
-    others: _Ints = field(repr=False)
+    others: Ints = field(repr=False)
     """Cell of the labelled top candidate, and of the labelled other one, of a pair; -1 where none is."""
-    strata: _Ints = field(repr=False)
+    strata: Ints = field(repr=False)
     """Whole pools and pairs were drawn alike within each; open prompts and prompts that the judge ties entirely lie
     in different ones, as `joined_strata` makes them.
     """
 
     @cached_property
-    def tied(self) -> _Ints:
+    def tied(self) -> Ints:
         """Return a, shape (prompts,)."""
-        found: _Ints = np.add.reduceat(self.top.astype(np.int64), self.starts)
-        return found
+        return np.add.reduceat(self.top.astype(np.int64), self.starts)
 
     @cached_property
-    def starts(self) -> _Ints:
+    def starts(self) -> Ints:
         """Return the first cell of each prompt."""
-        found: _Ints = np.cumsum(self.sizes) - self.sizes
-        return found
+        return np.cumsum(self.sizes) - self.sizes
 
     @property
-    def open(self) -> _Mask:
+    def open(self) -> Mask:
         """Whether the judge tells candidates of a prompt apart."""
-        found: _Mask = self.tied < self.sizes
-        return found
+        return self.tied < self.sizes
 
     @property
-    def pairs(self) -> _Mask:
+    def pairs(self) -> Mask:
         """Whether a pair of the prompt is labelled."""
-        found: _Mask = (self.picks >= 0) & (self.others >= 0)
-        return found
+        return (self.picks >= 0) & (self.others >= 0)
 
     @property
-    def drawn(self) -> _Mask:
+    def drawn(self) -> Mask:
         """Whether a cell was drawn and is labelled, shape (cells,)."""
-        cells: _Mask = np.repeat(self.whole, self.sizes)
+        cells: Mask = np.repeat(self.whole, self.sizes)
         cells[np.concatenate((self.picks[self.pairs], self.others[self.pairs]))] = True
         return cells
 
@@ -130,10 +120,7 @@ def whole_and_pair(draw: WholeAndPairDraw, labels: Floats, *, seed: int = 0) -> 
 
 
 def pair_features(top: Floats, rest: Floats) -> tuple[float, float]:
-    """Return the means of D and of abs(D) over all pairs of a top candidate and another one.
-
-    These two say all that the best, the mean and the range of a pair can: the best less the mean is ``abs(D) / 2``.
-    """
+    """Return the means of D and abs(D) over pairs of a top candidate and another: best, mean and range of a pair."""
     apart = top[:, None] - rest[None, :]
     return float(apart.mean()), float(np.abs(apart).mean())
 
@@ -163,18 +150,17 @@ class _Known:
         return cls(contrast, best, features)
 
 
-def _groups(strata: _Ints) -> list[_Ints]:
+def _groups(strata: Ints) -> list[Ints]:
     order = np.argsort(strata, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(strata[order])) + 1)
 
 
-def _within(values: Floats, strata: _Ints) -> Floats:
+def _within(values: Floats, strata: Ints) -> Floats:
     """Return values less the mean of their stratum."""
     _, of = np.unique(strata, return_inverse=True)
     count = np.bincount(of)
     means = np.column_stack([np.bincount(of, weights=column) / count for column in values.T])
-    found: Floats = values - means[of]
-    return found
+    return values - means[of]
 
 
 def _slopes(draw: WholeAndPairDraw, known: _Known, seed: int) -> tuple[Floats, float]:
@@ -193,7 +179,7 @@ def _slopes(draw: WholeAndPairDraw, known: _Known, seed: int) -> tuple[Floats, f
     return slopes, 1 - float(left @ left) / whole if whole > 0 else 0.0
 
 
-def _folds(strata: _Ints, seed: int) -> _Ints:
+def _folds(strata: Ints, seed: int) -> Ints:
     """Return the fold of each whole pool: those of a stratum are spread over all folds."""
     rng = np.random.default_rng([seed, 17])
     order = np.lexsort((rng.random(len(strata)), strata))
@@ -202,18 +188,17 @@ def _folds(strata: _Ints, seed: int) -> _Ints:
     return found
 
 
-def _ridge(known: _Known, rows: _Ints, strata: _Ints) -> Floats:
+def _ridge(known: _Known, rows: Ints, strata: Ints) -> Floats:
     """Fit Y2 on (D, abs(D)) within strata, standardised, with a penalty of 1 + m / 1000."""
     both = _within(np.column_stack((known.best[rows], known.features[rows])), strata)
     y, Z = both[:, 0], both[:, 1:]
     scale = np.sqrt(np.mean(Z**2, axis=0))
     scale = np.where(scale > 0, scale, 1.0)
     Z = Z / scale
-    slope: Floats = np.linalg.solve(Z.T @ Z + (1 + 0.001 * len(rows)) * np.eye(Z.shape[1]), Z.T @ y) / scale
-    return slope
+    return np.linalg.solve(Z.T @ Z + (1 + 0.001 * len(rows)) * np.eye(Z.shape[1]), Z.T @ y) / scale
 
 
-def _contrast(draw: WholeAndPairDraw, known: _Known, mine: _Ints) -> Floats:
+def _contrast(draw: WholeAndPairDraw, known: _Known, mine: Ints) -> Floats:
     """Return psi1 of the prompts of an open stratum."""
     usable = draw.whole[mine] | draw.pairs[mine]
     whole = float(draw.whole_variance[mine].mean())
@@ -224,7 +209,7 @@ def _contrast(draw: WholeAndPairDraw, known: _Known, mine: _Ints) -> Floats:
     return found
 
 
-def _two_phases(draw: WholeAndPairDraw, known: _Known, slopes: Floats, mine: _Ints) -> Floats:
+def _two_phases(draw: WholeAndPairDraw, known: _Known, slopes: Floats, mine: Ints) -> Floats:
     """Return psi2 of the prompts of an open stratum."""
     whole, pairs = draw.whole[mine], draw.pairs[mine]
     k, m = int(whole.sum()), int(pairs.sum())
@@ -237,12 +222,11 @@ def _two_phases(draw: WholeAndPairDraw, known: _Known, slopes: Floats, mine: _In
     return found
 
 
-def _one_phase(values: Floats, drawn: _Mask) -> Floats:
+def _one_phase(values: Floats, drawn: Mask) -> Floats:
     """Return what each prompt of a stratum adds to the mean of a random sample of it."""
     k = int(drawn.sum())
     mean = float(values[drawn].mean())
-    found: Floats = mean + np.where(drawn, len(values) / k * (values - mean) * np.sqrt(k / max(k - 1, 1)), 0.0)
-    return found
+    return mean + np.where(drawn, len(values) / k * (values - mean) * np.sqrt(k / max(k - 1, 1)), 0.0)
 
 
 FEWEST_WHOLE_LABELLED = 8
@@ -250,7 +234,7 @@ FEWEST_WHOLE_LABELLED = 8
 
 _FEWEST_IN_STRATUM = 2  # that show how much they differ
 
-_Strata = np.typing.NDArray[np.int64]
+_Strata = Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -266,10 +250,7 @@ class WholeAndPairEstimates:
 def whole_and_pair_estimates(
     draw: WholeAndPairDraw, labels: Floats, rule: estimation.IntervalRule, *, seed: int = 0
 ) -> WholeAndPairEstimates:
-    """Estimate gain and recovery for all prompts from `labels`, (cells,), by their usual law of intervals.
-
-    Strata of `draw` with too few labels are joined to a neighbour of their kind.
-    """
+    """Estimate gain and recovery for all prompts from `labels`, (cells,); thin strata join one of their kind."""
     joined = replace(draw, strata=_joined(draw))
     n, whole = int((draw.whole | draw.pairs).sum()), int(draw.whole.sum())
     reason = _too_few(joined, whole)

@@ -16,7 +16,7 @@ from bonwise.stats import sums, top_of_scores
 from bonwise.table.panel import Panel
 from bonwise.table.words import PromptWords, Words
 
-__all__ = ["AT_A_GLANCE", "MOST_BYTES", "MOST_CANDIDATES", "MOST_LINES", "MOST_ROWS", "NAMED", "prompt_rows"]
+__all__ = ["MOST_BYTES", "MOST_LINES", "MOST_ROWS", "NAMED", "prompt_rows"]
 
 MOST_ROWS, MOST_CANDIDATES = 200, 40
 
@@ -49,14 +49,7 @@ KindsOfPrompts = Mapping[PromptKind, np.typing.NDArray[np.bool_]]
 def prompt_rows(
     judges: Sequence[JudgeAudit], words: Words | None, kinds: Mapping[str, KindsOfPrompts] | None = None
 ) -> WorstPrompts:
-    """Return a row per judge and prompt whose pick lost something, the greatest loss first, at most 200 in all.
-
-    The other prompts follow in a line each, as many as have room. `kinds` are those of each judge's panel.
-    A text is cut at 4,000 characters, that of a candidate neither picked nor best at 1,000, a name at 300. Beyond
-    1,200,000 bytes rows come without words, and where names alone take as much without candidates; a row says what it
-    lacks. Of more than 8 candidates those picked or best come first, then the others by score, and 40 are shown. Of
-    tied picks, and of tied best candidates, a row names three and counts more.
-    """
+    """Return rows of picks that lost, the greatest first, 200 and 1,200,000 bytes at most, then lines."""
     table = per_prompt(judges)
     # What rounding leaves of 0 is no loss.
     decimals = sums.tie_decimals(table[["value_pick", "value_best"]].to_numpy(dtype=float))

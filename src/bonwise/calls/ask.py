@@ -95,10 +95,7 @@ class Request:
         object.__setattr__(self, "content", encoded(self.body))
 
     def canonical(self) -> bytes:
-        """Return the bytes that are hashed: where the request goes, and the body without `not_in_key`.
-
-        The order of its fields is the one that is sent: models fill a schema in the order of its properties.
-        """
+        """Return the bytes that are hashed, in the order sent: models fill a schema in the order it has."""
         kept = self.content
         if not self.not_in_key.isdisjoint(self.body):
             kept = encoded({name: value for name, value in self.body.items() if name not in self.not_in_key})
@@ -325,10 +322,7 @@ class Ask:
 
 
 def model_from_spec(spec: str, base_url: str | None = None, price: tuple[float, float] | None = None) -> Model:
-    """Read ``provider/model``; `base_url` is another server that speaks the provider's language.
-
-    `price` is in US dollars per million tokens of input and of output; a `UsageError` refuses what is none.
-    """
+    """Read ``provider/model``, perhaps at another server's `base_url`; `price` is per million tokens."""
     provider, _, name = spec.partition("/")
     if "," in name and "=" in name:
         raise UsageError(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import LedgerProtocol
     from bonwise.calls.spending import Reservation, Spending
 
-__all__ = ["CallAttempts", "CallSize", "Exchange", "Terms", "UnsupportedError", "attempt_span", "fault_of"]
+__all__ = ["CallAttempts", "CallSize", "Terms", "UnsupportedError", "fault_of"]
 
 
 @dataclass(slots=True)
@@ -171,11 +171,7 @@ class CallSize:
 
 
 class CallAttempts:
-    """Ask once for some samples of one request.
-
-    `build` makes the request for a number of samples, on which the `keys`, one a sample, do not depend. A complaint
-    of what is in `refused` already is final. No attempt begins after `until`, a time of the event loop.
-    """
+    """Ask once for some samples of one request, none after `until`; complaints of what is `refused` are final."""
 
     def __init__(
         self,
@@ -353,12 +349,7 @@ class CallAttempts:
         raise AttemptError(Problem("broken", f"no answer in the response: {fault}", status, sent=True))
 
     async def _receive(self) -> protocol.Response | Problem:
-        """Send once and return the response; the problem, where another attempt would only pay for it again.
-
-        An attempt needed by a deadline is given up after 4 times the 95th percentile of the latencies here, once
-        enough are known. It may outlast the deadline: an answer that comes is kept. ``timeout`` is raised too where
-        the whole takes too long, though bytes come.
-        """
+        """Send once and return the response; hurried ones end at 4 times the 95th percentile of latencies."""
         endpoint, now = self._endpoint, asyncio.get_running_loop().time
         in_use, begun, longest = endpoint.take_client(), now(), endpoint.attempt_timeout
         if self._until is not None and endpoint.latencies.patience is not None:

@@ -11,10 +11,7 @@ __all__ = ["NOTHING_PAID", "PICO", "Bill", "CallTotals", "PartialUsage", "Usage"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call. The input kinds do not overlap; `reasoning` is a part of `output`.
-
-    OpenAI counts cached tokens among the input, Anthropic beside it: their adapters translate into this form.
-    """
+    """Tokens of one call, as Anthropic counts: input kinds do not overlap; `reasoning` is a part of `output`."""
 
     uncached: int = 0
     cache_read: int = 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bonwise.calls.limiter import Limiter
     from bonwise.calls.providers.protocol import Client, Connection, Provider
 
-__all__ = ["ClientInUse", "Endpoint"]
+__all__ = ["Endpoint"]
 
 MOST_CALLS = 2
 """Calls under way by one client: at each call its pool looks at the sockets of all connections that rest."""
@@ -96,11 +96,7 @@ class Endpoint:
         self._free_client()
 
     def close(self, problem: ask.Problem) -> None:
-        """Send nothing for a while, unless the problem can be that of one request only.
-
-        A firewall may forbid single texts; where answers have come, a refusal other than of the key says
-        nothing about the next request.
-        """
+        """Send nothing for a while, unless the problem can be that of one request only, such as a forbidden text."""
         if problem.kind == "denied" and problem.status != 401 and self.answered:
             return
         self.closed = problem
@@ -109,10 +105,7 @@ class Endpoint:
         self._closed_by = ask.ASKER.get()
 
     def latest_start(self, until: float) -> float:
-        """Return when an attempt begins at the latest: one with less time left than half of the answers take is lost.
-
-        Both are times of the event loop; `until` is when the answer is needed.
-        """
+        """Return when an attempt begins at the latest: one with less time than half of the answers take is lost."""
         return until if self.latencies.median is None else until - self.latencies.median
 
     def take_client(self) -> ClientInUse:

@@ -100,11 +100,7 @@ class Engine:
         """Why nothing new is sent, empty while the engine runs."""
 
     async def ask(self, ask: Ask) -> Answers:
-        """Return one answer per sample, from the ledger where known; what did not arrive is an owed `Unscored`.
-
-        Raises CallError without a key, LedgerError where the ledger cannot be written (nothing more is sent),
-        UsageError in another event loop or for a question that the provider cannot answer.
-        """
+        """Return an answer per sample, stored ones from the ledger; what did not arrive is an owed `Unscored`."""
         loop = asyncio.get_running_loop()
         if self._loop not in {None, loop}:
             raise UsageError("the engine belongs to another event loop", hint="make an engine for each event loop")
@@ -258,10 +254,7 @@ class AskRun:
         return Answers(answers, self._bill, self._request.parameters)
 
     async def _ask_second(self, took: float) -> None:
-        """Take second answers in place of those that could not be read; only new ones are asked for again.
-
-        `took` is how many seconds the first ones took. What brings no answer changes nothing.
-        """
+        """Take second answers in place of those that could not be read; the first `took` so many seconds."""
         unread, first = sorted(self._unread), dict(self._answers)
         missing = self._look_up(dict(zip(self._request.keys(unread, 1), unread, strict=True)))
         under_way = self._engine.tasks_by_key

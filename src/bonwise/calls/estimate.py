@@ -298,14 +298,7 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 
 
 def estimate_asks(engine: Engine, asks: Iterable[Ask], forms: Iterable[FormCount] = ()) -> CostEstimate:
-    """Estimate calls, tokens and cost of questions. Nothing is sent, and no key is needed.
-
-    `forms` counts further questions, of which the ledger must hold none.
-
-    The ledger tells what is stored and how long answers are; a question that stands among `asks` twice is asked once.
-    With ``reask``, stored unscored answers are asked for again; only the bounds reckon with second asks for answers
-    still to come. Raises `bonwise.errors.UsageError` for a question that a provider cannot answer.
-    """
+    """Estimate calls, tokens and cost of questions and of `forms`, by what the ledger tells; nothing is sent."""
     view = _View(engine)
     costs = estimate(
         view.parts(asks),

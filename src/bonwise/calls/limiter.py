@@ -13,7 +13,7 @@ from typing import Protocol
 from bonwise.calls import ask, rate_limits
 from bonwise.errors import UsageError
 
-__all__ = ["LATEST", "Bucket", "ConcurrencyWindow", "DeadlineError", "EndpointLimiter", "Lease", "Limiter"]
+__all__ = ["LATEST", "Bucket", "ConcurrencyWindow", "DeadlineError", "EndpointLimiter", "Limiter"]
 
 SLACK = 1e-6
 """Seconds; a timer may fire this much early without being set again."""
@@ -62,10 +62,7 @@ class Bucket:
         self._level = max(min(level, self._burst), float(-self._limit))
 
     def sync(self, window: rate_limits.Window, now: float, since: float, unseen: float) -> None:
-        """Believe the server where it knows of less than we do: others may share the allowance.
-
-        The request of that response started at `since`; `unseen` started after it, and was not counted in it yet.
-        """
+        """Believe the server where it knows of less, but for `unseen` requests begun after that one, at `since`."""
         limit = window.limit if self._own is None else min(self._own, window.limit)
         level = self._filled(now)
         if limit != self._limit:
@@ -132,11 +129,7 @@ class ConcurrencyWindow:
         self._suspected = False
 
     def answered(self, seconds: float, seen: int, *, running: int) -> bool:
-        """Count an answer, which took so long; tell whether answers take so long that it shrank.
-
-        One that comes while it is used up, by so many calls `running`, makes it grow; but where some of the latest
-        attempts fail, not beyond a size that was complained of before.
-        """
+        """Count an answer, which grows a used-up window unless many fail; tell whether slow ones shrank it."""
         self._failed.append(False)
         self.in_a_row = 0
         if self._take_long(seconds) and self._cut(seen):
@@ -164,11 +157,7 @@ class ConcurrencyWindow:
         self.size = min(self.size, float(START))
 
     def _take_long(self, seconds: float) -> bool:
-        """Tell whether answers take twice as long as they usually do.
-
-        Told once: where answers take as long with fewer calls at once, there are not too many calls, and that is
-        how long they usually take from now on.
-        """
+        """Tell, once, whether answers take twice as long as they usually do: from then on that is usual."""
         self._seconds.append(seconds)
         if len(self._seconds) < LATEST:
             return False

@@ -140,10 +140,7 @@ _OPEN: weakref.WeakSet[Portal] = weakref.WeakSet()
 
 
 class Portal:
-    """An event loop in a thread of its own, with an engine that lives there, made there when it is first needed.
-
-    Nobody's code but its own runs there. With `at_once` it has a gate for so many pools.
-    """
+    """An event loop in a thread of its own, with an engine made there when first needed; a gate with `at_once`."""
 
     stands_still = lent = False
 
@@ -170,10 +167,7 @@ class Portal:
             raise
 
     def submit(self, work: Work[T], *arguments: Any) -> Future[T]:
-        """Call ``work(engine, *arguments)`` there, and return at once; cancelling the future cancels the work.
-
-        Raises UsageError in a forked process, and from asynchronous work that runs there: it would wait for itself.
-        """
+        """Call ``work(engine, *arguments)`` there and return at once; cancelling the future cancels the work."""
         if self.is_here:
             raise UsageError(
                 "an asynchronous judge called a synchronous one, which would wait for ever",

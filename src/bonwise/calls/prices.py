@@ -98,11 +98,7 @@ class Prices:
         return cls(version, tuple(tables), official)
 
     def price(self, provider: str, model: str, base_url: str | None = None) -> Price | None:
-        """Return the price of a model, None where no file states it.
-
-        The user's entries come before the built-in ones. A name matches exactly or with a date behind it.
-        At another server than the provider's own only entries that name this server count.
-        """
+        """Return a model's price, the user's entries first; at another server only by entries that name it."""
         server = "" if base_url is None else server_of(base_url)
         if (provider, server) in self._official:
             server = ""
@@ -135,11 +131,7 @@ class Prices:
 
     @staticmethod
     def most_cost(price: Price, input_tokens: int, output_tokens: int, *, hour_cache: bool = False) -> float:
-        """Return the most a call can cost with at most so many tokens, in US dollars.
-
-        Each input token counts at the most expensive rate it could have: read anew, read from a cache or written to
-        one; `hour_cache` says that the call may write to a cache that is kept for hours.
-        """
+        """Return the most a call can cost, each input token at its dearest rate; `hour_cache` is of long caches."""
         reachable = (price.rates, price.rates_for(input_tokens))
         inputs = [rate for r in reachable for rate in (r.input, r.cached_input, r.cache_write_5m)]
         if hour_cache:

@@ -49,10 +49,7 @@ SECONDS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Read ``retry-after-ms``, else ``retry-after``: seconds to wait, None where neither says anything usable.
-
-    In [0, `LONGEST_WAIT`]. Names are in any case; dates count from `now`, in seconds since 1970.
-    """
+    """Read ``retry-after-ms``, else ``retry-after``: seconds up to `LONGEST_WAIT`, None where unusable."""
     lowered = _lower(headers)
     milliseconds = _decimal(lowered.get("retry-after-ms"))
     if milliseconds is not None and milliseconds <= LONGEST_WAIT * 1000:
@@ -63,10 +60,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def openai_limits(headers: Mapping[str, str], now: float) -> RateLimits:
-    """Read ``x-ratelimit-{limit,remaining,reset}-{requests,tokens}``, as OpenAI and many others write them.
-
-    Names are in any case. A window whose limit is absent, zero or unreadable is None. `now` is not needed.
-    """
+    """Read ``x-ratelimit-{limit,remaining,reset}-{requests,tokens}``; None of a window without a usable limit."""
     del now
     lowered = _lower(headers)
 
@@ -81,10 +75,7 @@ def openai_limits(headers: Mapping[str, str], now: float) -> RateLimits:
 
 
 def anthropic_limits(headers: Mapping[str, str], now: float) -> RateLimits:
-    """Read ``anthropic-ratelimit-{requests,tokens,input-tokens,output-tokens}-{limit,remaining,reset}``.
-
-    Names and None are as for `openai_limits`. A reset is a date; `now` is in seconds since 1970.
-    """
+    """Read ``anthropic-ratelimit-{...}-{limit,remaining,reset}`` likewise; a reset is a date."""
     lowered = _lower(headers)
 
     def window(what: str) -> Window | None:

@@ -14,7 +14,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from bonwise.calls import ask, rate_limits
 
-__all__ = ["ATTEMPTS", "Latencies", "RetryBudget", "until_answered"]
+__all__ = ["Latencies", "RetryBudget", "until_answered"]
 
 T = TypeVar("T")
 

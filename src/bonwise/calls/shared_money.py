@@ -22,12 +22,7 @@ PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 
 
 class SharedMoney:
-    """The money of a ledger, as one engine spends it within the window of a limit.
-
-    It is spent when a call ends, and counts until that moment has left the window. A call that is open counts with
-    its worst case; one whose process has ended is spent with it when another process finds it. The time is never
-    earlier than the latest at which money was spent there: a clock that goes back frees nothing.
-    """
+    """The money of a ledger within a limit's window: open calls count with their worst case, and time never falls."""
 
     def __init__(self, ledger: Ledger, limit: cost_limit.CostLimit) -> None:
         self._ledger, self._limit = ledger, limit

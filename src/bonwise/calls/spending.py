@@ -19,7 +19,7 @@ from bonwise.errors import UsageError
 from bonwise.table.checks import check_whole
 from bonwise.tracing import logger
 
-__all__ = ["QueuedReservation", "Reservation", "Spending", "SpendingLimitReached"]
+__all__ = ["Reservation", "Spending", "SpendingLimitReached"]
 
 
 class Amount(NamedTuple):
@@ -274,10 +274,7 @@ class Spending:
         self._charge()
 
     def _charge(self) -> None:
-        """Charge what has ended, and let those try who may have room now.
-
-        It never waits for the lock: garbage collection may end a reservation under it, which its holder charges then.
-        """
+        """Charge what has ended, let others try; never waits for the lock: garbage collection may call it."""
         while self._ended and self._lock.acquire(blocking=False):
             try:
                 while self._ended:
@@ -303,10 +300,7 @@ class Spending:
         self._unpriced += ended.unpriced
 
     def _wake(self) -> None:
-        """Let those in line try who fit together, or are to be refused, in their order.
-
-        With nothing in flight the first does, so nobody waits for nobody; whose loop stands still is not waited for.
-        """
+        """Let those in line try who fit or are to be refused, in order; with none in flight the first."""
         if not self._line:
             return
         here, promised, gone = _running_loop(), Amount(), []
@@ -421,10 +415,7 @@ class Reservation:
     def settle(
         self, tokens: int | None, cost: float | None, *, may_tokens: int | None = None, may_cost: float | None = None
     ) -> None:
-        """Charge what the call used, even beyond what was set aside; None leaves the worst case, as possible.
-
-        Costs are in US dollars; `may_tokens` and `may_cost` may have been used besides, where that is better known.
-        """
+        """Charge what the call used, even beyond what was set aside; None leaves the worst case, as possible."""
         used = Amount.of_call(tokens, cost)
         may = Amount.of_call(may_tokens, may_cost)
         possible = Amount(

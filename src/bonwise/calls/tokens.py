@@ -36,11 +36,7 @@ _THREE, _FOUR = bytes(range(0xE0, 0xF0)), bytes(range(0xF0, 0xF5))
 
 
 def most_input_tokens(text_bytes: int, messages: int) -> int:
-    """Return a bound on the input tokens of a request.
-
-    A token holds at least one byte of UTF-8 (`text_bytes`: messages and schema). For what servers add, 16 tokens a
-    message and 512 a request are allowed.
-    """
+    """Return a bound on input tokens: one a byte of UTF-8, 16 a message and 512 a request for what servers add."""
     return text_bytes + _PER_MESSAGE * messages + _PER_REQUEST
 
 
@@ -51,12 +47,7 @@ def input_tokens(ask: Ask, request: Request) -> tuple[int, int]:
 
 
 def expected_input_tokens(text: str) -> int:
-    """Return about how many tokens a text has, for no tokenizer in particular.
-
-    Four bytes of UTF-8 a token for characters of one or two bytes (Latin, Greek, Cyrillic, Arabic ...), a token
-    for each character of three bytes (Chinese, Japanese, Korean, typographic marks ...), two for each of four
-    (emoji). Real tokenizers differ by a third either way; some split other scripts much finer.
-    """
+    """Return about how many tokens a text has: bytes of UTF-8 over four, or one to two a wide character."""
     return tokens_of_size(text_size(text))[0]
 
 
@@ -81,11 +72,7 @@ def ask_text(ask: Ask) -> str:
 
 
 def expected_output_tokens(ask: Ask) -> int:
-    """Return an assumed length of one answer, without any reasoning, at most `max_tokens`.
-
-    With a schema: 4 tokens, and for each property 3, its name, and 3 for a number, a truth value or a choice,
-    50 for a text, a list or an object. Plain text: 150 tokens.
-    """
+    """Return an assumed length of an answer, by its schema's properties; plain text is 150 tokens."""
     assumed = _PLAIN_TEXT
     if ask.schema is not None:
         properties: dict[str, Any] = dict(ask.schema.get("properties", {}))
@@ -102,11 +89,7 @@ def _value(kind: Any) -> int:
 
 
 def reckoned(partial: PartialUsage, sent: int, most_output: int, choices: Iterable[Choice]) -> Usage:
-    """Return what a call took: what was told, and in place of the rest the larger of two reckonings.
-
-    One is what the server's total leaves, the other a count of the text. Without a total, an answer counts as
-    `most_output`: it may hold reasoning that nobody sees. `sent` is about the tokens of the request.
-    """
+    """Return what a call took: what was told, else the larger of what the total leaves and a count of the text."""
     usage = partial.told
     if not partial.input_told:
         known = usage.output if partial.output_told else 0

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from bonwise.report import amounts, numbers
+from bonwise.report import numbers
 from bonwise.report.blocks import Part, Said
 from bonwise.results import Count, Document, NonNegative
 
 if TYPE_CHECKING:
     from bonwise.calls.ledger.records import DroppedParameter, ModelTally
 
-__all__ = ["CallState", "ErrorDocument", "LedgerDocument", "describe_error", "describe_ledger", "describe_with"]
+__all__ = ["ErrorDocument", "LedgerDocument", "describe_error", "describe_ledger", "describe_with"]
 
 
 class ErrorDocument(Document):
@@ -100,7 +100,7 @@ def _asked(
     unpriced: int,
 ) -> str:
     without_price = f" and {numbers.counted(unpriced, 'call')} without a known price" if unpriced else ""
-    money = amounts.money(cost if cost or not unpriced else None)
+    money = numbers.money(cost if cost or not unpriced else None)
     counts = f"{numbers.counted(answers, 'answer')}, {numbers.count(tokens[0])} + {numbers.count(tokens[1])} tokens"
     return f"{name}: calls {_states(calls) or 'none'}; {counts}, {money}{without_price}"
 

@@ -108,11 +108,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
 
 
 def _places() -> dict[str, tuple[int, str, str]]:
-    """Return rank, package and place of every command, in the order of the help.
-
-    ``COMMANDS = {"watch": (510, "front:COMMAND")}`` names a Command, a function, a group or its maker; the hundreds
-    of the rank are the job.
-    """
+    """Return rank, package and place of every command in the order of the help; a rank's hundreds are the job."""
     ordered = sorted((rank, name, package, place) for package, name, (rank, place) in declared("COMMANDS"))
     return {name: (rank, package, place) for rank, name, package, place in ordered}
 

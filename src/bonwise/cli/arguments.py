@@ -37,7 +37,6 @@ __all__ = [
     "deliver",
     "emit",
     "forced_shape",
-    "page_target",
     "rare",
     "refuse_flags",
     "refuse_lost",
@@ -143,11 +142,7 @@ def refuse_overwriting(
     headers: Iterable[Sequence[str]] = (),
     force: bool = False,
 ) -> None:
-    """Refuse an output that would replace an input, another output, or a file that bonwise did not write.
-
-    `headers` begin the rows that the command writes. A foreign file is a FileError, but by `force`; the rest a
-    UsageError.
-    """
+    """Refuse an output in place of an input, another output, or without `force` what `headers` do not begin."""
     from bonwise.table.writing import refuse_foreign
 
     headers = tuple(headers)
@@ -229,11 +224,7 @@ def deliver(
     then: Sequence[Said] = (),
     full: bool = False,
 ) -> None:
-    """Write the document as JSON, page, Markdown and table where flags ask for them, then print the result.
-
-    `described` is printed where more is known than the document holds; `then`, by names of files, is what is next.
-    Words step aside to standard error where standard output is for this document or another one (`aside`).
-    """
+    """Write the document where flags ask, then print it, or `described`; `then`, by names of files, is next."""
     from bonwise.report.show import describe
     from bonwise.report.terminal import renderables, show
 

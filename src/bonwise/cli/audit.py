@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bonwise.report.blocks import Said
     from bonwise.results import Document
 
-__all__ = ["AuditCommand", "audit", "further_studies"]
+__all__ = ["AuditCommand", "audit"]
 
 
 def further_studies(

@@ -15,7 +15,7 @@ from bonwise.calls.ask import Ask
 from bonwise.cli import arguments, picks
 from bonwise.judges.protocol import Judgment, has_words
 from bonwise.printable import printable
-from bonwise.report import amounts, numbers
+from bonwise.report import numbers
 from bonwise.selection import contest_run, entrants, judge_runner
 from bonwise.selection.settings import SelectionSettings, default_strategy
 from bonwise.table.pools import Pool
@@ -29,19 +29,7 @@ if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
     from bonwise.selection.selection import Selection
 
-__all__ = [
-    "MOST_LOOKED_AT",
-    "FirstAsks",
-    "LargePools",
-    "LaterAsks",
-    "StrongerAsks",
-    "calls_of_judge",
-    "calls_of_plan",
-    "name_of_plan",
-    "refuse_plan_without_key",
-    "show_estimate",
-    "show_plan",
-]
+__all__ = ["MOST_LOOKED_AT", "refuse_plan_without_key", "show_estimate", "show_plan"]
 
 
 def show_estimate(pools: Iterable[Pool], judges: Sequence[Judge], run: Path, reask: int | None) -> int:
@@ -240,7 +228,7 @@ def _rows(found: CostEstimate) -> Iterator[str]:
         yield "no call of a model: these judges ask none"
         return
     for row in found.by_model:
-        yield _line(row)
+        yield f"{row.model}: {_figures(row)}"
     yield f"in all {_figures(found)}"
 
 
@@ -268,7 +256,7 @@ def _elsewhere(address: str | None) -> str:
 def _bound(found: CostEstimate, scale: float) -> str:
     """Return the calls of some asks, and the most that they can take, times a factor."""
     tokens = math.ceil((found.input_tokens_most + found.output_tokens_most) * scale)
-    cost = "cost unknown" if found.cost_most is None else amounts.money(found.cost_most * scale)
+    cost = "cost unknown" if found.cost_most is None else numbers.money(found.cost_most * scale)
     calls = numbers.counted(math.ceil(found.calls * scale), "more call")
     return f"{calls}; at most {_calls_most(found, scale)}, {tokens:,} tokens and {cost}"
 
@@ -278,15 +266,11 @@ def _calls_most(found: CostEstimate | ModelEstimate, scale: float = 1.0) -> str:
     return f"{most} with second asks" if found.calls_most > found.calls else most
 
 
-def _line(row: ModelEstimate) -> str:
-    return f"{row.model}: {_figures(row)}"
-
-
 def _figures(row: ModelEstimate | CostEstimate) -> str:
     most = f"{row.input_tokens_most + row.output_tokens_most:,} tokens"
     cost = "cost unknown"
     if row.cost is not None and row.cost_most is not None:
-        cost, most = f"about {amounts.money(row.cost)}", f"{most} and {amounts.money(row.cost_most)}"
+        cost, most = f"about {numbers.money(row.cost)}", f"{most} and {numbers.money(row.cost_most)}"
     return (
         f"{numbers.counted(row.calls, 'call')} ({row.stored:,} of {row.samples:,} answers are cached or duplicate), "
         f"about {row.input_tokens:,} input and {row.output_tokens_expected:,} output tokens, {cost}; at most "

@@ -14,7 +14,7 @@ from bonwise.printable import printable
 from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
-    from bonwise.judges.prompt_file import PromptFile, Rendered
+    from bonwise.judges.prompt_file import PromptFile
     from bonwise.table.pools import Pool
 
 __all__ = ["app", "judges", "schema", "strategies"]
@@ -150,13 +150,9 @@ def _show_call(file: PromptFile, pool: Pool, wanted: Sequence[str]) -> None:
             hint = f"choose among {', '.join(list(named)[:12])}"
             raise UsageError(f"pool {pool.prompt_id!r} has no candidate {name!r}", hint=hint)
     rendered = file.render(pool.prompt, [named[name] for name in ids])
-    emit(_call_text(rendered))
+    emit("\n".join(_lines(f"[system]\n{rendered.system}\n\n[user]\n{rendered.user}")) + "\n")
     cut = f", {rendered.shortened} texts shortened" if rendered.shortened else ""
     say(f"{file.identity} on pool {printable(pool.prompt_id)}, candidates {printable(', '.join(ids))}{cut}")
-
-
-def _call_text(rendered: Rendered) -> str:
-    return "\n".join(_lines(f"[system]\n{rendered.system}\n\n[user]\n{rendered.user}")) + "\n"
 
 
 def schema(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bonwise.selection.totals import Totals
     from bonwise.table.pools import Pool
 
-__all__ = ["MOST_PARAMETERS", "MOST_POOLS", "MOST_ROWS", "PickReport", "PickedPage", "without_router_warnings"]
+__all__ = ["MOST_POOLS", "MOST_ROWS", "PickReport", "PickedPage", "without_router_warnings"]
 
 MAKESHIFT: Mapping[result.DecidedBy, str] = {
     "first": "picks rest on no judgment: the first candidate was kept, as --on-failure first says",

@@ -16,8 +16,7 @@ from bonwise.cli.arguments import say
 from bonwise.errors import CallError
 from bonwise.printable import quoted
 from bonwise.progress import time_left
-from bonwise.report.amounts import money
-from bonwise.report.numbers import counted
+from bonwise.report.numbers import counted, money
 
 if TYPE_CHECKING:
     from bonwise.calls.bill import CallTotals
@@ -269,10 +268,7 @@ def select_all(
     *,
     total: int | None,
 ) -> RunSummary:
-    """Pick from pools as they come, hand each pick on in input order, and return how it went.
-
-    What the reading raises is raised after the picks before it. `total` is None where unknown.
-    """
+    """Pick from pools as they come, hand picks on in input order, and return how it went; errors follow the picks."""
     from bonwise.judges.pool_loop import read_in_thread
     from bonwise.selection.many_pools import selected_by
     from bonwise.selection.run import RunControl, Stop

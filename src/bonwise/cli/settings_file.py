@@ -19,10 +19,7 @@ _SHAPES = ("rectangular", "ragged")
 
 
 def settings_flag(flags: Mapping[str, tuple[Any, Any]], keywords: Mapping[str, str]) -> tuple[Any, Any]:
-    """Return annotation and default of ``--settings`` for a command with these flags.
-
-    A key of the file is the name of a flag's value, or the keyword of the function where that is another one.
-    """
+    """Return annotation and default of ``--settings``, whose keys name a flag's value or the function's keyword."""
     options = {name for name, (kind, _) in flags.items() if isinstance(get_args(kind)[-1], typer.models.OptionInfo)}
     names = {name: name for name in options - {*keywords.values(), *_SHAPES}}
     names |= {key: name for key, name in keywords.items() if name in options}

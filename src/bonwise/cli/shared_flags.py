@@ -45,7 +45,6 @@ __all__ = [
     "flags_of",
     "made_at",
     "option_flags",
-    "parameter_of",
     "shared_flags",
     "steps_next",
     "with_parameters",
@@ -272,11 +271,7 @@ def shared_flags(
     *,
     of: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Replace the parameters of a command that stand for shared flags by these flags.
-
-    `without` has flags of columns without use, and why; `of` is the function behind a `TypedCall`, or those by
-    parameter, whose common flags are one.
-    """
+    """Replace parameters that stand for shared flags by these, but `without`; `of` is the function behind."""
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         hints = get_type_hints(command, include_extras=True)

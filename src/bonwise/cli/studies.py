@@ -143,10 +143,7 @@ def _said(flags: Mapping[str, object]) -> dict[str, Any]:
 
 
 def app_for(arguments: Sequence[str] | None) -> typer.Typer:
-    """Return the group with the study that the arguments name, or with the names of all for the help.
-
-    `arguments` come after ``study``; None is where nothing is to be known of the studies but that there are some.
-    """
+    """Return the group with the study that `arguments` name, or with the names of all for the help."""
     app = typer.Typer(
         name="study",
         help="Study a judge further: recovery, ways of asking, calibration.",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.auditing import comparison, judge_record, logged_picks, result
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.settings import Settings
@@ -18,12 +19,12 @@ from bonwise.estimates import estimate_records
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats import catalog, efficiency, estimand, estimation, support
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.table import facts, reading_options
 from bonwise.table.panel import LabelsInPart, Panel
 from bonwise.table.picks import Pick, Picks
 
-__all__ = ["SAME_POOLS", "compared"]
+__all__ = ["compared"]
 
 SAME_POOLS = "the same pools"
 

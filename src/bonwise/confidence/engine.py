@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Floats, Ints
 from bonwise.confidence import result
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.estimates import EstimateRecord, estimate_records
@@ -27,8 +27,6 @@ __all__ = ["Statements", "Ties", "audited_confidence"]
 
 Ties = Literal["exclude", "half"]
 
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
 
 LEVELS = 5
 """Stated confidence runs from 1 to this."""
@@ -40,13 +38,13 @@ class Statements:
 
     source: str
     judge: Categories = field(repr=False)
-    prompt: _Ints = field(repr=False)
+    prompt: Ints = field(repr=False)
     """The unit of the intervals."""
-    stated: _Floats = field(repr=False)
+    stated: Floats = field(repr=False)
     """Probability from 0 to 1, or a verdict: 1, 0 or 0.5."""
-    outcome: _Floats = field(repr=False)
+    outcome: Floats = field(repr=False)
     """1 where it was so, 0 where not, 0.5 for an oracle's tie."""
-    level: _Floats = field(repr=False)
+    level: Floats = field(repr=False)
     """Stated confidence from 1 to 5, NaN where none was stated."""
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Statements left out, by judge and reason."""
@@ -113,7 +111,7 @@ def pair_statements(
 
 def _pair_labels(
     raw: pd.DataFrame, source: str, labels: RowSource, reading: reading_options.ReadingOptions
-) -> tuple[tuple[_Floats, _Floats], Mapping[str, int]]:
+) -> tuple[tuple[Floats, Floats], Mapping[str, int]]:
     """Return the labels of both candidates of each pair, and how many labels were left out."""
     ends = [raw[["prompt_id", name]].set_axis(["prompt_id", "candidate"], axis=1) for name in ("a", "b")]
     cells = pd.concat(ends, ignore_index=True)
@@ -128,7 +126,7 @@ def _pair_labels(
 
 
 def _checked(
-    source: str, judge: Categories, prompt: _Ints, stated: _Floats, outcome: _Floats, level: _Floats, ties: Ties
+    source: str, judge: Categories, prompt: Ints, stated: Floats, outcome: Floats, level: Floats, ties: Ties
 ) -> Statements:
     """Drop what says nothing, each with its reason."""
     tied = outcome == 0.5
@@ -153,11 +151,11 @@ def _judges(raw: pd.DataFrame, source: str) -> Categories:
     return Categories.alike(len(raw), "judge")
 
 
-def _numbers(raw: pd.DataFrame, name: str, source: str) -> _Floats:
+def _numbers(raw: pd.DataFrame, name: str, source: str) -> Floats:
     return numbers.parse_numbers(raw[name], role=name, source=source)
 
 
-def _unit(raw: pd.DataFrame, name: str, source: str) -> _Floats:
+def _unit(raw: pd.DataFrame, name: str, source: str) -> Floats:
     values = _numbers(raw, name, source)
     off = (values < 0) | (values > 1)
     if off.any():
@@ -169,7 +167,7 @@ def _unit(raw: pd.DataFrame, name: str, source: str) -> _Floats:
     return values
 
 
-def _stated_levels(values: _Floats, rows: pd.Index, source: str) -> _Floats:
+def _stated_levels(values: Floats, rows: pd.Index, source: str) -> Floats:
     off = ~np.isnan(values) & ~np.isin(values, np.arange(1, LEVELS + 1))
     if off.any():
         at = int(np.flatnonzero(off)[0])

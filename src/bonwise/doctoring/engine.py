@@ -45,7 +45,7 @@ from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import CodedColumn, Rows, StructuredText
 from bonwise.table.writing import csv_frame, is_in_place, write_whole
 
-__all__ = ["Suspicion", "column_facts", "columns_of", "looked_over", "near_duplicates", "suspicions", "understood"]
+__all__ = ["column_facts", "columns_of", "looked_over", "near_duplicates", "suspicions", "understood"]
 
 
 SHARED = 0.8
@@ -461,10 +461,7 @@ class _LookedAt(NamedTuple):
 def looked_over(
     source: opening.ScoreSource, options: reading_options.ReadingOptions, fix: Path | None = None
 ) -> result.DoctorDocument:
-    """Look a table of scores over before an audit: what each column was taken for, what is odd, what to type next.
-
-    The table that was understood is written to `fix`, of which the next command then is.
-    """
+    """Look a table over before an audit: columns, what is odd, what to type next; `fix` gets it as understood."""
     if fix is not None and (fix.suffix.lower() != ".csv" or is_in_place(fix)):
         raise UsageError(f"{fix}: the table is written as CSV, and read again", hint="name a file that ends in .csv")
     try:

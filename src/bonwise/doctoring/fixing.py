@@ -21,10 +21,7 @@ __all__ = ["labels_lost", "reading_of_written", "table_rows"]
 
 
 def table_rows(table: ScoreTable) -> Rows:
-    """Return a table under canonical names; directions, scales and values that mean none are settled.
-
-    Labels of several annotators are a column each.
-    """
+    """Return a table under canonical names, directions, scales and missing values settled, a column an annotator."""
     held = dict(table.rows.columns)
     wide = cells.draw_columns(held)
     if wide and table.columns.get("judge_score") == cells.averaged(wide):

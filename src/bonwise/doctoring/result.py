@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from bonwise.results import Count, Document, FrameRow, Number, Record, Share
+from bonwise.results import Count, Document, Number, Record, Share
 from bonwise.table.facts import UnlabelledCandidates
 
 __all__ = ["AnnotatorCounts", "ColumnFacts", "DoctorDocument", "JudgeScores", "LabelCoverage", "TableCounts"]
@@ -146,8 +145,4 @@ class DoctorDocument(Document):
     unlabelled: UnlabelledCandidates | None = None
 
     frame_columns = ("judge", "prompts", "lowest", "highest", "distinct", "tie_rate", "top1_tie_rate")
-
-    def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per judge; of one that scored nothing the figures are missing."""
-        for judge in self.judges:
-            yield judge.to_dict()
+    frame_of = "judges"

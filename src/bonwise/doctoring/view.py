@@ -10,7 +10,7 @@ from bonwise.printable import file_name, printable
 from bonwise.report import answers
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import NOTHING, count, counted, number, setting
-from bonwise.report.short import in_short
+from bonwise.report.show import cut_to_a_screen
 from bonwise.report.table_facts import label_words, labels_left_out
 
 __all__ = ["answer", "describe", "describe_in_short", "described_columns"]
@@ -39,7 +39,7 @@ def describe(document: DoctorDocument) -> Part:
 def describe_in_short(document: DoctorDocument) -> Part:
     """Describe what an audit takes, leaves out or reads otherwise, with every suspicion."""
     whole = describe(document)
-    short = in_short(whole)
+    short = cut_to_a_screen(whole)
     if document.shape is None or short is whole:
         return short
     taken = [fact for fact in document.column_facts or () if fact.taken not in _NOT_TAKEN]

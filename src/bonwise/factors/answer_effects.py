@@ -9,23 +9,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from bonwise.arrays import Floats, Ints
 from bonwise.estimates import EstimateRecord
 from bonwise.factors import result
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.stats.sums import Floats
 
-__all__ = [
-    "FEWEST_SHARED",
-    "MOST_EFFECTS",
-    "AnswerEffects",
-    "EffectSums",
-    "not_counted",
-    "shared_cells",
-    "shares_effects",
-]
+__all__ = ["AnswerEffects", "EffectSums", "not_counted", "shared_cells", "shares_effects"]
 
 FEWEST_SHARED = 20
 """Answers, or comparisons, that two judges rate: with fewer nobody can tell what judges share from their noise."""
@@ -34,7 +25,7 @@ MOST_EFFECTS = 1_000_000
 """Prompts times the square of the models: beyond it the effects take too much memory."""
 
 
-def shared_cells(judges: RatingArrays) -> npt.NDArray[np.int64]:
+def shared_cells(judges: RatingArrays) -> Ints:
     """Return the prompt of every answer, or comparison, that at least two judges rate."""
     counted = judges.counted()
     columns = (counted.prompt, counted.model, counted.opponent, counted.rater)

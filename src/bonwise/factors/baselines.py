@@ -9,12 +9,12 @@ from types import MappingProxyType
 import numpy as np
 from scipy import optimize, sparse, stats
 
+from bonwise.arrays import Floats, Ints
 from bonwise.estimates import EstimateRecord
 from bonwise.factors.stage_two import Block, HumanDesign, HumanRatings, RatedCells, with_best_ridge
 from bonwise.stats.ordinal_ratings import CutoffLayout, log_probability, ordinal_terms
-from bonwise.stats.sums import Floats
 
-__all__ = ["BASELINES", "HeldOut", "PromptSpecific", "baseline_losses", "fit_prompt_specific"]
+__all__ = ["BASELINES", "HeldOut", "baseline_losses"]
 
 _PRECISIONS = (0.5, 2.0, 8.0, 32.0)
 _OF_MODELS = 1.0
@@ -144,7 +144,7 @@ class HeldOut:
 
     own: Floats = field(repr=False)
     baselines: Mapping[str, Floats] = field(repr=False)
-    prompt: np.typing.NDArray[np.int64] = field(repr=False)
+    prompt: Ints = field(repr=False)
     """Cluster of each rating."""
 
     def mean(self, losses: Floats, confidence: float) -> EstimateRecord:

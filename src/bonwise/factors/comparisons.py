@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.factors import difference_bands, human_view, leaderboards, prompt_columns, result_models
 from bonwise.printable import quoted
 from bonwise.results import given
-from bonwise.stats.sums import Floats
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import special, stats
 
-from bonwise.stats.sums import Floats
+from bonwise.arrays import Floats
 
 __all__ = [
     "COVERS",

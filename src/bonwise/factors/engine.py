@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse, stats
 from scipy.sparse.csgraph import connected_components
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.factors import (
@@ -32,7 +33,6 @@ from bonwise.printable import listed, quoted
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.ordinal_ratings import slope_and_curvature
-from bonwise.stats.sums import Floats
 from bonwise.table import checks, reading
 from bonwise.table.score_table import ScoreTable
 
@@ -222,7 +222,7 @@ def read_ratings(
     return RatingTable.read(source, human=human, **rules)
 
 
-def _known(data: RatingArrays, holdout: float | None, seed: int) -> np.typing.NDArray[np.bool_]:
+def _known(data: RatingArrays, holdout: float | None, seed: int) -> Mask:
     """Tell which human ratings are fitted; all ratings of one cell are held out together."""
     known = data.human.copy()
     if holdout is None:
@@ -270,7 +270,7 @@ def _left_out(
     counts, category = _human_ratings(data), np.array(table.prompt_category)[data.prompt]
     parts: dict[str, list[leaderboards.LeftOutModel]] = {"model": [], "category": []}
 
-    def leave_out(rows: np.typing.NDArray[np.bool_], models: Iterable[int], name: str = "") -> None:
+    def leave_out(rows: Mask, models: Iterable[int], name: str = "") -> None:
         rest, held = data.only(~(rows & data.human)), data.only(rows & data.human)
         if rest.human.sum() >= FEWEST_HUMAN:
             what = (_draws(rest, chosen, settings)[0], held, table.points[table.human], table.models)
@@ -287,7 +287,7 @@ def _left_out(
     return {what: leaderboards.left_out_part(part, *how) for what, part in parts.items() if part}
 
 
-def _human_ratings(data: RatingArrays) -> np.typing.NDArray[np.int64]:
+def _human_ratings(data: RatingArrays) -> Ints:
     """Return how many human ratings each model has."""
     human = data.only(data.human)
     counts = np.bincount(human.model, minlength=data.models)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 
+from bonwise.arrays import Floats, Ints
 from bonwise.asked import remembers
 from bonwise.errors import UsageError
 from bonwise.factors.latent_regression import PromptFactors
@@ -23,7 +23,6 @@ from bonwise.flags import takes_numbers
 from bonwise.loading import read_document
 from bonwise.printable import listed, quoted
 from bonwise.results import Confidence, Count, Document, FrameRow, Number, Record, given
-from bonwise.stats.sums import Floats
 from bonwise.table.writing import write_whole
 
 __all__ = ["DrawnArray", "HumanView", "load_factors"]
@@ -53,11 +52,11 @@ class DrawnArray(Record):
         return self
 
     @classmethod
-    def of(cls, values: npt.NDArray[np.float64]) -> DrawnArray:
+    def of(cls, values: Floats) -> DrawnArray:
         """Return the record of an array."""
         return cls(shape=list(values.shape), float32=base64.b64encode(values.astype("<f4").tobytes()).decode("ascii"))
 
-    def values(self) -> npt.NDArray[np.float64]:
+    def values(self) -> Floats:
         """Return the array."""
         numbers = np.frombuffer(base64.b64decode(self.float32), dtype="<f4")
         return numbers.reshape(self.shape).astype(np.float64)
@@ -184,7 +183,7 @@ class HumanView(Document):
             raise UsageError(f"no model named {quoted(name)}", hint=f"the models are {listed(self.models)}")
         return self.models.index(name)
 
-    def prompts_of(self, category: str) -> npt.NDArray[np.int64]:
+    def prompts_of(self, category: str) -> Ints:
         """Return the positions of a category's prompts.
 
         Raises

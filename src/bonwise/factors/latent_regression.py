@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bonwise.stats.sums import Floats
+from bonwise.arrays import Floats, Ints, Mask
 
-__all__ = ["PromptFactors", "TagCoefficients", "joined_coefficients"]
+__all__ = ["PromptFactors", "joined_coefficients"]
 
 _MOST_SHRUNK = 0.98
 """Of the variance in a direction, the largest share that may be left open; more is taken as this much."""
@@ -85,11 +85,7 @@ class PromptFactors:
 
     @classmethod
     def of(cls, contrast: Floats, prompts: Floats, beyond: Floats | None = None) -> PromptFactors:
-        """Return draws turned to common coordinates, with what is open of each prompt.
-
-        `contrast` is (draws, rank), `prompts` (draws, prompts, rank) in the order of the chain; at least two draws.
-        `beyond`, (draws, prompts), is what gaps have beyond the factors: its mean is 0 whatever the tags are.
-        """
+        """Return draws, two or more, in common coordinates with what is open of each prompt; `beyond` is extra."""
         contrast, prompts = _aligned(contrast, prompts)
         rank = prompts.shape[2]
         if beyond is not None:
@@ -104,7 +100,7 @@ class PromptFactors:
         shrunk[:, :rank, :rank] = _shrunk(spread[:, :rank, :rank], between[:rank, :rank])
         return cls(contrast, prompts, spread, shrunk, prompts.mean(axis=1))
 
-    def only(self, rows: np.typing.NDArray[np.int64]) -> PromptFactors:
+    def only(self, rows: Ints) -> PromptFactors:
         """Return some of the prompts; what is open of each still refers to the mean of all."""
         return PromptFactors(self.contrast, self.prompts[:, rows], self.spread[rows], self.shrunk[rows], self.centre)
 
@@ -113,11 +109,8 @@ class PromptFactors:
         """The gap on each prompt, shape (draws, prompts)."""
         return np.asarray(np.einsum("dk,dpk->dp", self.contrast, self.prompts))
 
-    def regression(self, z: Floats, weight: np.typing.NDArray[np.bool_] | None = None) -> TagCoefficients:
-        """Return the coefficients of the gaps on properties of the prompts.
-
-        `z`, (prompts, coefficients), has full column rank, the constant first; `weight` marks the prompts that count.
-        """
+    def regression(self, z: Floats, weight: Mask | None = None) -> TagCoefficients:
+        """Return coefficients of the gaps on `z`, (prompts, coefficients), constant first; `weight` marks prompts."""
         count, width = len(z) if weight is None else int(weight.sum()), z.shape[1]
         rank = self.prompts.shape[2]
         z = z if weight is None else z * weight[:, None]

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize, stats
 
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import UsageError
 from bonwise.factors import difference_bands, human_view, posterior_draws, rating_arrays, result, result_models
 from bonwise.printable import quoted
 from bonwise.results import given
-from bonwise.stats import ordinal_ratings, sums
+from bonwise.stats import ordinal_ratings
 
-__all__ = ["PERMUTATIONS", "LeftOutModel", "cohesion_of_categories", "compare_left_out", "composites"]
+__all__ = ["LeftOutModel", "cohesion_of_categories", "compare_left_out", "composites"]
 __all__ += ["left_out_part", "predict_averages", "rank_models", "unseen_trait", "variance_at"]
 
 PERMUTATIONS = 999
@@ -30,11 +30,7 @@ _ONE = "One prompt: intervals assume that no trait matters to people that every 
 def rank_models(
     view: human_view.HumanView, *, prompt: str | None = None, category: str | None = None
 ) -> result_models.FactorLeaderboard:
-    """Rank the models on all prompts, on one, or on those of a category; `UsageError` on both.
-
-    A category's reference composite is the direction ``u`` that its prompts share: the leading eigenvector of the sum
-    of ``P_p P_p'``, ``u'P_p`` positive on the whole.
-    """
+    """Rank the models on all prompts, one, or a category along the eigenvector of ``sum P_p P_p'``."""
     if prompt is not None and category is not None:
         raise UsageError("a prompt and a category are two leaderboards", hint="give one of them")
     cohesion = None
@@ -81,11 +77,8 @@ def unrated(view: human_view.HumanView) -> list[str]:
     return [f"No human has rated {', '.join(names)}: judges alone place them. Intervals assume that {assumed}."]
 
 
-def composites(view: human_view.HumanView, rows: npt.NDArray[np.int64]) -> tuple[sums.Floats, sums.Floats]:
-    """Return the models, (draws, models), along the reference composite of prompts, and its cohesion, (draws,).
-
-    The cohesion is the largest eigenvalue over the sum of all.
-    """
+def composites(view: human_view.HumanView, rows: Ints) -> tuple[Floats, Floats]:
+    """Return models, (draws, models), along the prompts' reference composite, and its share of eigenvalues."""
     chosen, by_model = view.skills[:, rows], view.draws.by_model
     values, vectors = np.linalg.eigh(np.einsum("dpk,dpl->dkl", chosen, chosen))
     leading = vectors[:, :, -1]
@@ -110,9 +103,7 @@ def cohesion_of_categories(view: human_view.HumanView) -> list[result.CategoryCo
     return sorted(found, key=lambda one: -one.cohesion.share)
 
 
-def _cohesion(
-    view: human_view.HumanView, rows: npt.NDArray[np.int64], shares: sums.Floats
-) -> tuple[result_models.CohesionRecord, float]:
+def _cohesion(view: human_view.HumanView, rows: Ints, shares: Floats) -> tuple[result_models.CohesionRecord, float]:
     """Return the cohesion of some prompts, and the mean of random sets of as many."""
     rng = np.random.default_rng(view.seed)
     as_cohesive, total = 0, 0.0
@@ -135,7 +126,7 @@ def _cohesion(
     return record, min(total / PERMUTATIONS, 1.0)
 
 
-def _ranked(view: human_view.HumanView, draws: sums.Floats) -> list[result_models.LeaderboardRow]:
+def _ranked(view: human_view.HumanView, draws: Floats) -> list[result_models.LeaderboardRow]:
     band = difference_bands.band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
     order = np.argsort(-band.estimate, kind="stable")
     return [
@@ -145,10 +136,7 @@ def _ranked(view: human_view.HumanView, draws: sums.Floats) -> list[result_model
 
 
 def predict_averages(view: human_view.HumanView, *, leave_one_out: bool = False) -> result_models.FactorPrediction:
-    """Predict each model's mean ``E[Y]`` over prompts, or mean ``P(win) - P(loss)`` against every other model.
-
-    With `leave_one_out` also those that were made without human ratings; `UsageError` if the fit left none out.
-    """
+    """Predict each model's mean rating or net win rate, with `leave_one_out` also those without own ratings."""
     left_out = view.left_out or {}
     if leave_one_out and not left_out:
         raise UsageError("the fit left no model out", hint="fit with leave_one_out=True, or --leave-one-out")
@@ -171,7 +159,7 @@ def predict_averages(view: human_view.HumanView, *, leave_one_out: bool = False)
     )
 
 
-def _averages(view: human_view.HumanView, draw: int) -> sums.Floats:
+def _averages(view: human_view.HumanView, draw: int) -> Floats:
     """Return the average of each model in one draw, shape (models,)."""
     capabilities = view.draws.by_model[draw] @ view.draws.by_prompt[draw].T
     if view.draws.heeded is not None:
@@ -204,7 +192,7 @@ class LeftOutModel(NamedTuple):
     at: int
     slope: float
     """Change of the mean rating for one more logit of capability."""
-    information: sums.Floats
+    information: Floats
     """Of the offset, by opponent."""
 
 
@@ -216,11 +204,7 @@ def compare_left_out(
     model: int,
     category: str = "",
 ) -> LeftOutModel:
-    """Compare draws that were made without some human ratings with those of a model among these ratings.
-
-    The offset is what its capability has on top of a draw, by maximum likelihood: the mean over draws, with the
-    variance over draws and the inverse of its information.
-    """
+    """Compare draws made without some human ratings with those ratings: offsets by maximum likelihood."""
     own = left_out.only((left_out.model == model) | (left_out.opponent == model))
     turned, worth = (
         own.opponent == model,
@@ -259,7 +243,7 @@ def compare_left_out(
     return LeftOutModel(row, model, float((below * (1 - below) @ np.diff(worth)).mean()), by_rival)
 
 
-def variance_at(level: float, offsets: sums.Floats, variances: sums.Floats) -> float:
+def variance_at(level: float, offsets: Floats, variances: Floats) -> float:
     """Return the variance ``t`` with ``sum offset^2 / (variance + t) = level``; 0 where it would be negative."""
     squares, most = offsets**2, float((offsets**2).sum()) / level
     if (squares / variances).sum() <= level:

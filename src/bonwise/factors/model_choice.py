@@ -62,18 +62,14 @@ def fit_stage_one(
 
 
 def choose_among(
-    fits: Sequence[StageOneFit],
-    design: stage_two.HumanDesign,
-    ratings: stage_two.HumanRatings,
-    *,
-    columns: Sequence[tuple[stage_two.Block, ...]] = COLUMNS,
+    fits: Sequence[StageOneFit], design: stage_two.HumanDesign, ratings: stage_two.HumanRatings
 ) -> ChosenModel:
-    """Take of fits of stage 1, and of `columns`, sets of blocks, what predicts human ratings best out of fold."""
+    """Take of fits of stage 1, and of `COLUMNS`, what predicts human ratings best out of fold."""
     compared = []
-    with counting("stage 2: fit", len(fits) * len(columns)) as step:
+    with counting("stage 2: fit", len(fits) * len(COLUMNS)) as step:
         for fit in fits:
             skilled = design.with_skills(fit.capabilities)
-            for blocks in columns:
+            for blocks in COLUMNS:
                 compared.append((_candidate(fit, skilled, ratings, blocks), fit.capabilities, skilled, blocks))
                 step()
     best, capabilities, skilled, blocks = min(compared, key=lambda row: row[0].cross_entropy)

@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, special, stats
 
+from bonwise.arrays import Floats, Ints
 from bonwise.factors import answer_effects, rating_arrays, stage_one, stage_two
 from bonwise.progress import counting
 from bonwise.stats.ordinal_ratings import mirrored, score_and_information, slope_and_curvature
-from bonwise.stats.sums import Floats
 
-__all__ = ["BURN_IN", "DRAWS", "SWEEPS", "PluggedIn", "PosteriorDraws", "draw_posterior"]
+__all__ = ["DRAWS", "PluggedIn", "PosteriorDraws", "draw_posterior"]
 
-BURN_IN = 150
-SWEEPS = 300
+_BURN_IN = 150
+_SWEEPS = 300
 """Sweeps before any is kept, and after that; every second one is kept."""
 
 _KEEP_EVERY = 2
@@ -77,7 +77,7 @@ class PosteriorDraws:
         by_skills = np.asarray(np.einsum("dk,dpk->dp", gap, self.by_prompt))
         return by_skills if self.heeded is None else by_skills + self.heeded[:, :, model] - self.heeded[:, :, other]
 
-    def widened(self, models: npt.NDArray[np.int64], sd: float, rng: np.random.Generator) -> PosteriorDraws:
+    def widened(self, models: Ints, sd: float, rng: np.random.Generator) -> PosteriorDraws:
         """Add to some models an error that is the same on all prompts, as a last skill: normal scores, shuffled."""
         scores, last = special.ndtri((np.arange(len(self)) + 0.5) / len(self)), ((0, 0), (0, 0), (0, 1))
         by_model = np.pad(self.by_model, last)
@@ -93,23 +93,21 @@ def draw_posterior(
     human: tuple[Floats, Floats],
     *,
     seed: int = 0,
-    burn_in: int = BURN_IN,
-    sweeps: int = SWEEPS,
 ) -> PosteriorDraws:
     """Draw from the posterior.
 
     `data` has the human's ratings too, `start` is of the others, from stage 1; `human` is the weights of the skills,
-    (rank,), and the cutoffs, from stage 2. Of `sweeps` after `burn_in` every second is kept.
+    (rank,), and the cutoffs, from stage 2. Of `_SWEEPS` after `_BURN_IN` every second is kept.
     """
     shared = answer_effects.shares_effects(data.without_human())
     state = _State.starting(data, start, human, models=data.models if shared else 0)
     sampler = _Sampler(data.counted(), np.random.default_rng(seed), state)
     models, prompts, cutoffs, heeded, effects = [], [], [], [], []
-    with counting("interval: sweep", burn_in + sweeps) as step:
-        for sweep in range(burn_in + sweeps):
+    with counting("interval: sweep", _BURN_IN + _SWEEPS) as step:
+        for sweep in range(_BURN_IN + _SWEEPS):
             sampler.sweep()
             step()
-            if sweep >= burn_in and (sweep - burn_in) % _KEEP_EVERY == _KEEP_EVERY - 1:
+            if sweep >= _BURN_IN and (sweep - _BURN_IN) % _KEEP_EVERY == _KEEP_EVERY - 1:
                 models.append(state.raters[0] * state.models)
                 prompts.append(state.prompts.copy())
                 cutoffs.append(state.cutoffs[data.layout.spans[0][0]].copy())
@@ -180,7 +178,7 @@ class _Sampler:
         return [slice(int(first), int(last)) for first, last in pairwise(ends)]
 
     @cached_property
-    def _pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _pairs(self) -> tuple[Ints, Ints, Ints]:
         """Distinct pairs of model and opponent, and which each row is of."""
         code = self.data.model * (self.data.models + 1) + self.data.opponent + 1
         found, at = np.unique(code, return_inverse=True)
@@ -399,10 +397,7 @@ class PluggedIn:
         prior: float,
         propagated: bool,
     ) -> PluggedIn:
-        """Return the intervals; with `propagated` the error of the prompts' factors counts.
-
-        `judges` has no human rating, `human` is of the block ``skills``, `prior` is the precision in stage 1.
-        """
+        """Return the intervals, with `propagated` counting errors of prompts' factors; `human` has ``skills``."""
         if not propagated:
             return cls(capabilities, human, None)
         counted = judges.counted()

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.factors import human_view, prompt_properties
 from bonwise.printable import listed, quoted
-from bonwise.stats.sums import Floats
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["FEWEST", "PromptColumn", "PromptColumns", "prompt_groups", "properties_of_prompts"]
+__all__ = ["FEWEST", "PromptColumns", "prompt_groups", "properties_of_prompts"]
 
 FEWEST = 5
 """Prompts with a tag, and without it, below which nothing is said of the tag."""
@@ -77,7 +77,7 @@ class PromptColumn:
 class PromptColumns:
     """Columns for a regression, and what was left out."""
 
-    rows: np.typing.NDArray[np.int64] = field(repr=False)
+    rows: Ints = field(repr=False)
     """Prompts that count."""
     columns: tuple[PromptColumn, ...]
     """Over these prompts."""
@@ -146,9 +146,7 @@ def prompt_groups(
     return groups, notes
 
 
-def _known(
-    properties: Sequence[prompt_properties.PromptProperty], prompts: int
-) -> tuple[np.typing.NDArray[np.bool_], dict[str, int]]:
+def _known(properties: Sequence[prompt_properties.PromptProperty], prompts: int) -> tuple[Mask, dict[str, int]]:
     known = np.ones(prompts, dtype=bool)
     left_out: dict[str, int] = {}
     for one in properties:
@@ -168,7 +166,7 @@ def _known(
     return known, left_out
 
 
-def _columns(one: prompt_properties.PromptProperty, rows: np.typing.NDArray[np.int64]) -> Iterator[PromptColumn]:
+def _columns(one: prompt_properties.PromptProperty, rows: Ints) -> Iterator[PromptColumn]:
     values = one.values[rows]
     if one.kind == "tag":
         yield PromptColumn(one.name, "", one.kind, "with the tag", values, int(values.sum()))

@@ -10,26 +10,24 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.factors.ratings import RatingTable
-from bonwise.stats import ordinal_ratings, sums
+from bonwise.stats import ordinal_ratings
 
 __all__ = ["RatingArrays"]
-
-_Ints = npt.NDArray[np.int64]
-_Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class RatingArrays:
     """Ratings, one row per distinct rating."""
 
-    rater: _Ints = field(repr=False)
-    prompt: _Ints = field(repr=False)
-    model: _Ints = field(repr=False)
-    opponent: _Ints = field(repr=False)
-    rating: _Ints = field(repr=False)
+    rater: Ints = field(repr=False)
+    prompt: Ints = field(repr=False)
+    model: Ints = field(repr=False)
+    opponent: Ints = field(repr=False)
+    rating: Ints = field(repr=False)
     """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
-    weight: sums.Floats = field(repr=False)
+    weight: Floats = field(repr=False)
     """How often the rating was given."""
     layout: ordinal_ratings.CutoffLayout = field(repr=False)
     """Of all raters."""
@@ -68,12 +66,12 @@ class RatingArrays:
         return len(self.layout.sizes)
 
     @cached_property
-    def human(self) -> _Bools:
+    def human(self) -> Mask:
         """Which rows are the human's."""
         return np.asarray(self.rater == 0)
 
     @cached_property
-    def side_by_side(self) -> _Bools:
+    def side_by_side(self) -> Mask:
         """Which rows compare two models."""
         return np.asarray(self.opponent >= 0)
 
@@ -121,7 +119,7 @@ class RatingArrays:
         )
 
     @cached_property
-    def category(self) -> _Ints:
+    def category(self) -> Ints:
         """Place of each rating among the categories of all raters."""
         return np.asarray(self.layout.first_category[self.rater] + self.rating)
 
@@ -146,22 +144,22 @@ class RatingArrays:
         first = self.prompt * self.models
         return self._signed(first + self.model, first + self.opponent, self.prompts * self.models)
 
-    def _signed(self, place: _Ints, rival: _Ints, count: int) -> sparse.csr_array:
+    def _signed(self, place: Ints, rival: Ints, count: int) -> sparse.csr_array:
         both = np.flatnonzero(self.side_by_side)
         sign = np.concatenate([np.ones(len(self)), -np.ones(len(both))])
         at = np.concatenate([np.arange(len(self)), both])
         return sparse.csr_array((sign, (np.concatenate([place, rival[both]]), at)), shape=(count, len(self)))
 
-    def _sums(self, place: _Ints, count: int) -> sparse.csr_array:
+    def _sums(self, place: Ints, count: int) -> sparse.csr_array:
         return sparse.csr_array((np.ones(len(self)), (place, np.arange(len(self)))), shape=(count, len(self)))
 
-    def differences(self, of_models: sums.Floats) -> sums.Floats:
+    def differences(self, of_models: Floats) -> Floats:
         """Return the row of the model, less that of the opponent where there is one, shape (rows, columns)."""
         padded = np.concatenate([of_models, np.zeros((1, of_models.shape[1]))])
         found = of_models[self.model]
         return found - padded[self.opponent] if self.side_by_side.any() else found
 
-    def shares(self) -> list[sums.Floats]:
+    def shares(self) -> list[Floats]:
         """Return the share of each category by rater."""
         counts = np.bincount(self.category, self.weight, int(self.layout.first_category[-1]))
         parts = np.split(counts, self.layout.first_category[1:-1])

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.factors import rating_sources
 from bonwise.factors.result import RaterRecord, RatingRule
@@ -22,10 +22,8 @@ from bonwise.table.numbers import is_blank, parse_numbers
 from bonwise.table.reading import RowSource, open_frame
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["BINNINGS", "RATING_COLUMNS", "CategoryRules", "RatingTable", "scale_of_ratings"]
+__all__ = ["CategoryRules", "RatingTable", "scale_of_ratings"]
 
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
 
 BINNINGS: tuple[Binning, ...] = get_args(Binning)
 
@@ -109,13 +107,13 @@ class RatingTable:
     raters: tuple[RaterRecord, ...] = field(repr=False)
     points: tuple[tuple[float, ...], ...] = field(repr=False)
     human: int
-    prompt: _Ints = field(repr=False)
-    model: _Ints = field(repr=False)
-    opponent: _Ints = field(repr=False)
-    rater: _Ints = field(repr=False)
-    rating: _Ints = field(repr=False)
+    prompt: Ints = field(repr=False)
+    model: Ints = field(repr=False)
+    opponent: Ints = field(repr=False)
+    rater: Ints = field(repr=False)
+    rating: Ints = field(repr=False)
     categories: tuple[str, ...] = field(repr=False)
-    prompt_category: _Ints = field(repr=False)
+    prompt_category: Ints = field(repr=False)
     repeats: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
 
@@ -203,7 +201,7 @@ class RatingTable:
         return self.raters[self.human]
 
     @cached_property
-    def by_human(self) -> npt.NDArray[np.bool_]:
+    def by_human(self) -> Mask:
         """Which ratings are the human's."""
         return np.asarray(self.rater == self.human)
 
@@ -253,7 +251,7 @@ def _kept(raw: pd.DataFrame, source: str) -> tuple[pd.DataFrame, dict[str, int]]
     return kept, {reason: int(rows.sum()) for reason, rows in reasons.items() if rows.any()}
 
 
-def _sides(raw: pd.DataFrame, source: str) -> tuple[tuple[str, ...], _Ints, _Ints]:
+def _sides(raw: pd.DataFrame, source: str) -> tuple[tuple[str, ...], Ints, Ints]:
     """Return the names of all models, and which of them are rated and compared with; -1 for no opponent."""
     model = identifiers.as_categories(raw["model"], role="model", source=source)
     names = {str(category) for category in model.categories}
@@ -278,11 +276,11 @@ def _sides(raw: pd.DataFrame, source: str) -> tuple[tuple[str, ...], _Ints, _Int
 def _scales(
     raw: pd.DataFrame,
     names: tuple[str, ...],
-    rater: _Ints,
-    sides: tuple[_Ints, _Ints, tuple[str, ...]],
+    rater: Ints,
+    sides: tuple[Ints, Ints, tuple[str, ...]],
     rules: CategoryRules,
     source: str,
-) -> tuple[tuple[RaterRecord, ...], tuple[tuple[float, ...], ...], _Ints]:
+) -> tuple[tuple[RaterRecord, ...], tuple[tuple[float, ...], ...], Ints]:
     """Return the categories of each rater, what they count, and the category of each rating."""
     model, opponent, models = sides
     index = np.array([*models, ""], dtype=object)
@@ -305,7 +303,7 @@ def _scales(
     return tuple(scales), tuple(points), rating
 
 
-def _categories(raw: pd.DataFrame, prompt: _Ints, count: int, source: str) -> tuple[tuple[str, ...], _Ints]:
+def _categories(raw: pd.DataFrame, prompt: Ints, count: int, source: str) -> tuple[tuple[str, ...], Ints]:
     """Return the names of the categories, and that of each prompt."""
     found = np.full(count, -1, dtype=np.int64)
     if "category" not in raw.columns:
@@ -345,7 +343,7 @@ def _repeats(raw: pd.DataFrame, cells: pd.DataFrame, source: str) -> int:
 
 def scale_of_ratings(
     column: pd.Series, rater: str, *, side_by_side: bool, names: pd.DataFrame, rules: CategoryRules, source: str
-) -> tuple[RaterRecord, tuple[float, ...], _Ints]:
+) -> tuple[RaterRecord, tuple[float, ...], Ints]:
     """Read the ratings of one rater.
 
     `column` has the cells that are not blank, with row numbers as its index; `names`, shape (rows, 2), has ``model``
@@ -378,7 +376,7 @@ class _ReadRatings(NamedTuple):
     labels: list[str]
     points: list[float]
     rule: RatingRule
-    rating: _Ints
+    rating: Ints
     distinct: int = 0
     """Numbers; 0 where there are none."""
 
@@ -400,12 +398,12 @@ def _word(cell: object) -> str:
     return text.removesuffix(".0") if isinstance(cell, float | np.floating) else text
 
 
-def _verdicts(column: pd.Series, names: pd.DataFrame, source: str) -> _Floats:
+def _verdicts(column: pd.Series, names: pd.DataFrame, source: str) -> Floats:
     """Read verdicts: 1 for the model, 0 for the opponent, 1/2 for a tie, NaN for what is no verdict."""
     return vote_readings.verdicts_or_nothing(column, source, sides=names[["model", "opponent"]], words=_OWN_WORDS)[0]
 
 
-def _of_verdicts(verdicts: _Floats) -> _ReadRatings:
+def _of_verdicts(verdicts: Floats) -> _ReadRatings:
     tied = bool((verdicts == 0.5).any())
     kept = [value for value in _VERDICTS if tied or value != 0.5]
     rating = np.searchsorted(kept, verdicts).astype(np.int64)
@@ -441,14 +439,14 @@ def _of_differences(column: pd.Series, rater: str, rules: CategoryRules, source:
     return _ReadRatings(labels, points, "bins" if binned else "numbers", rating, len(np.unique(numbers)))
 
 
-def _of_numbers(numbers: _Floats, rules: CategoryRules) -> _ReadRatings:
+def _of_numbers(numbers: Floats, rules: CategoryRules) -> _ReadRatings:
     groups, means, labels, binned = _grouped(numbers, rules.bins, rules.binning)
     return _ReadRatings(labels, means, "bins" if binned else "numbers", groups, len(np.unique(numbers)))
 
 
 def _grouped(
-    numbers: _Floats, most: int, binning: Binning, *, zero: bool = False
-) -> tuple[_Ints, list[float], list[str], bool]:
+    numbers: Floats, most: int, binning: Binning, *, zero: bool = False
+) -> tuple[Ints, list[float], list[str], bool]:
     """Group numbers: each distinct one alone where there are few, else by the rule; 0 alone where `zero`.
 
     Returns the group of each number, equal ones never divided, each group's mean and label, and whether it binned.

@@ -81,11 +81,7 @@ class FactorComparison(Document):
     version: str
 
     frame_columns = ("prompt_id", "category", "estimate", "se", "low", "high", "band_low", "band_high", "verdict")
-
-    def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per prompt."""
-        for prompt in self.prompts:
-            yield prompt.to_dict()
+    frame_of = "prompts"
 
 
 class GapCoefficient(Record):
@@ -196,11 +192,7 @@ class FactorLeaderboard(Document):
     version: str
 
     frame_columns = ("model", "estimate", "se", "low", "high", "band_low", "band_high", "human_ratings")
-
-    def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per model."""
-        for model in self.models:
-            yield model.to_dict()
+    frame_of = "models"
 
 
 class PredictedModel(Record):
@@ -300,11 +292,7 @@ class FactorPrediction(Document):
     version: str
 
     frame_columns = ("model", "estimate", "se", "low", "high", "human_ratings")
-
-    def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per model."""
-        for model in self.models:
-            yield model.to_dict()
+    frame_of = "models"
 
 
 _Verdict = Literal["strength", "weakness", "open"]
@@ -391,8 +379,4 @@ class FactorStrengths(Document):
         *("prompt_id", "category", "estimate", "se", "low", "high"),
         *("difference", "band_low", "band_high", "verdict"),
     )
-
-    def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per prompt."""
-        for prompt in self.prompts:
-            yield prompt.to_dict()
+    frame_of = "prompts"

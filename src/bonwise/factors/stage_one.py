@@ -9,21 +9,19 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import optimize
 
+from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.extras import TORCH
 from bonwise.factors import rating_arrays, settings
 from bonwise.printable import quoted
 from bonwise.progress import counting
 from bonwise.stats.ordinal_ratings import CutoffLayout, ordinal_terms
-from bonwise.stats.sums import Floats
 
 __all__ = [
-    "BACKENDS",
     "MANY_RATINGS",
     "CapabilityFactors",
     "CapabilityShape",
     "StageOneLoss",
-    "UsedBackend",
     "backend_for",
     "fit_capabilities",
     "say_torch_is_faster",
@@ -182,11 +180,7 @@ def fit_capabilities(
     seed: int = 0,
     backend: settings.Backend = "auto",
 ) -> CapabilityFactors:
-    """Fit the factors of all raters of `data`; of so many `restarts` the one with the smallest loss is kept.
-
-    `rank` is K, `prior` the precision of the factors' Gaussian prior; `normalize` is the paper's column normalisation
-    in its place.
-    """
+    """Fit factors of all raters, the best of `restarts`; `rank` is K, `normalize` stands for the `prior`."""
     counted = data.counted()
     shape = CapabilityShape(counted.raters, counted.prompts, counted.models, rank, counted.layout)
     loss = StageOneLoss(counted, shape, prior, normalize)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.factors import rating_arrays, stage_one
 from bonwise.stats.ordinal_ratings import OrdinalRegression, category_probabilities, fit_ordinal
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "BLOCKS",
@@ -28,16 +27,14 @@ __all__ = [
     "with_best_ridge",
 ]
 
-_Ints = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RatedCells:
     """What a human rates: a model on a prompt, or a model beside an opponent."""
 
-    prompt: _Ints = field(repr=False)
-    model: _Ints = field(repr=False)
-    opponent: _Ints = field(repr=False)
+    prompt: Ints = field(repr=False)
+    model: Ints = field(repr=False)
+    opponent: Ints = field(repr=False)
     """An opponent of -1 is none."""
 
     @classmethod
@@ -63,7 +60,7 @@ class RatedCells:
         place[order] = np.cumsum(sizes) - sizes / 2
         return place[groups]
 
-    def groups(self, models: int) -> _Ints:
+    def groups(self, models: int) -> Ints:
         """Return a number that is equal for ratings of one prompt and one model, or one pair in either order."""
         low = np.where(self.opponent >= 0, np.minimum(self.model, self.opponent), self.model)
         high = np.where(self.opponent >= 0, np.maximum(self.model, self.opponent), -1)
@@ -80,7 +77,7 @@ class VerdictColumns:
 
     alone: Floats = field(repr=False)
     """Standardised ratings, 0 where there is none; of a judge that compares, the mean over opponents."""
-    pair_key: list[_Ints] = field(repr=False)
+    pair_key: list[Ints] = field(repr=False)
     """Of each judge the pairs that it compared, sorted; empty for one that rates one model."""
     pair_value: list[Floats] = field(repr=False)
     models: int
@@ -90,7 +87,7 @@ class VerdictColumns:
         """Return the columns of judges; the human is not among them."""
         sizes, symmetric = judges.layout.sizes, judges.layout.symmetric
         alone = np.zeros((judges.raters, judges.models, judges.prompts))
-        keys: list[_Ints] = []
+        keys: list[Ints] = []
         values: list[Floats] = []
         for judge in range(judges.raters):
             rows = judges.only(judges.rater == judge)
@@ -130,13 +127,13 @@ class VerdictColumns:
         return np.asarray(found)
 
 
-def _pair_keys(cells: RatedCells, models: int) -> tuple[Floats, _Ints]:
+def _pair_keys(cells: RatedCells, models: int) -> tuple[Floats, Ints]:
     """Return -1 where the pair stands in the other order, and a number per prompt and pair."""
     low, high = np.minimum(cells.model, cells.opponent), np.maximum(cells.model, cells.opponent)
     return np.where(cells.model == low, 1.0, -1.0), (cells.prompt * models + low) * models + high
 
 
-def _paired(cells: RatedCells, verdict: Floats, weight: Floats, models: int) -> tuple[_Ints, Floats]:
+def _paired(cells: RatedCells, verdict: Floats, weight: Floats, models: int) -> tuple[Ints, Floats]:
     sign, key = _pair_keys(cells, models)
     found, at = np.unique(key, return_inverse=True)
     mean = np.bincount(at, weight * sign * verdict) / np.bincount(at, weight)
@@ -204,12 +201,12 @@ class HumanRatings:
     """The human's ratings."""
 
     cells: RatedCells = field(repr=False)
-    rating: _Ints = field(repr=False)
+    rating: Ints = field(repr=False)
     weight: Floats = field(repr=False)
     categories: int
     symmetric: bool
     """Whether the human compares two models."""
-    fold: _Ints = field(repr=False)
+    fold: Ints = field(repr=False)
     """Fold of cross-validation: all ratings of one model on one prompt, or of one pair, share one."""
 
     @classmethod
@@ -226,14 +223,14 @@ class HumanRatings:
     def __len__(self) -> int:
         return len(self.rating)
 
-    def only(self, rows: npt.NDArray[np.bool_]) -> HumanRatings:
+    def only(self, rows: Mask) -> HumanRatings:
         """Return some of the ratings."""
         cells = RatedCells(self.cells.prompt[rows], self.cells.model[rows], self.cells.opponent[rows])
         return HumanRatings(
             cells, self.rating[rows], self.weight[rows], self.categories, self.symmetric, self.fold[rows]
         )
 
-    def held_out(self) -> Iterator[npt.NDArray[np.bool_]]:
+    def held_out(self) -> Iterator[Mask]:
         """Yield which ratings to predict, per fold that leaves others to fit."""
         for fold in np.unique(self.fold):
             out = self.fold == fold

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.factors import difference_bands, human_view, latent_regression, leaderboards, prompt_columns
 from bonwise.factors.result_models import AdvantageRecord, FactorStrengths, GroupAdvantage, PromptAdvantage
-from bonwise.stats.sums import Floats
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.errors import InputError, UsageError
 from bonwise.factors import engine, model_choice, rating_arrays, ratings, result, stage_one, stage_two
 from bonwise.factors.baselines import HeldOut, baseline_losses
 from bonwise.factors.settings import FactorKeywords
 from bonwise.progress import counting
-from bonwise.stats.sums import Floats
 from bonwise.table import checks, reading
 
 __all__ = ["BUDGETS", "studied_factors"]

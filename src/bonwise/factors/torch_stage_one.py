@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from torch.nn.functional import logsigmoid, softplus
 
+from bonwise.arrays import Floats
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.progress import counting
-from bonwise.stats import ordinal_ratings, sums
+from bonwise.stats import ordinal_ratings
 
 if TYPE_CHECKING:
     from bonwise.factors.stage_one import CapabilityShape
@@ -36,7 +37,7 @@ class TorchStageOneLoss:
     prior: float = 1.0
     normalize: bool = False
 
-    def __call__(self, vector: sums.Floats) -> tuple[float, sums.Floats]:
+    def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Return the loss and its gradient, in double precision."""
         at = torch.tensor(vector, dtype=torch.float64, requires_grad=True)
         found = self._penalty(at)
@@ -107,7 +108,7 @@ class TorchStageOneLoss:
         return weight / 2 * (held * held).sum()
 
 
-def by_batches(loss: TorchStageOneLoss, start: sums.Floats, rng: np.random.Generator) -> sums.Floats:
+def by_batches(loss: TorchStageOneLoss, start: Floats, rng: np.random.Generator) -> Floats:
     """Return parameters after some passes of Adam over batches of the ratings, in single precision."""
     at = torch.tensor(start, dtype=torch.float32, requires_grad=True)
     count = len(loss.data)

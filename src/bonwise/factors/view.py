@@ -12,7 +12,7 @@ from bonwise.report.figures.curves import Curve, Curves, curves_figure
 from bonwise.report.figures.forest import Forest, ReferenceMark, forest_figure
 from bonwise.report.limits import limits
 
-__all__ = ["cohesion_part", "describe", "describe_study", "information_part", "map_part"]
+__all__ = ["describe", "describe_study"]
 
 _LONGEST = 32
 

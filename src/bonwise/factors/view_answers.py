@@ -16,7 +16,6 @@ from bonwise.report.numbers import Bounded, Ends, count, counted, setting, with_
 from bonwise.results import Document
 
 __all__ = [
-    "BASELINE_WORDS",
     "LIMITS",
     "WITHOUT_JUDGES",
     "WORDS_OF_PREDICTION",
@@ -62,7 +61,7 @@ def fit_answer(document: result.FactorFit) -> StatedVerdict:
     if document.holdout is None or not alone:
         unknown = "Nothing was held out, so it is not known whether the judges add to the human ratings."
         return StatedVerdict("not tested", "open", unknown)
-    name, best = min(alone.items(), key=_loss)
+    name, best = min(alone.items(), key=lambda named: named[1].cross_entropy)
     gain = best.difference
     if gain.estimate is None:
         why = printable(gain.reason or "no reason is known", longest=200)
@@ -78,10 +77,6 @@ def fit_answer(document: result.FactorFit) -> StatedVerdict:
             "no gain shown", "open", f"The judges are not shown to add to the human ratings: {figure}.", gain
         ),
     }[outcome_of(gain)]
-
-
-def _loss(named: tuple[str, result.BaselineRecord]) -> float:
-    return named[1].cross_entropy
 
 
 def study_answer(document: result.FactorStudy) -> StatedVerdict:

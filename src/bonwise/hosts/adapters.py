@@ -31,11 +31,6 @@ def selector_of(judge: Any, settings: Mapping[str, Any]) -> Selector:
 
     `judge` is a judge, a function ``(prompt, text) -> number``, a text as of ``--judge`` on a command line, or a
     selector. Settings are those of `bonwise.Selector`; beside a selector they are a UsageError.
-
-    Examples
-    --------
-    >>> selector_of("local:length", {"seed": 3}).settings.seed
-    3
     """
     if isinstance(judge, Selector):
         if settings:
@@ -55,11 +50,6 @@ def once_paid(judge: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of an adapter that judges what was paid for: there a failing judge does not raise.
 
     A host that retries would pay for everything again. A selector brings its own ``on_failure``.
-
-    Examples
-    --------
-    >>> once_paid("local:length", {"seed": 3})
-    {'on_failure': 'random', 'seed': 3}
     """
     return ({} if isinstance(judge, Selector) else {"on_failure": "random"}) | dict(settings)
 
@@ -69,17 +59,7 @@ _WITHOUT_A_JUDGE = frozenset({"first", "random"})
 
 
 def is_unjudged(selection: Selection) -> bool:
-    """Tell whether no judge had a say in a pick that needed one.
-
-    Examples
-    --------
-    >>> import bonwise as bw
-    >>> def broken(prompt, text):
-    ...     raise RuntimeError("out of order")
-    >>> pick = bw.select("Name a colour", ["red", "a kind of blue"], judge=broken, on_failure="random")
-    >>> is_unjudged(pick), pick.decided_by
-    (True, 'random')
-    """
+    """Tell whether no judge had a say in a pick that needed one."""
     return selection.decided_by in _WITHOUT_A_JUDGE
 
 
@@ -146,14 +126,6 @@ def trail_of(selection: Selection, failed_draws: Iterable[str] = ()) -> dict[str
     ``scores`` in candidate order, ``judge``, ``strategy`` and ``judge_usage``; where there is something to say also
     ``p_best``, ``tied``, ``unscored``, ``failure``, ``lost``, ``failed_draws`` (why candidates are missing) and
     ``strong``.
-
-    Examples
-    --------
-    >>> import bonwise as bw
-    >>> pick = bw.select("Name a colour", ["a kind of blue", "red"], judge=lambda prompt, text: -len(text))
-    >>> trail = trail_of(pick)
-    >>> trail["index"], trail["scores"], trail["unjudged"], trail["judge_usage"]["cost"]
-    (1, [-14.0, -3.0], False, 0.0)
     """
     found: dict[str, Any] = {
         "index": selection.index,
@@ -188,16 +160,7 @@ def judge_usage(bill: Bill) -> dict[str, Any]:
 
 
 def place_of(one: RankedCandidate, selection: Selection) -> dict[str, Any]:
-    """Return what a reranker says of one document: rank and score, or why it has none, in plain values for JSON.
-
-    Examples
-    --------
-    >>> import bonwise as bw
-    >>> with bw.Selector(lambda prompt, text: len(text)) as selector:
-    ...     ranked = selector.rank("Name a colour", ["red", "blue"])
-    >>> place_of(ranked[0], ranked.selection)
-    {'judge': '<lambda>', 'rank': 1, 'score': 4.0}
-    """
+    """Return what a reranker says of one document: rank and score, or why it has none, in plain values for JSON."""
     verdict = selection.verdicts[one.index] if selection.verdicts else None
     said = {
         "rank": one.rank,
@@ -216,13 +179,7 @@ _MOST = 2**53
 
 
 def added_usage(usages: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
-    """Return the sum of what several answers took, level by level; what is no number is taken from the first.
-
-    Examples
-    --------
-    >>> added_usage([{"input": 3, "details": {"cached": 1}}, None, {"input": 4, "details": {"cached": 2}}])
-    {'input': 7, 'details': {'cached': 3}}
-    """
+    """Return the sum of what several answers took, level by level; what is no number is taken from the first."""
     total: dict[str, Any] = {}
     for usage in usages:
         for name, value in (usage or {}).items():

@@ -124,7 +124,7 @@ def judge_score(judge: Any, **settings: Unpack[SelectorSettings]) -> Scorer:
             value=math.nan if scored.score is None else scored.score,
             answer=state.output.completion,
             explanation=scored.said or scored.reason or None,
-            metadata=_metadata(scored),
+            metadata={_KEY: scored.trail} | ({"unscored_reason": scored.reason} if scored.score is None else {}),
         )
 
     score.ranker = ranker  # type: ignore[attr-defined]
@@ -186,10 +186,6 @@ def best_of_epochs() -> ScoreReducer:
         return reduced.model_copy(update={"metadata": {**(reduced.metadata or {}), _KEY: counts}})
 
     return reduce
-
-
-def _metadata(scored: reranking.ScoredAnswer) -> dict[str, Any]:
-    return {_KEY: scored.trail} | ({"unscored_reason": scored.reason} if scored.score is None else {})
 
 
 def _judge_score(score: Score) -> float | None:

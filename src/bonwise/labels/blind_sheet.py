@@ -21,16 +21,7 @@ from bonwise.release import release
 from bonwise.table import checks, label_design, numbers, reading, scales, sheet_keys, writing
 from bonwise.table.pools import read_pools
 
-__all__ = [
-    "BlindSheet",
-    "SheetFile",
-    "SheetKind",
-    "SheetRow",
-    "kind_of_sheet",
-    "sheet_of_pools",
-    "write_draw",
-    "write_sheet",
-]
+__all__ = ["BlindSheet", "SheetFile", "SheetRow", "kind_of_sheet", "sheet_of_pools", "write_draw", "write_sheet"]
 
 
 def sheet_of_pools(
@@ -41,11 +32,7 @@ def sheet_of_pools(
     exclude: str | Sequence[str] = (),
     label_scale: scales.Scale | None = None,
 ) -> PoolSheet:
-    """Choose prompts of a file of pools to be labelled, all candidates of each.
-
-    `labels` prompts are drawn uniformly at random; None takes all. Refuses a file in which no pool has two
-    candidates, or there are fewer prompts than asked for.
-    """
+    """Choose prompts of pools to be labelled, all candidates of each: `labels` drawn uniformly, or all."""
     seed = checks.checked_whole("seed", seed, 0, "1")
     left_out = set(checks.names_of("exclude", exclude))
     kept, single = [], 0
@@ -124,11 +111,7 @@ class BlindSheet:
     def of_frame(
         cls, sheet: pd.DataFrame, *, seed: int, phase: int = 1, scale: scales.Scale | None = None
     ) -> BlindSheet:
-        """Return the blind sheet of a table of candidates to label, refused without words to show.
-
-        `sheet` has the columns ``prompt_id``, ``candidate``, ``oracle_label``, ``prompt``, and ``text`` or
-        ``response``. Prompts stay in order; candidates are shuffled within them, anew for each `phase`.
-        """
+        """Return the blind sheet of candidates in words, prompts in order, candidates shuffled anew by `phase`."""
         text_column = next((name for name in ("text", "response") if name in sheet.columns), None)
         if text_column is None:
             raise InputError(
@@ -264,10 +247,7 @@ class SheetFile:
 
 
 def write_draw(design: label_design.LabelDesign, out: Path, sheet: SheetFile | None = None) -> None:
-    """Write a design, and a sheet where one is asked for; both or, where something would be lost, neither.
-
-    Refused where a sheet stands there with labels, or `out` holds another design.
-    """
+    """Write a design and perhaps a sheet, or neither where labels or another design would be lost."""
     drawn = writing.csv_frame(design.frame())
     if _differs(out, drawn) and label_design.LabelDesign.stands_in(out):
         raise UsageError(

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Ints, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.labels import recovery_variance, result, rules, sheet
 from bonwise.labels.population import LabelPopulation
@@ -24,9 +24,6 @@ FEWEST_CANDIDATES = 8
 
 _CONTINUED = ("rule", "uniform", "stratified")
 """Rules that draw whole pools, and how many by scores alone: a draw by cell can go on from them."""
-
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +97,7 @@ def with_chances(design: label_design.LabelDesign, population: LabelPopulation) 
 
 @dataclass(frozen=True, eq=False)
 class CellPhase:
-    """One phase of a draw of whole pools and pairs.
-
-    Refuses fewer than 8 candidates per prompt, a judge that ties all candidates everywhere, too few labels for 60
-    whole pools, more labels than there are candidates, and no more labels than were drawn before.
-    """
+    """One phase of a draw of whole pools and pairs, with 8 candidates or more and labels for 60 whole pools."""
 
     population: LabelPopulation
     labels: int
@@ -112,7 +105,7 @@ class CellPhase:
     before: label_design.LabelDesign | None
     """The earlier phases, in the order of the panel."""
     counts: cell_allocation.CellAllocation = field(init=False, repr=False)
-    of_prompts: _Ints = field(init=False, repr=False)
+    of_prompts: Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         cells = self._cells
@@ -134,7 +127,7 @@ class CellPhase:
         size = label_allocation.size_measure(panel.scores, panel.sizes, second)
         return cell_allocation.CellPopulation(panel.sizes, self._tops.tied < panel.sizes, size)
 
-    def _continued(self, before: label_design.LabelDesign) -> _Ints:
+    def _continued(self, before: label_design.LabelDesign) -> Ints:
         """Return the strata of an earlier draw, the open prompts of each apart from the tied ones."""
         order = np.where(self._cells.open, before.stratum, before.stratum.max() + 1 + before.stratum)
         return np.unique(order, return_inverse=True)[1].astype(np.int64)
@@ -145,7 +138,7 @@ class CellPhase:
         return 1 if self.before is None else int(self.before.phase.max()) + 1
 
     @property
-    def taken(self) -> _Mask:
+    def taken(self) -> Mask:
         """Whether each prompt was drawn before."""
         return np.zeros(len(self.of_prompts), dtype=bool) if self.before is None else self.before.drawn
 
@@ -167,7 +160,7 @@ class CellPhase:
             )
 
     @property
-    def prompts(self) -> _Ints:
+    def prompts(self) -> Ints:
         """N_h, shape (strata,)."""
         return np.bincount(self.of_prompts).astype(np.int64)
 
@@ -176,7 +169,7 @@ class CellPhase:
         """Effective sample size of the weights of drawn prompts."""
         return float(recovery_variance.effective_sample_size(self.prompts, self.counts.whole + self.counts.pairs))
 
-    def draw(self, seed: int) -> tuple[label_design.LabelDesign, _Mask]:
+    def draw(self, seed: int) -> tuple[label_design.LabelDesign, Mask]:
         """Return the design of all phases, and which prompts were drawn now."""
         rng = np.random.default_rng([seed, self.number])
         strata, taken, counts, held = self.of_prompts, self.taken, self.counts, self.held

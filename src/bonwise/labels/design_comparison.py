@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.labels import recovery_variance, result, rules
@@ -20,27 +20,17 @@ from bonwise.report.numbers import number, percent
 from bonwise.stats import estimand, top_of_scores
 from bonwise.stats.correlation import correlation
 from bonwise.stats.partial import label_allocation, label_features, outcome_model
-from bonwise.stats.sums import Floats, prompt_sums, tie_decimals
+from bonwise.stats.sums import prompt_sums, tie_decimals
 from bonwise.table import checks, facts, opening, panel, reading_options
 
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
 
-__all__ = [
-    "COMPARED",
-    "UNKNOWABLE",
-    "LabelledPools",
-    "ShareOfLabels",
-    "compared_designs",
-    "comparison_sentences",
-    "labelled_pools",
-]
+__all__ = ["COMPARED", "ShareOfLabels", "compared_designs", "comparison_sentences", "labelled_pools"]
 
 
 _ALL_KNOWN = "designs are compared on prompts whose labels are all known"
-
-_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +39,7 @@ class LabelledPools:
 
     scores: Floats = field(repr=False)
     """Of the audited judge."""
-    sizes: _Ints = field(repr=False)
+    sizes: Ints = field(repr=False)
     second: Floats | None = field(repr=False)
     """Mean score of the further judges."""
     features: label_features.LabelFeatures = field(repr=False)
@@ -81,14 +71,12 @@ class LabelledPools:
     @property
     def gain(self) -> Floats:
         """Y1: what the pick is worth beyond a random pick."""
-        gains: Floats = self.Y[:, 1]
-        return gains
+        return self.Y[:, 1]
 
     @property
     def best(self) -> Floats:
         """Y2: what the best candidate is worth beyond a random pick."""
-        bests: Floats = self.Y[:, 2]
-        return bests
+        return self.Y[:, 2]
 
     def counts(self) -> result.ComparedCounts:
         """Return the counts of the document."""
@@ -103,10 +91,7 @@ class LabelledPools:
 
 
 def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
-    """Compute the figures of a population with labels; `seed` is of the folds of the model.
-
-    Refused where over 5 % of prompts lack labels, no prompt's labels differ, or all picks are random picks.
-    """
+    """Compute a labelled population's figures; refuses 5 % unlabelled, labels all alike, or picks all random."""
     kept, lacking = _complete(population)
     cells = np.repeat(kept, population.panel.sizes)
     sizes, scores = population.panel.sizes[kept], population.panel.scores[cells]
@@ -138,7 +123,7 @@ def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
     )
 
 
-def _complete(population: LabelPopulation) -> tuple[npt.NDArray[np.bool_], int]:
+def _complete(population: LabelPopulation) -> tuple[Mask, int]:
     kept = population.complete
     lacking = int((~kept).sum())
     if not kept.any() or lacking > panel.MAY_LACK * len(kept):
@@ -167,7 +152,7 @@ def _told_apart(Y: Floats, source: str) -> tuple[float, Floats]:
     return rho, phi
 
 
-_Design = tuple[_Ints, _Ints]
+_Design = tuple[Ints, Ints]
 """Stratum of each prompt, and how many labels each stratum takes."""
 
 COMPARED: Mapping[result.DesignName, str] = MappingProxyType(
@@ -284,7 +269,7 @@ class ShareOfLabels:
             means = np.bincount(levels, weights=phi) / held
             sd: Floats = np.sqrt(np.bincount(levels, weights=(phi - means[levels]) ** 2) / held)
         else:
-            cut: Callable[[Floats, int], _Ints] = (
+            cut: Callable[[Floats, int], Ints] = (
                 label_allocation.tie_strata if name == "stratified" else label_allocation.strata
             )
             levels = cut(size, self.labels)
@@ -308,8 +293,7 @@ def _sizes(pools: LabelledPools) -> dict[str, Floats | None]:
 
 def _own(deviations: Floats) -> Floats:
     """Return sizes by each prompt's own deviation; one whose own is 0 is drawn all the same."""
-    sizes: Floats = np.abs(deviations) + 0.02 * float(np.abs(deviations).mean())
-    return sizes
+    return np.abs(deviations) + 0.02 * float(np.abs(deviations).mean())
 
 
 def _link(source: str, target: str, r: estimand.Estimate) -> result.ProxyLink:
@@ -441,10 +425,7 @@ def comparison_sentences(designs: Mapping[result.DesignName, result.ComparedDesi
 
 
 def _attained(name: str, compared: result.ComparedShare) -> tuple[float, float]:
-    """Return the ratio that a user would see, and its standard error.
-
-    Of ``neyman`` it is that of the draws, after real pilots, not the perfect one of the formula.
-    """
+    """Return the ratio that a user would see, of ``neyman`` after real pilots, and its standard error."""
     if name == "neyman" and compared.drawn is not None:
         return compared.drawn, compared.drawn_se or 0.0
     return compared.labels_only, 0.0

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.labels import recovery_variance, result, rules
 from bonwise.labels.cells import CellPhase, DrawnBy, drawn_by, with_chances
@@ -20,7 +20,6 @@ from bonwise.printable import quoted
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.partial.label_allocation import allocate, draw_within
-from bonwise.stats.sums import Floats
 from bonwise.table import checks, reading_options
 from bonwise.table.label_design import BY_CANDIDATE, WHOLE_AND_PAIR, LabelDesign
 
@@ -33,15 +32,9 @@ __all__ = ["drawn_labels"]
 ENOUGH_FOR_NEYMAN = 250
 """Labelled prompts below which intervals after a pilot were seen to hold less often than they say."""
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
 
-
-def share_out(name: str, rule: rules.Rule, units: int, taken: _Mask, *, first: bool) -> _Ints:
-    """Return how many units of each stratum are drawn over all phases; the `first` phase of ``neyman`` is the pilot.
-
-    Refuses more pairs than prompts in which the judge tells candidates apart, and a stratum without a label.
-    """
+def share_out(name: str, rule: rules.Rule, units: int, taken: Mask, *, first: bool) -> Ints:
+    """Return how many units of each stratum are drawn over all phases; ``neyman``'s first phase is the pilot."""
     if name == "neyman" and first:
         units = recovery_variance.pilot_size(units)
     there = rule.open_units
@@ -67,9 +60,9 @@ class LabelPhase:
     """Of the rule."""
     population: LabelPopulation
     rule: rules.Rule
-    taken: _Mask
+    taken: Mask
     """Drawn before."""
-    counts: _Ints
+    counts: Ints
     """Units drawn in the end."""
     before: LabelDesign | None
     """The earlier phases, in the order of the panel."""
@@ -80,7 +73,7 @@ class LabelPhase:
         return 1 if self.before is None else int(self.before.phase.max()) + 1
 
     @property
-    def held(self) -> _Ints:
+    def held(self) -> Ints:
         """Units of each stratum drawn before."""
         return np.bincount(self.rule.strata[self.taken], minlength=len(self.counts)).astype(np.int64)
 
@@ -89,7 +82,7 @@ class LabelPhase:
         """Effective sample size of the weights."""
         return float(recovery_variance.effective_sample_size(self.rule.units, self.counts))
 
-    def draw(self, seed: int) -> tuple[LabelDesign, _Mask]:
+    def draw(self, seed: int) -> tuple[LabelDesign, Mask]:
         """Return the design of all phases, and what was drawn now; each phase has its own stream of the seed."""
         rng = np.random.default_rng([seed, self.number])
         units = self.population.units
@@ -159,8 +152,7 @@ class LabelPhase:
     def _size_of_strata(self) -> Floats:
         """Return the root mean square of the size measure in each stratum."""
         size = np.ones(len(self.rule.strata)) if self.rule.size is None else self.rule.size
-        means: Floats = np.sqrt(np.bincount(self.rule.strata, weights=size**2) / self.rule.units)
-        return means
+        return np.sqrt(np.bincount(self.rule.strata, weights=size**2) / self.rule.units)
 
     def said(self, counts: result.DrawCounts, labels: int) -> tuple[str, ...]:
         """Return what was drawn, in words."""
@@ -334,7 +326,7 @@ def _phase(
     return LabelPhase(asked.rule, population, rule, taken, counts, before), (*changes, *rule.sentences)
 
 
-def _clusters(population: LabelPopulation, drawn: LabelDesign, now: _Mask) -> result.DrawnClusters | None:
+def _clusters(population: LabelPopulation, drawn: LabelDesign, now: Mask) -> result.DrawnClusters | None:
     units = population.units
     if not units.clustered:
         return None

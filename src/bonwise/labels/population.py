@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import UsageError
 from bonwise.labels.result import PopulationSettings
 from bonwise.printable import listed, quoted
@@ -24,7 +25,6 @@ from bonwise.table.reading import name_of
 
 __all__ = ["DrawnUnits", "LabelPopulation", "label_population"]
 
-_Ints = npt.NDArray[np.int64]
 _Number = TypeVar("_Number", bound=np.generic)
 
 
@@ -32,7 +32,7 @@ _Number = TypeVar("_Number", bound=np.generic)
 class DrawnUnits:
     """The units of a draw, numbered from 0."""
 
-    of_prompts: _Ints = field(repr=False)
+    of_prompts: Ints = field(repr=False)
     """The unit of each prompt."""
     names: tuple[str, ...] = field(default=(), repr=False)
     """Of clusters; empty where each prompt is a unit of its own."""
@@ -43,7 +43,7 @@ class DrawnUnits:
         return cls(np.arange(count, dtype=np.int64))
 
     @classmethod
-    def clusters(cls, of_prompts: _Ints, names: Sequence[str]) -> DrawnUnits:
+    def clusters(cls, of_prompts: Ints, names: Sequence[str]) -> DrawnUnits:
         """Return clusters that are drawn as a whole; `of_prompts` holds any codes, one a prompt, into `names`."""
         codes, _ = clusters.cluster_codes(of_prompts)
         return cls(codes, tuple(str(names[code]) for code in np.unique(of_prompts).tolist()))
@@ -54,7 +54,7 @@ class DrawnUnits:
         return bool(self.names)
 
     @cached_property
-    def sizes(self) -> _Ints:
+    def sizes(self) -> Ints:
         """Prompts of each unit."""
         return np.bincount(self.of_prompts).astype(np.int64)
 
@@ -63,15 +63,13 @@ class DrawnUnits:
         """How many units there are."""
         return len(self.sizes)
 
-    def mean(self, values: sums.Floats) -> sums.Floats:
+    def mean(self, values: Floats) -> Floats:
         """Return the mean over the prompts of each unit."""
-        means: sums.Floats = np.bincount(self.of_prompts, weights=values, minlength=self.count) / self.sizes
-        return means
+        return np.bincount(self.of_prompts, weights=values, minlength=self.count) / self.sizes
 
     def first(self, values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
         """Return what the first prompt of each unit has."""
-        firsts: npt.NDArray[_Number] = values[np.unique(self.of_prompts, return_index=True)[1]]
-        return firsts
+        return values[np.unique(self.of_prompts, return_index=True)[1]]
 
     def of(self, prompts: int) -> int:
         """Return how many units of average size make that many prompts, at most."""
@@ -85,13 +83,13 @@ class LabelPopulation:
     table: score_table.ScoreTable = field(repr=False)
     panel: Panel = field(repr=False)
     """Of the audited judge; labels are NaN where they were not asked for."""
-    further: Mapping[str, sums.Floats] = field(repr=False)
+    further: Mapping[str, Floats] = field(repr=False)
     """Scores that the other judges of the table gave the panel's cells, NaN where they gave none."""
     settings: PopulationSettings = field(repr=False)
     """How the table was read."""
 
     @property
-    def second(self) -> sums.Floats | None:
+    def second(self) -> Floats | None:
         """Mean score of the further judges that scored all candidates of a prompt, NaN where none did."""
         T, scored = mean_of_judges(tuple(self.further.values()), self.panel.sizes)
         return np.where(np.repeat(scored, self.panel.sizes), T, np.nan) if scored.any() else None
@@ -114,9 +112,9 @@ class LabelPopulation:
         return DrawnUnits.clusters(self.panel.clusters, self.table.rows.columns["cluster"].categories.tolist())
 
     @property
-    def complete(self) -> npt.NDArray[np.bool_]:
+    def complete(self) -> Mask:
         """Whether all candidates of each prompt are labelled, shape (prompts,)."""
-        done: npt.NDArray[np.bool_] = self.panel.labelled_cells == self.panel.sizes
+        done: Mask = self.panel.labelled_cells == self.panel.sizes
         return done
 
     @property

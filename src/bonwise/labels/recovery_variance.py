@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.partial import label_allocation, label_features, label_sample, outcome_model
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "Drawn",
@@ -28,12 +27,10 @@ __all__ = [
     "width_ratio",
 ]
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
 
 _BLOCK = 8192
 
-Drawn = tuple[_Mask, Floats]
+Drawn = tuple[Mask, Floats]
 """Which prompts were drawn, and 1 / propensity of every prompt."""
 
 
@@ -44,12 +41,8 @@ class VarianceRatio(NamedTuple):
     se: float
 
 
-def design_variance(phi: Floats, strata: _Ints, counts: _Ints) -> float:
-    """Return the variance over draws of the weighted mean of phi: ``sum_h N_h^2 (1/n_h - 1/N_h) S_h^2 / N^2``.
-
-    Over the squared mean of Y2 it is that of recovery to first order. `strata` are strata, `counts` n_h, 1 or more;
-    phi may be what a model leaves.
-    """
+def design_variance(phi: Floats, strata: Ints, counts: Ints) -> float:
+    """Return the variance of the weighted mean of phi: ``sum_h N_h^2 (1/n_h - 1/N_h) S_h^2 / N^2``."""
     held = np.bincount(strata, minlength=len(counts))
     totals = np.bincount(strata, weights=phi, minlength=len(counts))
     around = phi - (totals / np.maximum(held, 1))[strata]
@@ -57,7 +50,7 @@ def design_variance(phi: Floats, strata: _Ints, counts: _Ints) -> float:
     return float(np.sum(held**2 * (1 / counts - 1 / held) * spread)) / len(phi) ** 2
 
 
-def width_ratio(prompts: _Ints, counts: _Ints, sd: Floats, explained: float = 0.0) -> float:
+def width_ratio(prompts: Ints, counts: Ints, sd: Floats, explained: float = 0.0) -> float:
     """Return the width of an interval over that of as many labels drawn at random, to first order.
 
     ``sqrt(b + (1 - R2) (g - b))``, b = m / N, ``g = m sum_h N_h^2 sd_h^2 / n_h / (N sum_h N_h sd_h^2)``, or ``(E
@@ -71,7 +64,7 @@ def width_ratio(prompts: _Ints, counts: _Ints, sd: Floats, explained: float = 0.
     return float(np.sqrt(b + (1 - explained) * (g - b)))
 
 
-def effective_sample_size(prompts: _Ints, counts: _Ints) -> float:
+def effective_sample_size(prompts: Ints, counts: Ints) -> float:
     """Return ``(sum w)^2 / sum w^2`` with w = N_h / n_h: how many equally weighted labels weigh as unevenly."""
     drawn = counts > 0
     return float(prompts[drawn].sum() ** 2 / np.sum(prompts[drawn] ** 2 / counts[drawn]))
@@ -81,8 +74,7 @@ def falling_with_rank(values: Floats) -> Floats:
     """Return sizes that fall with the rank of a value, from about 1.05 for the lowest to .05; ties share a rank."""
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     rank = (np.cumsum(counts) - counts / 2)[codes]
-    sizes: Floats = 1.05 - rank / len(values)
-    return sizes
+    return 1.05 - rank / len(values)
 
 
 def pilot_size(labels: int) -> int:
@@ -90,17 +82,14 @@ def pilot_size(labels: int) -> int:
     return min(labels, max(20, -(-labels // 5)))
 
 
-def by_strata(strata: _Ints, counts: _Ints) -> Callable[[np.random.Generator], Drawn]:
+def by_strata(strata: Ints, counts: Ints) -> Callable[[np.random.Generator], Drawn]:
     """Return what draws so many prompts of each stratum."""
     weights = (np.bincount(strata, minlength=len(counts)) / counts)[strata]
     return lambda rng: (label_allocation.draw_within(strata, counts, rng), weights)
 
 
-def two_phase(outcomes: tuple[Floats, Floats], strata: _Ints, labels: int) -> Callable[[np.random.Generator], Drawn]:
-    """Return what draws a pilot at random, then the rest by the spread of phi that the pilot showed.
-
-    Nothing is looked at of prompts that are not drawn; no more labels than the pilot takes are drawn at random.
-    """
+def two_phase(outcomes: tuple[Floats, Floats], strata: Ints, labels: int) -> Callable[[np.random.Generator], Drawn]:
+    """Return what draws a pilot at random, then the rest by the spread of phi that the pilot showed."""
     if labels <= pilot_size(labels):
         return by_strata(np.zeros(len(strata), dtype=np.int64), np.array([labels]))
     held = np.bincount(strata)
@@ -125,11 +114,7 @@ def two_phase(outcomes: tuple[Floats, Floats], strata: _Ints, labels: int) -> Ca
 def drawn_recoveries(
     outcomes: tuple[Floats, Floats], draw: Callable[[np.random.Generator], Drawn], draws: int, seed: tuple[int, ...]
 ) -> Floats:
-    """Return recovery from the labels of each of many draws: ``sum w Y1 / sum w Y2`` with w = 1 / propensity.
-
-    `outcomes` are Y1 and Y2 of every prompt; each draw has its own stream of `seed`. NaN where the drawn prompts had
-    no label that differs from their mean.
-    """
+    """Return ``sum w Y1 / sum w Y2`` from the labels of many draws, each by its own stream of `seed`."""
     Y1, Y2 = outcomes
     recoveries = np.full(draws, np.nan)
     for at in range(draws):
@@ -174,14 +159,9 @@ def recovery_deviations(Y: Floats) -> tuple[float, Floats]:
 
 
 def score_residuals(
-    Y: Floats, features: label_features.LabelFeatures, labelled: npt.NDArray[np.bool_], *, seed: int
+    Y: Floats, features: label_features.LabelFeatures, labelled: Mask, *, seed: int
 ) -> ScoreResiduals:
-    """Return what is left of phi when a sample of labels had taught the model that an estimate would rest on.
-
-    ``phi - lam (m1 - rho m2)``, predictions about their mean, by the model and the weight that as many labels would
-    get, cross-fitted on the sample, drawn with equal chances; phi itself where so few are used alone. `Y` is
-    (prompts, 5).
-    """
+    """Return phi less what a model of so many labels predicts, cross-fitted; phi where these are used alone."""
     rho, phi = recovery_deviations(Y)
     draw = label_sample.ScaledSample.of(label_sample.LabelSample.uniform(labelled))
     seen = Y[draw.rows]

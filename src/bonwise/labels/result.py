@@ -365,6 +365,7 @@ class LabelDraw(Document):
     sentences: list[str]
 
     frame_columns = ("stratum", "prompts", "drawn_before", "drawn_now", "propensity", "mean_size")
+    frame_of = "strata"
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -382,11 +383,6 @@ class LabelDraw(Document):
             if stated != added:
                 raise ValueError(f"data say {what} {stated}, the strata {added}")
         return self
-
-    def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per stratum."""
-        for stratum in self.strata:
-            yield stratum.to_dict()
 
     @property
     def design(self) -> LabelDesign:

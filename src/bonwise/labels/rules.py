@@ -7,37 +7,24 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.labels.population import LabelPopulation
 from bonwise.labels.result import DrawRule
 from bonwise.printable import listed, quoted
 from bonwise.stats.partial import label_allocation
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 from bonwise.table.label_design import BY_CANDIDATE, LabelDesign
 
-__all__ = [
-    "ENOUGH_TO_REFINE",
-    "MEANING",
-    "Rule",
-    "applied_rule",
-    "counted_prompts",
-    "known_rule",
-    "looked_at",
-    "refined",
-    "rule_of",
-    "units_asked",
-]
+__all__ = ["MEANING", "Rule", "applied_rule", "known_rule", "looked_at", "rule_of", "units_asked"]
 
 ENOUGH_TO_REFINE = 100
 """Labelled prompts in all from which the spread seen in the first phase decides the second."""
 
 _FEWEST_SEEN = 20
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
 
 MEANING: Mapping[DrawRule, str] = MappingProxyType(
     {
@@ -63,7 +50,7 @@ def known_rule(name: str) -> DrawRule:
 class Rule:
     """A rule applied to a population."""
 
-    strata: _Ints = field(repr=False)
+    strata: Ints = field(repr=False)
     """0, 1, ...; a unit is a prompt, or a cluster of prompts with their means."""
     size: Floats | None = field(repr=False)
     """What the standard deviation of the outcome is taken to be in proportion to, in the unit of the scores; None
@@ -79,25 +66,25 @@ class Rule:
     """What the rule looked at, and why not at more."""
 
     @property
-    def units(self) -> _Ints:
+    def units(self) -> Ints:
         """N_h, shape (strata,)."""
         return np.bincount(self.strata, minlength=len(self.sd)).astype(np.int64)
 
     @property
-    def open_units(self) -> _Ints:
+    def open_units(self) -> Ints:
         """N_h where units may be drawn, 0 where a label would say nothing, shape (strata,)."""
         if self.size is None:
             return self.units
         return np.where(np.bincount(self.strata, weights=self.size, minlength=len(self.sd)) > 0, self.units, 0)
 
     @classmethod
-    def of_size(cls, strata: _Ints, size: Floats, *sentences: str) -> Rule:
+    def of_size(cls, strata: Ints, size: Floats, *sentences: str) -> Rule:
         """Return the rule that labels in proportion to a size measure."""
         count = np.bincount(strata)
         return cls(strata, size, np.bincount(strata, weights=size) / count, sentences=sentences)
 
 
-def rule_of(name: str, population: LabelPopulation, labels: int, before: _Ints | None = None) -> Rule:
+def rule_of(name: str, population: LabelPopulation, labels: int, before: Ints | None = None) -> Rule:
     """Apply a rule, a key of `MEANING`, to units over all phases; strata of an earlier one, `before`, stay."""
     panel = population.panel
     tops = top_of_scores(panel.scores, panel.sizes, panel.ranked)
@@ -107,10 +94,9 @@ def rule_of(name: str, population: LabelPopulation, labels: int, before: _Ints |
     return rule if before is None else replace(rule, strata=before, sd=_means(before, rule))
 
 
-def _means(strata: _Ints, rule: Rule) -> Floats:
+def _means(strata: Ints, rule: Rule) -> Floats:
     size = np.ones(len(strata)) if rule.size is None else rule.size
-    means: Floats = np.bincount(strata, weights=size) / np.bincount(strata)
-    return means
+    return np.bincount(strata, weights=size) / np.bincount(strata)
 
 
 def _nothing_open(units: int) -> Rule:
@@ -180,13 +166,8 @@ _RULES: Mapping[str, Callable[[LabelPopulation, TopOfScores, int], Rule]] = Mapp
 )
 
 
-def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, weights: Floats, labels: int) -> Rule:
-    """Let the labels of a first phase say how much outcomes vary in each stratum.
-
-    ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``, r being what a regression on the scores leaves of phi = Y1 -
-    rho Y2; for ``neyman`` phi about its stratum's mean. `seen` are completely labelled, `weights` 1 / propensity
-    there, and `labels` count both phases.
-    """
+def refined(name: str, rule: Rule, population: LabelPopulation, seen: Mask, weights: Floats, labels: int) -> Rule:
+    """Let a first phase's labels say how outcomes vary: ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``."""
     if (rule.size is None and name != "neyman") or name in ("pick", "pair"):
         return rule
     kind = "clusters" if population.units.clustered else "prompts"
@@ -230,7 +211,7 @@ def _counted(seen: int) -> str:
     return f"{seen:,} labelled prompt{'' if seen == 1 else 's'}"
 
 
-def _residuals(phi: Floats, population: LabelPopulation, seen: _Mask, w: Floats) -> tuple[Floats, float]:
+def _residuals(phi: Floats, population: LabelPopulation, seen: Mask, w: Floats) -> tuple[Floats, float]:
     """Return what a weighted regression on p1, p2 and sd T leaves, and the share it explains (adjusted)."""
     features = population.features()
     p1_and_p2, spread = np.asarray(features.stand_ins)[seen, 1:3], np.asarray(features.spread)[seen]
@@ -244,7 +225,7 @@ def _residuals(phi: Floats, population: LabelPopulation, seen: _Mask, w: Floats)
     return left, min(max(share, 0.0), 1.0)
 
 
-def units_asked(name: str, labels: int, population: LabelPopulation, taken: int, units: _Mask) -> int:
+def units_asked(name: str, labels: int, population: LabelPopulation, taken: int, units: Mask) -> int:
     """Return how many prompts, or clusters, are to be labelled over all phases, refusing what cannot be drawn."""
     prompts = labels // 2 if name == "pair" else labels
     there = len(population.panel.sizes)
@@ -307,7 +288,7 @@ def counted_prompts(count: int) -> str:
     return f"{count:,} prompt{'' if count == 1 else 's'}"
 
 
-def _unlabelled(drawn: _Mask, complete: _Mask) -> tuple[str, ...]:
+def _unlabelled(drawn: Mask, complete: Mask) -> tuple[str, ...]:
     owed, extra = int((drawn & ~complete).sum()), int((complete & ~drawn).sum())
     sentences = []
     if owed:

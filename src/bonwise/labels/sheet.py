@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError
 from bonwise.printable import quoted
-from bonwise.stats import sums, top_of_scores
+from bonwise.stats import top_of_scores
 from bonwise.table import opening, reading, score_table
 from bonwise.table.words import PromptWords, Words
 
@@ -29,17 +29,11 @@ _TEXTS = ("prompt", "text", "response")
 
 _TYPED_DECIMALS = 9
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
-
 
 def drawn_pairs(
-    rule: str, panel: Panel, now: _Mask, before: label_design.LabelDesign | None, rng: np.random.Generator
+    rule: str, panel: Panel, now: Mask, before: label_design.LabelDesign | None, rng: np.random.Generator
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Draw each pick among the top scores, for ``pair`` one of the others, all alike; what `before` drew stays.
-
-    Empty strings where nothing was drawn, empty sequences for the rules by prompt.
-    """
+    """Draw each pick among the top, for ``pair`` one of the others, beside what `before` drew; empty for none."""
     if rule not in ("pick", "pair"):
         return (), ()
     names = np.asarray(panel.candidates, dtype=object)[panel.names]
@@ -57,7 +51,7 @@ def drawn_pairs(
     return pairs[0], pairs[1]
 
 
-def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
+def _one_of(mask: Mask, sizes: Ints, rng: np.random.Generator) -> Ints:
     """Return one marked cell of each prompt, each marked one with equal chance; any cell where none is marked."""
     keys = np.where(mask, rng.random(len(mask)), -1.0)
     owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -65,9 +59,9 @@ def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
     return order[np.cumsum(sizes) - 1]
 
 
-def drawn_cells(design: label_design.LabelDesign, panel: Panel, prompts: _Mask) -> _Mask:
+def drawn_cells(design: label_design.LabelDesign, panel: Panel, prompts: Mask) -> Mask:
     """Return which cells of some drawn prompts were drawn, (cells,); the design is in the order of the panel."""
-    cells: _Mask = np.repeat(prompts, panel.sizes)
+    cells: Mask = np.repeat(prompts, panel.sizes)
     if design.by_candidate:
         names = np.asarray(panel.candidates, dtype=object)[panel.names]
         sides = [np.repeat(np.asarray(side, dtype=object), panel.sizes) for side in (design.picks, design.others)]
@@ -75,13 +69,8 @@ def drawn_cells(design: label_design.LabelDesign, panel: Panel, prompts: _Mask) 
     return cells
 
 
-def label_sheet(population: LabelPopulation, design: label_design.LabelDesign, now: _Mask) -> pd.DataFrame:
-    """Return one row for each candidate to label: prompts in the order of the design, candidates by name.
-
-    Picks do not stand first in pairs: the order would give them away. Candidates of earlier phases come first, with
-    their labels, so that one file holds all; where the table holds labels, they stand there. Of a draw by cell,
-    candidates drawn now may have labels too: these stand in the sheet or, if in the table, have no row.
-    """
+def label_sheet(population: LabelPopulation, design: label_design.LabelDesign, now: Mask) -> pd.DataFrame:
+    """Return a row a candidate to label, by name, as picks first would give them away; earlier phases first."""
     panel = population.panel
     cells = drawn_cells(design, panel, now if population.settings.labels_in_table else design.drawn)
     names = np.asarray(panel.candidates, dtype=object)[panel.names]
@@ -99,12 +88,11 @@ def label_sheet(population: LabelPopulation, design: label_design.LabelDesign, n
     return pd.DataFrame({"prompt_id": prompts[at], "candidate": names[at], "oracle_label": given[at]})
 
 
-def _as_given(labels: sums.Floats, scale: scales.Scale | None) -> sums.Floats:
+def _as_given(labels: Floats, scale: scales.Scale | None) -> Floats:
     """Return labels on the scale that they were declared on, as they were typed up to the last bits."""
     if scale is None:
         return labels
-    labels_given: sums.Floats = np.round(scale.low + labels * (scale.high - scale.low), _TYPED_DECIMALS)
-    return labels_given
+    return np.round(scale.low + labels * (scale.high - scale.low), _TYPED_DECIMALS)
 
 
 def with_texts(sheet: pd.DataFrame, source: opening.ScoreSource, table: score_table.ScoreTable) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from bonwise.monitoring import order, result, stopping_rules
 from bonwise.monitoring.request import MonitorRequest
 from bonwise.printable import quoted, shell_word
 from bonwise.release import release
-from bonwise.report import amounts, numbers, table_facts
+from bonwise.report import numbers, table_facts
 from bonwise.results import given
 from bonwise.stats import repeated_looks, running_ratio
 from bonwise.stats.laws import power_of_two
@@ -72,7 +72,7 @@ def of_prompts(
         early = settings.half_width is not None and settings.first_look < _LATER
         advice = f" Take a first look at {_LATER} (--first-look {_LATER})." if early else ""
         yield (
-            f"A few prompts carry much of the variance (kurtosis {amounts.brief(kurtosis)}): intervals hold a little "
+            f"A few prompts carry much of the variance (kurtosis {numbers.brief(kurtosis)}): intervals hold a little "
             f"less than they say.{advice}"
         )
     than = settings.than

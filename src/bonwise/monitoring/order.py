@@ -8,12 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.monitoring.request import MonitorRequest
 from bonwise.printable import listed, quoted
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.table import cell_scores, identifiers, label_design, numbers, opening, reading, vote_readings
 from bonwise.table.panel import (
     MAY_LACK,
@@ -31,9 +31,7 @@ from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import Names
 from bonwise.table.votes import Ties, VoteTable
 
-__all__ = ["Described", "LabelledPrompts", "OrderedVotes", "labelled_in_order", "stated_draw", "votes_in_order"]
-
-_Mask = npt.NDArray[np.bool_]
+__all__ = ["Described", "LabelledPrompts", "labelled_in_order", "stated_draw", "votes_in_order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class Described:
 
 
 def stated_draw(
-    design: str | Path | label_design.LabelDesign | None, table: ScoreTable, panel: Panel, labelled: _Mask
+    design: str | Path | label_design.LabelDesign | None, table: ScoreTable, panel: Panel, labelled: Mask
 ) -> str | None:
     """Return what is stated of the draw, by `design` or a propensity column; one with unequal chances is refused."""
     weighted = "propensity" in table.rows.columns
@@ -95,7 +93,7 @@ def stated_draw(
     return design.source
 
 
-def _refuse_unequal(chances: npt.NDArray[np.float64], source: str) -> None:
+def _refuse_unequal(chances: Floats, source: str) -> None:
     if len(chances) and chances.min() < chances.max():
         raise InputError(
             f"{source}: prompts were drawn with unequal chances, {chances.min():g} to {chances.max():g}",
@@ -103,7 +101,7 @@ def _refuse_unequal(chances: npt.NDArray[np.float64], source: str) -> None:
         )
 
 
-def _check_design(design: label_design.LabelDesign, panel: Panel, labelled: _Mask) -> None:
+def _check_design(design: label_design.LabelDesign, panel: Panel, labelled: Mask) -> None:
     if design.rule != "uniform":
         raise InputError(
             f"{design.source}: drawn by the rule {quoted(design.rule)}, with unequal chances",
@@ -124,9 +122,6 @@ def _check_design(design: label_design.LabelDesign, panel: Panel, labelled: _Mas
             f"{quoted(panel.prompt_ids[strange][0])}",
             hint="leave their labels out, or give the design they come from",
         )
-
-
-_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +152,7 @@ class LabelledPrompts:
     """Outstanding groups that the request does not keep, and the prompts without each; None where it cannot go."""
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
     """Labels of the prompts labelled in part."""
-    clusters: _Ints | None = field(default=None, repr=False)
+    clusters: Ints | None = field(default=None, repr=False)
     """The cluster of each prompt, where the table names clusters."""
     units_per_prompt: float = 1.0
     """Clusters of the whole table, labelled or not, per prompt; 1 without clusters."""
@@ -256,7 +251,7 @@ def _of_judge(panels: tuple[Panel, ...], judge: str | None, source: str) -> Pane
     return panels[0 if judge is None else names.index(judge)]
 
 
-def _completed(table: ScoreTable, done: Panel) -> _Ints:
+def _completed(table: ScoreTable, done: Panel) -> Ints:
     """Return for each prompt the position of the label that completed it."""
     keys = _own_keys(table) if table.label_rows is None else table.label_rows.keys
     cells, first = np.unique(keys, return_index=True)
@@ -267,7 +262,7 @@ def _completed(table: ScoreTable, done: Panel) -> _Ints:
     return np.maximum.reduceat(at, starts) if len(starts) else np.zeros(0, dtype=np.int64)
 
 
-def _own_keys(table: ScoreTable) -> _Ints:
+def _own_keys(table: ScoreTable) -> Ints:
     """Key the rows of the table, those without a label as no cell."""
     return np.where(np.isnan(table.rows.columns["oracle_label"]), -1, table.cell_keys())
 
@@ -299,11 +294,7 @@ def votes_in_order(
     pair: Sequence[str] = (),
     prompt: str | None = None,
 ) -> OrderedVotes:
-    """Read the votes of one pair; a blank is none, and `ties` have to be stated where there are any.
-
-    A vote is 1 or 2, a or b, model_a or model_b, tie. `pair` names the two columns of the models, where these change
-    places; the alphabetically first one is the first. Where `prompt` is named, each may have one vote only.
-    """
+    """Read the votes of one pair, blanks none, `ties` as stated; alphabetically first model of `pair` first."""
     prompts = [] if prompt is None else [prompt]
     if pair:
         table = VoteTable.read(source, verdict=verdict_col, pair=pair, prompt=prompts, in_part=False)

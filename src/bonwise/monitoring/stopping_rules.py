@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bonwise.arrays import Floats, Mask
 from bonwise.monitoring.result import Look, MonitorVerdict
 from bonwise.results import given
-from bonwise.stats import repeated_looks, running_ratio, sums, support
+from bonwise.stats import repeated_looks, running_ratio, support
 
 __all__ = ["Watched", "watch_precision", "watch_significance", "watch_votes"]
 
@@ -81,7 +82,7 @@ def watch_precision(
         return Watched(now, made, len(numbers), (at, "stop: precise enough"), None, _STOPPED)
     upcoming = max(first, first + repeated_looks.STEP * ((prompts - first) // repeated_looks.STEP + 1))
 
-    def enough(upto: sums.Floats) -> np.typing.NDArray[np.bool_]:
+    def enough(upto: Floats) -> Mask:
         then = running.projected(upto)
         return repeated_looks.precise(then, half_width, confidence) & support.enough(upto, then.effective)
 
@@ -92,11 +93,7 @@ def watch_precision(
 def watch_significance(
     running: running_ratio.RunningRatio, *, than: float, first: int, target: float, confidence: float
 ) -> Watched:
-    """Stop at the first look whose confidence sequence leaves a recovery out.
-
-    `first` prompts stand before the first look; every prompt from there on is one, once there are `EARLIEST` units.
-    The sequence is narrowest after `target` units.
-    """
+    """Stop at the first look whose confidence sequence, narrowest after `target` units, leaves a recovery out."""
     prompts = len(running.prompts)
     numbers = np.arange(first, prompts + 1, dtype=np.int64)
     seen = running.at(numbers)
@@ -109,7 +106,7 @@ def watch_significance(
         at = int(np.flatnonzero(side)[0])
         return Watched(now, made, len(numbers), (at, _side(side[at])), None, _STOPPED)
 
-    def enough(upto: sums.Floats) -> np.typing.NDArray[np.bool_]:
+    def enough(upto: Floats) -> Mask:
         then = running.projected(upto)
         beyond = repeated_looks.sides(then, than, target, confidence) != 0
         return np.asarray(beyond & support.enough(upto, then.effective))
@@ -123,12 +120,8 @@ def watch_significance(
     return Watched(now, made, len(numbers), None, upcoming, expected)
 
 
-def watch_votes(values: sums.Floats, *, than: float, weight: float, confidence: float) -> Watched:
-    """Stop at the first vote after which the confidence sequence leaves a share out.
-
-    Of `values`, 1 is a vote for the first answer, 0 for the second, 1/2 a tie; `weight` is a of the Beta(a, a)
-    mixture.
-    """
+def watch_votes(values: Floats, *, than: float, weight: float, confidence: float) -> Watched:
+    """Stop at the first vote whose sequence leaves a share out; ties are 1/2, `weight` is a of the Beta(a, a)."""
     votes, wins = np.arange(1.0, len(values) + 1), np.cumsum(values)
     side = repeated_looks.vote_sides(wins, votes, weight, than, confidence)
 
@@ -141,7 +134,7 @@ def watch_votes(values: sums.Floats, *, than: float, weight: float, confidence: 
         at = int(np.flatnonzero(side)[0])
         return Watched(now, made, len(values), (at, _side(side[at])), None, _STOPPED)
 
-    def enough(count: sums.Floats) -> np.typing.NDArray[np.bool_]:
+    def enough(count: Floats) -> Mask:
         return np.asarray(repeated_looks.log_wealth(share * count, count, weight, than) >= -np.log1p(-confidence))
 
     expected = _EARLY
@@ -192,9 +185,7 @@ _UNBOUNDED = "no interval: what there is to recover cannot be told from 0"
 _ALIKE = "no interval: all prompts recovered alike, so their spread is not known"
 
 
-def _looks_of_ratio(
-    running: running_ratio.RunningRatio, low: sums.Floats, high: sums.Floats
-) -> Callable[[int], Look]:
+def _looks_of_ratio(running: running_ratio.RunningRatio, low: Floats, high: Floats) -> Callable[[int], Look]:
     estimate, varies = running.estimate, running.varies(running.estimate)
 
     def made(at: int) -> Look:
@@ -241,7 +232,7 @@ class Expected:
 _STOPPED, _EARLY = Expected(0), Expected(None, TOO_EARLY)
 
 
-def expected_until(enough: Callable[[sums.Floats], np.typing.NDArray[np.bool_]], start: int, now: int) -> Expected:
+def expected_until(enough: Callable[[Floats], Mask], start: int, now: int) -> Expected:
     """Return how many more are to come until there are `enough`; `now` labels are there, `start` at the next look."""
     counts = np.unique(np.geomspace(start, max(_FARTHEST, 2 * start), 4000).round())
     found = enough(counts)

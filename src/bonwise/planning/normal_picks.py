@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.stats import support
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "CLOSEST",
@@ -50,11 +50,7 @@ _SAMPLES, _LONGEST, _MOST_CANDIDATES, _SEED = 4000, 80, 32, 20261129
 
 @cache
 def chance_of_enough(candidates: int, of: Literal["room", "spread"] = "room") -> Callable[[int], float]:
-    """Return prompts to the chance that their labels are worth what a gate needs, where these are normal.
-
-    A gate on the gain rests on the room for it, one on ``within_r`` on the spread of labels. The effective number is
-    that of `bonwise.stats.support`; of 4,000 samples. Beyond 32 candidates it hardly changes.
-    """
+    """Return prompts to the chance that normal labels are worth what a gate needs, of 4,000 samples."""
     labels = np.random.default_rng(_SEED).standard_normal((min(candidates, _MOST_CANDIDATES), _SAMPLES, _LONGEST))
     room = labels.max(axis=0) - labels.mean(axis=0) if of == "room" else labels.std(axis=0)
     return chance_of_samples(room)
@@ -88,20 +84,12 @@ class _Grid(NamedTuple):
 
 
 def score_correlation(r_a: float, r_b: float, errors: float) -> float:
-    """Return the within-prompt correlation of two judges' scores.
-
-    ``r_a r_b + errors sqrt((1 - r_a^2) (1 - r_b^2))``, where `errors` is the correlation of what is left of each
-    score once the label is known.
-    """
+    """Return two judges' within-prompt correlation: ``r_a r_b + errors sqrt((1 - r_a^2) (1 - r_b^2))``."""
     return r_a * r_b + errors * float(np.sqrt((1 - r_a**2) * (1 - r_b**2)))
 
 
 def two_picks(n: int, r_a: float, r_b: float, errors: float) -> TwoPicks:
-    """Find how often two judges pick different candidates, and how the labels of their picks go together.
-
-    `r_a` and `r_b` are within-prompt correlations of scores with the label, `errors` that of the judges' errors, n >=
-    2. By quadrature over both scores; UsageError where these correlate by more than `CLOSEST`.
-    """
+    """Find how often two judges of n >= 2 pick otherwise, and how labels of picks go together, by quadrature."""
     joint = _joint(r_a, r_b, errors)
     a, b, weight, below = _grid(joint)
     mean_both = joint.on_a * a + joint.on_b * b
@@ -162,8 +150,7 @@ def _below(a: Floats, b: Floats, rho: float) -> Floats:
         angle = half * (node + 1)
         exponent = (a * a + b * b - 2 * a * b * np.sin(angle)) / (2 * np.cos(angle) ** 2)
         total += half * weight / (2 * np.pi) * np.exp(-exponent)
-    below: Floats = total
-    return below
+    return total
 
 
 def _density(x: Floats) -> Floats:
@@ -198,19 +185,13 @@ def largest_of_normals(n: int) -> tuple[float, float]:
 
 
 def complete_contrast(n: int, r: float) -> Contrast:
-    """Describe the pick's label less the mean label, all n candidates labelled; r is within prompts.
-
-    ``E d = r e``, ``Var d = r^2 v + 1 - r^2 - 1 / n``.
-    """
+    """Describe the pick's label less the mean: ``E d = r e``, ``Var d = r^2 v + 1 - r^2 - 1 / n``."""
     e, v = largest_of_normals(n)
     return Contrast(r * e, r * r * v + 1 - r * r - 1 / n)
 
 
 def two_label_contrast(n: int, r: float) -> Contrast:
-    """Describe the pick's label less that of one of the others, drawn with equal chances; r is within prompts.
-
-    ``E d = r e n / (n - 1)``; the labels of a prompt sum to what they sum to, which ties the others to the pick.
-    """
+    """Describe the pick's label less that of another drawn alike: ``E d = r e n / (n - 1)``, r within prompts."""
     e, v = largest_of_normals(n)
     pick, mean = r * r * v + 1 - r * r, r * e
     square = pick + mean**2
@@ -220,11 +201,7 @@ def two_label_contrast(n: int, r: float) -> Contrast:
 
 
 def recovery_residual(n: int, r: float) -> float:
-    """Return the variance over prompts of ``(Y1 - r Y2) / E Y2``, the influence of one prompt on the recovery.
-
-    Y1 is the pick's, Y2 the best label less the mean label: recovery from P complete prompts has the standard error
-    sqrt(this / P). `r` lies in (-1, 1).
-    """
+    """Return the variance of ``(Y1 - r Y2) / E Y2`` over prompts: a recovery's squared error times P."""
     e, v = largest_of_normals(n)
     best = v - 1 / n
     # The label is a judge that errs in nothing: its pick is the best candidate.

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import InputError, UsageError
 from bonwise.planning import normal_picks, redrawn_gates, request, result
 from bonwise.planning.sizing import Sizing, times
@@ -16,11 +16,11 @@ from bonwise.printable import listed, quoted
 from bonwise.stats import correlation, no_gain, pilot_effect, support, top_of_scores
 from bonwise.stats.clusters import intraclass_correlation, typical_size, upper_correlation
 from bonwise.stats.laws import power_of_two
-from bonwise.stats.sums import Floats, Sums, prompt_sums, tie_decimals
+from bonwise.stats.sums import Sums, prompt_sums, tie_decimals
 from bonwise.table import opening, score_table
 from bonwise.table.panel import LabelsInPart, Panel, lay_out
 
-__all__ = ["FEW", "LEAST_PROMPTS", "ClusterEffect", "GainPilot", "Moments", "RivalPilot", "gain_pilot", "rival_pilot"]
+__all__ = ["FEW", "ClusterEffect", "GainPilot", "Moments", "RivalPilot", "gain_pilot", "rival_pilot"]
 
 FEW = 10
 """Clusters below which the correlation is taken at the end of its one-sided interval."""
@@ -40,7 +40,7 @@ class ClusterEffect:
     """m*, prompts of the cluster that a random prompt is in."""
 
     @classmethod
-    def of(cls, values: Floats, clusters: npt.NDArray[np.int64] | None) -> ClusterEffect | None:
+    def of(cls, values: Floats, clusters: Ints | None) -> ClusterEffect | None:
         """Estimate it from what each prompt adds to the estimate; None without clusters."""
         if clusters is None:
             return None
@@ -86,8 +86,6 @@ class ClusterEffect:
         )
 
 
-_Ints = npt.NDArray[np.int64]
-
 _WHOLE_PROMPTS = (
     "a plan rests on how the figures of prompts labelled whole vary. bonwise audit --design cells uses them, if the "
     "labelled candidates are a random sample of all."
@@ -122,7 +120,7 @@ class GainPilot:
     """Labels of the leaders and of the others, of which pairs are drawn."""
     kurtosis: float
     """The larger one of scores and labels; 0 where both have ends."""
-    clusters: _Ints | None = field(default=None, repr=False)
+    clusters: Ints | None = field(default=None, repr=False)
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
     """Labels of prompts that are labelled in part: in no figure."""
     unit: float = 1.0

@@ -6,17 +6,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats import jackknife, no_gain, pilot_effect, sample_size, support
 from bonwise.stats.clusters import cluster_codes, cluster_sums
-from bonwise.stats.sums import Floats
 
 __all__ = ["CompleteGate", "GateWithFloors", "PairGate", "PairLabels"]
-
-_Ints = npt.NDArray[np.int64]
-_Marks = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +28,13 @@ class CompleteGate:
     clustered: bool
 
     @classmethod
-    def of(cls, found: no_gain.Dealt, room: Floats, clusters: _Ints | None, confidence: float) -> CompleteGate:
+    def of(cls, found: no_gain.Dealt, room: Floats, clusters: Ints | None, confidence: float) -> CompleteGate:
         """Prepare a pilot."""
         rows = np.stack([np.ones_like(room), found.gain, found.gain**2, room, found.variance, found.third])
         sums = cluster_sums(rows, clusters)
         return cls(np.vstack([sums, sums[1] ** 2 / sums[0]]), confidence, clusters is not None)
 
-    def __call__(self, drawn: pilot_effect.Samples, rng: np.random.Generator) -> _Marks:
+    def __call__(self, drawn: pilot_effect.Samples, rng: np.random.Generator) -> Mask:
         """Tell which samples pass."""
         del rng
         G = drawn.shape[1]
@@ -48,7 +44,7 @@ class CompleteGate:
         # Of sums over units, whose mean is that of the prompts but for one factor. Fieller's set must be bounded.
         scale = needed * np.sqrt(G)
         above, bounded = (sums > scale * one.std(axis=1, ddof=1) for sums, one in ((total, gain), (best, room)))
-        passed: _Marks = above & bounded & (self._z(drawn, total) > sample_size.critical_value(self.confidence, 1))
+        passed: Mask = above & bounded & (self._z(drawn, total) > sample_size.critical_value(self.confidence, 1))
         return passed
 
     def _z(self, drawn: pilot_effect.Samples, total: Floats) -> Floats:
@@ -60,8 +56,7 @@ class CompleteGate:
         third = self.units[5][drawn].sum(axis=1) * effect**2
         z = _over(total, np.sqrt(variance))
         skew = np.divide(third, variance**1.5, out=np.zeros_like(third), where=variance > 0)
-        found: Floats = np.where(variance > 0, z - skew * (z * z - 1) / 6, -np.inf)
-        return found
+        return np.where(variance > 0, z - skew * (z * z - 1) / 6, -np.inf)
 
 
 class _SampleSums(NamedTuple):
@@ -91,10 +86,7 @@ class _SampleSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GateWithFloors:
-    """A gate on samples that must be worth as many prompts as `bonwise.stats.support` asks for.
-
-    On prompts labelled whole the effective number counts, and further losses must leave the gain above 0.
-    """
+    """A gate on samples worth as many whole prompts as `stats.support` asks for, gain above 0 after losses."""
 
     test: CompleteGate | PairGate
     labelled: Floats = field(repr=False)
@@ -106,7 +98,7 @@ class GateWithFloors:
 
     @classmethod
     def complete(
-        cls, test: CompleteGate, gain: Floats, room: Floats, worst: Floats, clusters: _Ints | None
+        cls, test: CompleteGate, gain: Floats, room: Floats, worst: Floats, clusters: Ints | None
     ) -> GateWithFloors:
         """Prepare a pilot; `worst` is what the worst candidate of each prompt loses against a random one."""
         sums = cluster_sums(np.stack([np.ones_like(room), gain, room, room**2]), clusters)
@@ -114,17 +106,17 @@ class GateWithFloors:
         return cls(test, sums[0], np.vstack([sums, sums[2] ** 2 / sums[0]]), (*lost, *span))
 
     @classmethod
-    def pairs(cls, test: PairGate, clusters: _Ints | None) -> GateWithFloors:
+    def pairs(cls, test: PairGate, clusters: Ints | None) -> GateWithFloors:
         """Prepare a pilot of which pairs are drawn, from the prompts that the judge does not tie entirely."""
         labelled = (test.pairs.others > 0).astype(np.float64)
         return cls(test, cluster_sums(labelled[None], clusters)[0])
 
-    def __call__(self, drawn: pilot_effect.Samples, rng: np.random.Generator) -> _Marks:
+    def __call__(self, drawn: pilot_effect.Samples, rng: np.random.Generator) -> Mask:
         """Tell which samples pass."""
-        passed: _Marks = self.test(drawn, rng) & self._admitted(drawn)
+        passed: Mask = self.test(drawn, rng) & self._admitted(drawn)
         return passed if self.room is None else passed & (self._after_losses(drawn, self.room[1]) > 0)
 
-    def _admitted(self, drawn: pilot_effect.Samples) -> _Marks:
+    def _admitted(self, drawn: pilot_effect.Samples) -> Mask:
         prompts = self.labelled[drawn].sum(axis=1)
         if self.room is None:
             return support.enough(prompts, prompts)
@@ -146,7 +138,7 @@ class GateWithFloors:
         return found
 
 
-def _largest(size: Floats, gain: Floats, clusters: _Ints | None) -> tuple[Floats, Floats]:
+def _largest(size: Floats, gain: Floats, clusters: Ints | None) -> tuple[Floats, Floats]:
     """Return the largest size within each unit, and the gain that goes with it."""
     if clusters is None:
         return size, gain
@@ -163,18 +155,18 @@ class PairLabels:
     leading: Floats = field(repr=False)
     other: Floats = field(repr=False)
     """Labels of the leaders of all prompts, and of the others, prompt by prompt."""
-    leaders: _Ints = field(repr=False)
-    others: _Ints = field(repr=False)
+    leaders: Ints = field(repr=False)
+    others: Ints = field(repr=False)
     """How many there are."""
 
     @classmethod
-    def of(cls, labels: Floats, top: _Marks, sizes: _Ints) -> PairLabels:
+    def of(cls, labels: Floats, top: Mask, sizes: Ints) -> PairLabels:
         """Part the labels of prompts by whether their candidate leads."""
         starts = np.cumsum(sizes) - sizes
         leaders = np.add.reduceat(top.astype(np.int64), starts)
         return cls(labels[top], labels[~top], leaders, sizes - leaders)
 
-    def contrasts(self, prompts: _Ints, rng: np.random.Generator) -> Floats:
+    def contrasts(self, prompts: Ints, rng: np.random.Generator) -> Floats:
         """Draw one pair of each prompt; return the part of the pool that the rest is times the pair's difference."""
         a, b = self.leaders[prompts], self.others[prompts]
         chosen = (np.cumsum(self.leaders) - self.leaders)[prompts] + (rng.random(len(prompts)) * a).astype(np.int64)
@@ -190,22 +182,22 @@ class PairGate:
     """``gain > 0`` on two labels per prompt: Student's t, with the degrees of freedom that the kurtosis allows."""
 
     pairs: PairLabels = field(repr=False)
-    members: _Ints = field(repr=False)
-    starts: _Ints = field(repr=False)
-    sizes: _Ints = field(repr=False)
+    members: Ints = field(repr=False)
+    starts: Ints = field(repr=False)
+    sizes: Ints = field(repr=False)
     """Prompts in the order of their units, and where each unit begins and how many prompts it has."""
     confidence: float
     """Of the one-sided bound."""
 
     @classmethod
-    def of(cls, pairs: PairLabels, clusters: _Ints | None, confidence: float) -> PairGate:
+    def of(cls, pairs: PairLabels, clusters: Ints | None, confidence: float) -> PairGate:
         """Prepare a pilot."""
         prompts = len(pairs.leaders)
         codes = np.arange(prompts) if clusters is None else cluster_codes(clusters)[0]
         sizes = np.bincount(codes)
         return cls(pairs, np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes, sizes, confidence)
 
-    def __call__(self, drawn: pilot_effect.Samples, rng: np.random.Generator) -> _Marks:
+    def __call__(self, drawn: pilot_effect.Samples, rng: np.random.Generator) -> Mask:
         """Tell which samples pass."""
         G, count = drawn.shape[1], self.sizes[drawn].ravel()
         first = np.cumsum(count) - count
@@ -216,10 +208,9 @@ class PairGate:
         mean = sums.sum(axis=1) / n.sum(axis=1)
         left = sums - n * mean[:, None]
         t = _over(mean * n.sum(axis=1), np.sqrt(G / (G - 1) * np.square(left).sum(axis=1)))
-        passed: _Marks = t > special.stdtrit(self._df(d, prompts, first, drawn.shape), self.confidence)
-        return passed
+        return t > special.stdtrit(self._df(d, prompts, first, drawn.shape), self.confidence)
 
-    def _df(self, d: Floats, prompts: _Ints, first: _Ints, shape: tuple[int, ...]) -> Floats:
+    def _df(self, d: Floats, prompts: Ints, first: Ints, shape: tuple[int, ...]) -> Floats:
         """Return degrees of freedom from the prompts that have labels: those that the judge does not tie entirely."""
         labelled = (self.pairs.others[prompts] > 0).astype(np.float64)
         told = np.add.reduceat(labelled, first).reshape(shape)
@@ -232,5 +223,4 @@ class PairGate:
 
 def _over(value: Floats, scale: Floats) -> Floats:
     """Return a ratio, 0 where there is no scatter: what does not vary passes no test."""
-    found: Floats = np.divide(value, scale, out=np.zeros_like(value), where=scale > 0)
-    return found
+    return np.divide(value, scale, out=np.zeros_like(value), where=scale > 0)

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bonwise.planning.pilot import FEW
 from bonwise.planning.result import ClustersOfPilot, Plan, PlanDesign
 from bonwise.printable import shell_word
-from bonwise.report.amounts import brief
-from bonwise.report.numbers import count_range, counted, number, percent
+from bonwise.report.numbers import brief, count_range, counted, number, percent
 from bonwise.stats.repeated_looks import first_look
 from bonwise.table.reading_options import ReadingOptions
 
@@ -200,10 +199,7 @@ _GATES = {"recovery>0": " --fail-under recovery=0", "recovery": ""}
 
 
 def commands(plan: Plan) -> Iterator[str]:
-    """Yield the commands that draw, read and watch the labels of a plan; file names are to be put in.
-
-    None where no number is enough, and where labels are chosen by what two judges disagree on.
-    """
+    """Yield the commands that draw, read and watch a plan's labels, files to be put in; none where none is enough."""
     if plan.labels is None:
         return
     design, raters, reading = plan.design, plan.settings.raters or 1, _reading(plan)

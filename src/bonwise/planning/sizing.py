@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.planning import result
 from bonwise.planning.request import PlanRequest
-from bonwise.stats import pilot_effect, repeated_looks, sample_size, sums, support
+from bonwise.stats import pilot_effect, repeated_looks, sample_size, support
 
 __all__ = [
     "Clusters",
@@ -66,11 +67,7 @@ class Clusters:
 
 @dataclass(frozen=True, slots=True)
 class OneCluster:
-    """All labels exchangeable in one cluster: ``n = n0 (1 - rho) / (1 - n0 rho)``, equation 10.
-
-    However many labels there are, they are never worth more than 1 / rho independent ones. Where ``n0 rho`` reaches
-    `MOST_SHARED` the paper writes "> 10000"; here there is no number.
-    """
+    """Labels exchangeable in one cluster, ``n = n0 (1 - rho) / (1 - n0 rho)``; no number beyond `MOST_SHARED`."""
 
     correlation: float
     """rho, in [0, 1]."""
@@ -101,16 +98,13 @@ class Stopping(NamedTuple):
 
 
 def gain_stopping(standardised: float, target: float, confidence: float) -> Stopping:
-    """Simulate after how many prompts the confidence sequence of ``bonwise monitor`` tells a gain from 0.
-
-    `standardised` is theta, above 0; the sequence is narrowest at `target` prompts, no look earlier than `EARLIEST`.
-    """
+    """Simulate after how many prompts ``bonwise monitor`` tells a gain of `standardised` theta from 0."""
     last = max(repeated_looks.EARLIEST + 1.0, _FARTHEST / standardised**2)
     looks = np.linspace(repeated_looks.EARLIEST, last, _LOOKS)
     bound = np.sqrt(repeated_looks.squared_critical(looks, target, confidence))
     steps = np.sqrt(np.diff(looks, prepend=0.0))
     chance = np.random.default_rng(_SEED)
-    stopped: sums.Floats = np.empty(_PATHS)
+    stopped: Floats = np.empty(_PATHS)
     for path in range(_PATHS):  # one at a time: all of them together would be as large as they are many
         z = standardised * np.sqrt(looks) + np.cumsum(chance.standard_normal(_LOOKS) * steps) / np.sqrt(looks)
         over = np.abs(z) > bound

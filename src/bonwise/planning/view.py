@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bonwise.planning import result
 from bonwise.printable import printable
-from bonwise.report import amounts, answers
+from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, finding
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import LABELS, limits
@@ -59,7 +59,7 @@ def _deciding(document: result.Plan) -> Sequence[str]:
 def _next(document: result.Plan) -> Iterator[Said]:
     """Yield the commands that draw, read and watch the labels, where there are enough of them as far as known."""
     if document.verdict == "underpowered":
-        effect = "" if document.mde is None else f", or plan for {amounts.brief(document.mde)} ({document.mde_of})"
+        effect = "" if document.mde is None else f", or plan for {numbers.brief(document.mde)} ({document.mde_of})"
         yield Said("finding", f"Get more labels{effect}.")
     elif document.commands:
         yield Said("finding", "Write your table of scores without labels to scores.csv, then type:")
@@ -99,7 +99,7 @@ def _lead(document: result.Plan) -> str:
     if settings.half_width is not None:
         parts.append(f"with a half-width of {setting(settings.half_width, 'points')}")
     effect = ", ".join(
-        f"{name} {amounts.brief(value)}" for name, value in document.effect.items() if name != "half_width"
+        f"{name} {numbers.brief(value)}" for name, value in document.effect.items() if name != "half_width"
     )
     if effect:
         parts.append(f"planned for {effect}")
@@ -122,17 +122,17 @@ def _given(settings: result.PlanSettings) -> Iterator[tuple[str, str]]:
         ("confidence", settings.confidence),
     ):
         if value is not None:
-            yield name, amounts.brief(value)
+            yield name, numbers.brief(value)
     if settings.method is not None:
         yield "method", settings.method
     if settings.raters is not None and settings.raters > 1:
         yield "raters", count(settings.raters)
     if settings.icc is not None:
-        yield "icc", amounts.brief(settings.icc)
+        yield "icc", numbers.brief(settings.icc)
     if settings.one_cluster:
         yield "one_cluster", "True"
     if settings.tie_rate:
-        yield "tie_rate", amounts.brief(settings.tie_rate)
+        yield "tie_rate", numbers.brief(settings.tie_rate)
     if settings.seed is not None:
         yield "seed", count(settings.seed)
     yield from _of_pilot(settings)
@@ -156,7 +156,7 @@ def _study(document: result.Plan) -> Table:
 
 def _figures(document: result.Plan) -> Iterator[tuple[str, str]]:
     yield "design", f"{document.design}, {document.sides}-sided"
-    yield "planned for", ", ".join(f"{name} {amounts.brief(value)}" for name, value in document.effect.items())
+    yield "planned for", ", ".join(f"{name} {numbers.brief(value)}" for name, value in document.effect.items())
     yield "prompts", count(document.prompts)
     yield "labels", count(document.labels)
     drawn = document.redrawn
@@ -168,9 +168,9 @@ def _figures(document: result.Plan) -> Iterator[tuple[str, str]]:
         low, high = document.interval
         yield "interval on labels", f"[{count(low)}, {'no end' if high is None else count(high)}]"
     if document.cost is not None:
-        yield "cost", amounts.price(document.cost)
+        yield "cost", numbers.price(document.cost)
     if document.mde is not None:
-        yield "smallest detectable", f"{amounts.brief(document.mde)} ({document.mde_of})"
+        yield "smallest detectable", f"{numbers.brief(document.mde)} ({document.mde_of})"
     if document.design_effect is not None and document.design_effect != 1:
         yield "design effect", number(document.design_effect)
     if document.sequential is not None:

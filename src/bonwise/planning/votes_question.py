@@ -10,25 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.errors import InputError, UsageError
 from bonwise.planning import mean_question, normal_picks, result
 from bonwise.planning.pilot import RivalPilot
 from bonwise.planning.request import OF_VOTES, PilotSource, PlanRequest
 from bonwise.planning.sizing import Sizing
 from bonwise.printable import listed
-from bonwise.stats import pilot_effect, sample_size, sums
+from bonwise.stats import pilot_effect, sample_size
 from bonwise.stats import sample_size as size
 from bonwise.table import opening, reading, score_table, vote_columns, vote_rows, votes
 
-__all__ = [
-    "VotePilot",
-    "equal_bound",
-    "margin_from_effect",
-    "margin_from_pilot",
-    "picks_from_pilot",
-    "picks_from_r",
-    "vote_pilot",
-]
+__all__ = ["equal_bound", "margin_from_effect", "margin_from_pilot", "picks_from_pilot", "picks_from_r", "vote_pilot"]
 
 _COUNT = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
 
@@ -86,7 +79,7 @@ def vote_pilot(source: PilotSource, request: PlanRequest) -> VotePilot:
     return _counted(_values(found, source.name, request), source.name, request)
 
 
-def _counted(values: sums.Floats, source: str, request: PlanRequest) -> VotePilot:
+def _counted(values: Floats, source: str, request: PlanRequest) -> VotePilot:
     tied = values == 0.5
     if tied.any() and request.ties is None:
         raise UsageError(
@@ -112,7 +105,7 @@ def _counted(values: sums.Floats, source: str, request: PlanRequest) -> VotePilo
     )
 
 
-def _values(given: reading.RowSource, source: str, request: PlanRequest) -> sums.Floats:
+def _values(given: reading.RowSource, source: str, request: PlanRequest) -> Floats:
     """Return the votes: 1 for the first side, 0 for the second, 1/2 for a tie; rows without one are none."""
     raw, _ = reading.open_frame(given)
     named = vote_columns.NamedVoteColumns(

@@ -115,10 +115,7 @@ _COIN = 0.5
 
 
 def agreement_answer(agreement: EstimateRecord, phi: EstimateRecord | None = None) -> StatedVerdict:
-    """Return whether the agreement, a tie counting one half, is shown to be above that of a coin.
-
-    A judge that always names one side agrees more than a coin where the oracle prefers it; its `phi` is 0.
-    """
+    """Return whether agreement is above a coin's; a judge of one side may be, but its `phi` is 0."""
     if agreement.estimate is None:
         why = printable(agreement.reason or "no reason is known", longest=200)
         return StatedVerdict("undefined", "open", f"The agreement with the oracle is undefined: {why}.")

@@ -381,10 +381,7 @@ def finding(sentence: str) -> Said:
 
 
 def decisive_first(part: Part, *, above_all: bool = False) -> Part:
-    """Return a part whose verdict comes first, then the outcomes of gates; so also in the parts inside it.
-
-    With `above_all` they come before what stands above all parts too.
-    """
+    """Return a part, verdict and then gates first, so also inside it; with `above_all` before all else too."""
     inside = [
         decisive_first(block, above_all=above_all) if isinstance(block, Part) else block for block in part.blocks
     ]

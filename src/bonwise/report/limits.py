@@ -22,10 +22,7 @@ LABELS = "Whether the labels are right: every figure takes them as they are."
 def limits(
     sentences: Sequence[str], role: Literal["detail", "long"] = "detail", reference: str | None = None
 ) -> blocks.Part:
-    """Return what a result does not establish, said in some sentences, as a part of its page.
-
-    A short form leaves the role ``long`` out, which a full one shows. `reference` stands in for the oracle.
-    """
+    """Return what a result does not establish as a part of its page; the role ``long`` is not shown in short."""
     if reference is not None:
         sentences = [numbers.named(sentence, reference) for sentence in sentences]
     return blocks.Part(_TITLE, [blocks.Said("note", text) for text in sentences], role, anchor=NOT_ESTABLISHED)

@@ -34,10 +34,7 @@ _TOP, _DEEPEST = 2, 6
 
 
 def rendered(described: Part) -> str:
-    """Return a description as Markdown; names from files are text: none makes markup, a link or a mention.
-
-    Last lines that are too many for a build's summary are left out and counted.
-    """
+    """Return a description as Markdown, in which names are text alone; last lines that are too many are counted."""
     last = (line for part in next_of(described.blocks) for line in _part(part, _TOP + 1))
     blocks, lost = _within(chain(_part(decisive_first(described), _TOP), last), _MOST_BYTES)
     if lost:

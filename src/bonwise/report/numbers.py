@@ -1,4 +1,4 @@
-"""Figures, counts and lists in words: the one place that writes them."""
+"""Figures, amounts, counts and lists in words: the one place that writes them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ __all__ = [
     "Unit",
     "against",
     "all_named",
+    "brief",
     "column",
     "count",
     "count_range",
@@ -23,9 +24,14 @@ __all__ = [
     "interval",
     "interval_title",
     "listed_counts",
+    "money",
     "named",
     "number",
+    "per_unit",
     "percent",
+    "price",
+    "score",
+    "seconds",
     "setting",
     "unit_of_difference",
     "with_any_interval",
@@ -129,10 +135,7 @@ class FigureText(str):
 
 
 def column(cells: Sequence[str], *, several: bool = False) -> list[str]:
-    """Write the figures of a column again, those of a unit with as many decimals as its narrowest interval has.
-
-    `several` is for rows of several quantities.
-    """
+    """Write figures of a column again, in a unit as many decimals as its narrowest interval has."""
     shown = [cell for cell in cells if isinstance(cell, FigureText)]
     together = {unit: _together([cell for cell in shown if cell.unit == unit]) for unit in _SCALES}
     return [
@@ -253,10 +256,7 @@ def interval_title(confidence: float) -> str:
 
 
 def _decimals_of(figure: Bounded, unit: Unit) -> int | None:
-    """Return the decimals of an estimate and its ends, None where there is no width to take them from.
-
-    An end that would be written as 0 gets more: whether an interval holds 0 is what a reader looks for.
-    """
+    """Return decimals of an estimate and its ends, more where an end would read 0; None without a width."""
     if figure.low is None or figure.high is None or not figure.high > figure.low:
         return None
     fewest = _decimals((figure.high - figure.low) * _SCALES[unit])
@@ -308,3 +308,49 @@ def named(text: str, reference: str | None) -> str:
 def all_named(texts: Iterable[str], reference: str | None) -> list[str]:
     """Name each text of a column as `named` does."""
     return [named(text, reference) for text in texts]
+
+
+_OF_A_SCORE = 4
+"""Significant digits of a judge's score."""
+
+_SEEN = 0.001
+"""Less than this of one among several is not worth a figure."""
+
+
+def per_unit(amount: float, units: int) -> str:
+    """Write what falls to one of several, whole from 100 up."""
+    value = amount / units
+    if 0 < value < _SEEN:
+        return f"under {_SEEN:g}"
+    return f"{value:,.0f}" if value >= 100 else brief(value)
+
+
+def seconds(value: float) -> str:
+    """Write a time."""
+    return f"{value:.3g} s"
+
+
+def price(value: float) -> str:
+    """Write a price in the unit that the user gave prices in."""
+    return f"{value:,.2f}"
+
+
+def brief(value: float) -> str:
+    """Write a figure that something was planned for or set at, to three significant digits."""
+    return f"{value:.3g}"
+
+
+def score(value: float | None, *, sign: bool = False) -> str:
+    """Write a judge's score as it was given, to four significant digits; a dash where there is none."""
+    if value is None:
+        return NOTHING
+    plus = "+" if sign else ""
+    whole = abs(value) >= 10**_OF_A_SCORE
+    return f"{value:{plus},.0f}" if whole else f"{value:{plus}.{_OF_A_SCORE}g}"
+
+
+def money(cost: float | None) -> str:
+    """Write an amount of dollars, to cents from one dollar on."""
+    if cost is None:
+        return "cost unknown"
+    return f"${cost:,.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"

@@ -35,10 +35,7 @@ _NAME = 24
 
 @dataclass(frozen=True)
 class FittedTable:
-    """A table whose names and figures are never cut short.
-
-    On a narrow terminal whole columns are left out and named below; in a file or a pipe nothing is.
-    """
+    """A table of uncut names and figures: narrow terminals leave whole columns out, named below."""
 
     headers: Sequence[str]
     """Blanks at the end tell columns of one name apart."""
@@ -153,11 +150,7 @@ _MOST = {False: 4_000, True: 10_000}
 
 
 def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = ()) -> list[RenderableType]:
-    """Return what to print of a description, details left out: its verdict, title, lines, tables, and what is next.
-
-    `then` is next instead: a command knows the names of files. Of a long description the beginning is printed, and
-    more of it with `full`.
-    """
+    """Return what to print of a description, with `full` more of a long one; `then` is next instead."""
     room, parts = _MOST[full], list[RenderableType]()
     for part in _renderables(described, then):
         width, rows = (len(part.headers), len(part.rows)) if isinstance(part, FittedTable) else (1, 1)

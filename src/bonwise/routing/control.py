@@ -77,12 +77,7 @@ class ShareControl:
         self._latest = deque(shuffled)
 
     def decide(self, signal: float | None, key: str = "", *, at_random: bool = False) -> Decision:
-        """Decide about the next prompt: the highest signals are sent first.
-
-        An unknown one (None, NaN) ranks above all others, and under a cap is sent whenever the cap allows;
-        `at_random` sends it with the share as its probability. Ties are broken by `key` and the seed: prompts that
-        share a key share their luck, and an empty key stands for the position of the prompt.
-        """
+        """Decide about the next prompt, unknown signals first or `at_random`; ties fall by `key` and the seed."""
         known = signal is not None and not math.isnan(signal)
         value = float(signal) if signal is not None and known else math.inf
         self.seen += 1

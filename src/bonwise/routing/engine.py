@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.progress import counting
 from bonwise.release import release
-from bonwise.report import amounts, numbers
+from bonwise.report import numbers
 from bonwise.results import given
 from bonwise.routing import gain_model, judged_prompts, result, signal_study, signals, worth
 from bonwise.stats import correlation, draw_prior, estimand, redraws, routing
-from bonwise.stats.sums import Floats
 from bonwise.table import checks, facts, opening, reading_options, score_table
 from bonwise.table.panel import Panel, lay_out
 
@@ -32,10 +32,7 @@ class RedrawPaths(NamedTuple):
     """Highest posterior mean minus that after the first draws, in score units."""
 
     def at(self, calls: float, weights: Floats | None = None) -> Floats:
-        """Return the expected gain of each pool where they may take so many further calls on weighted average.
-
-        Steps of one cost are taken with the probability that fills the calls; a pool that is not redrawn weighs 0.
-        """
+        """Return the expected gain of each pool for so many further calls on average; 0 for one not redrawn."""
         w = np.ones(len(self.opportunity)) if weights is None else weights
         possible = np.isfinite(self.opportunity) & (w > 0)[:, None]
         wanted = calls * float(w.sum())
@@ -57,20 +54,14 @@ class RedrawPaths(NamedTuple):
 
 
 def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) -> float:
-    """Return by how much the label rises where the true score rises by 1: cov_w(O, y) / cov_w(y, y').
-
-    Within prompts, over the later draws; y and y' are two draws of one candidate, so that the noise of a single draw
-    does not flatten the slope. `labels` is (n, K), `draws` (n, K, k), k at least 3, NaN in a smaller pool. `weights`
-    are per prompt, such as 1 / propensity. A ValueError says that later draws do not agree with each other at all.
-    """
+    """Return how much the label rises with the true score: cov_w(O, y) / cov_w(y, y') over later draws."""
     later = draws[:, :, 1:]
     whole = ~np.isnan(later).any(axis=2) & ~np.isnan(labels)
     count = np.maximum(whole.sum(axis=1), 1)
 
     def centred(values: Floats) -> Floats:
         known = np.where(whole, values, 0.0)
-        around: Floats = np.where(whole, known - (known.sum(axis=1) / count)[:, None], 0.0)
-        return around
+        return np.where(whole, known - (known.sum(axis=1) / count)[:, None], 0.0)
 
     each = [centred(later[:, :, k]) for k in range(later.shape[2])]
     total = np.sum(each, axis=0)
@@ -217,7 +208,7 @@ def _sentence(share: float, calls: float, plan: _BudgetUse) -> str:
     if share == plan.most:
         sent = numbers.number(plan.most, "share")
         return f"Routing alone is best: send {sent} of the prompts to the stronger judge and draw nothing further."
-    further = f"{amounts.brief(calls)} further calls on each of the others"
+    further = f"{numbers.brief(calls)} further calls on each of the others"
     return f"Send {numbers.number(share, 'share')} of the prompts to the stronger judge and spend {further}."
 
 
@@ -251,7 +242,7 @@ def _check(prompts: judged_prompts.JudgedPrompts, mean_calls: float, strong_cost
     return np.where(np.isnan(prompts.draws[:, :1]), np.nan, prompts.draws)
 
 
-def _padded(cells: Floats, sizes: np.typing.NDArray[np.int64]) -> Floats:
+def _padded(cells: Floats, sizes: Ints) -> Floats:
     """Return cells grouped by prompt as (prompts, most candidates, k), NaN where a pool is smaller."""
     padded = np.full((len(sizes), int(sizes.max()), cells.shape[1]), np.nan)
     starts = np.cumsum(sizes) - sizes

@@ -7,13 +7,13 @@ from typing import Literal
 
 import numpy as np
 
+from bonwise.arrays import Floats, Mask
 from bonwise.estimates import EstimateRecord
 from bonwise.flags import TIE_DECIMALS
 from bonwise.results import given
 from bonwise.routing import gain_model, result
 from bonwise.stats.correlation import correlation, from_influence
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.sums import Floats
 
 __all__ = ["confidence_calibrated", "decompose", "gain_grid", "mean_in", "voi_calibrated"]
 
@@ -55,7 +55,7 @@ def decompose(
     )
 
 
-def mean_in(top: Floats, bottom: Floats, which: np.typing.NDArray[np.bool_], *, confidence: float = 0.95) -> Estimate:
+def mean_in(top: Floats, bottom: Floats, which: Mask, *, confidence: float = 0.95) -> Estimate:
     """Estimate ``sum top / sum bottom`` over some prompts, with an interval by prompt."""
     a, b = top[which], bottom[which]
     total = float(b.sum())
@@ -69,10 +69,7 @@ def mean_in(top: Floats, bottom: Floats, which: np.typing.NDArray[np.bool_], *, 
 def gain_grid(
     margin: Floats, mean_score: Floats, gain: Floats, weights: Floats, *, confidence: float = 0.95
 ) -> tuple[tuple[Estimate, ...], ...]:
-    """Estimate E[gain | margin, mean_score] in the bins of Table 18, scores in [0, 1].
-
-    A row a margin: 0, to .05, to .10, above; a column a mean level: below .7, to .8, to .9, from .9.
-    """
+    """Estimate E[gain | margin, mean_score] in the bins of Table 18, scores in [0, 1]; a row a margin."""
     rows = np.digitize(np.round(margin, TIE_DECIMALS), MARGIN_EDGES, right=True)
     columns = np.digitize(np.round(mean_score, TIE_DECIMALS), LEVEL_EDGES)
     return tuple(
@@ -91,9 +88,7 @@ LEVEL_EDGES = (0.7, 0.8, 0.9)
 """Lower ends of the level bins of Table 18 after the first, each belonging to its bin."""
 
 
-def _bin(
-    u: Floats, e: Floats, g: Floats, w: Floats, which: np.typing.NDArray[np.bool_], confidence: float
-) -> result.GainBin:
+def _bin(u: Floats, e: Floats, g: Floats, w: Floats, which: Mask, confidence: float) -> result.GainBin:
     return result.GainBin(
         prompts=int(which.sum()),
         signal=float(np.average(u[which], weights=w[which])),
@@ -119,12 +114,7 @@ _LEAST = 20
 def confidence_calibrated(
     margin: Floats, correct: Floats, weights: Floats | None = None, *, confidence: float = 0.95
 ) -> result.CalibrationCheck:
-    """Check whether P(correct | margin) rises with the margin (definition 1 of appendix K.3).
-
-    Yes where the correlation lies above 0 and no step between neighbouring groups of margins falls; no where it lies
-    below 0 or some step falls, each beyond its interval (Bonferroni for the steps); else inconclusive. `correct` is
-    the probability, ties in expectation, that the pick of each prompt is among the best.
-    """
+    """Check by Bonferroni whether P(correct | margin) rises with the margin (definition 1 of appendix K.3)."""
     return _check(margin, correct, weights, confidence, up=True)
 
 
@@ -156,9 +146,7 @@ def _check(
     )
 
 
-def _has_wrong_step(
-    figure: Floats, w: Floats, groups: list[np.typing.NDArray[np.bool_]], confidence: float, *, up: bool
-) -> bool:
+def _has_wrong_step(figure: Floats, w: Floats, groups: list[Mask], confidence: float, *, up: bool) -> bool:
     """Tell whether some step between neighbouring groups goes the wrong way beyond its interval."""
     if len(groups) < 2:
         return False

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.estimates import EstimateRecord
 from bonwise.routing.result_router import FitReport, GainModel
 from bonwise.stats import correlation, estimand
-from bonwise.stats.sums import Floats, compared
+from bonwise.stats.sums import compared
 
 __all__ = [
     "bins_of",
@@ -77,13 +78,7 @@ def fit_gain(features: Mapping[str, Floats], gain: Floats, weights: Floats | Non
 def cross_fitted(
     features: Mapping[str, Floats], gain: Floats, weights: Floats | None = None, *, one_level: bool = False
 ) -> Floats:
-    """Predict each prompt's gain by the model of all other labelled prompts.
-
-    `one_level` puts the mean gain of all labelled prompts in the place of that of each model, for predictions that
-    rank prompts: where the gain of a prompt is high the mean of the others is low, so that with few labels the levels
-    alone rank prompts against their gain. A prediction is NaN where a feature is, and all are where labelled prompts
-    are too few to fit.
-    """
+    """Predict each prompt's gain by the others' model; with `one_level` their mean does not move predictions."""
     names = tuple(features)
     X, y, w, rows = _complete(features, names, gain, weights)
     predicted = np.full(len(gain), np.nan)
@@ -108,18 +103,15 @@ def cross_fitted_again(features: Mapping[str, Floats], gains: Floats, weights: F
     return predicted
 
 
-def cross_fitted_means(signal: Floats, gain: Floats, weights: Floats, *, folds: int = FOLDS, seed: int = 0) -> Floats:
-    """Predict each labelled prompt's gain by the mean gain of the others in its tenth of a signal, of any shape.
-
-    Prompts without a signal (NaN) make a bin of their own; `gain` has no NaN, and weights are above 0.
-    """
+def cross_fitted_means(signal: Floats, gain: Floats, weights: Floats, *, seed: int = 0) -> Floats:
+    """Predict each labelled prompt's gain by the others' mean in its tenth of a signal; NaNs are a bin."""
     known = ~np.isnan(signal)
     at = np.full(len(signal), BINS)
     if known.any():
         at[known] = bins_of(signal[known], weights[known], BINS)
-    part = _parts(len(gain), folds, seed)
+    part = np.random.default_rng(seed).permutation(np.arange(len(gain)) % FOLDS)
     means = np.empty(len(gain))
-    for fold in range(folds):
+    for fold in range(FOLDS):
         held, kept = part == fold, part != fold
         masses = np.bincount(at[kept], weights=weights[kept], minlength=BINS + 1)
         sums = np.bincount(at[kept], weights=(weights * gain)[kept], minlength=BINS + 1)
@@ -132,23 +124,18 @@ QUINTILES = 5
 """Bins of a signal or a margin, as in Table 22."""
 
 
-def bins_of(values: Floats, weights: Floats, bins: int = QUINTILES) -> np.typing.NDArray[np.int64]:
+def bins_of(values: Floats, weights: Floats, bins: int = QUINTILES) -> Ints:
     """Put prompts into bins of about equal weight by rank, equal values always into one."""
     distinct, at = np.unique(compared(values), return_inverse=True)
     masses = np.bincount(at, weights=weights, minlength=len(distinct))
     middles = (np.cumsum(masses) - masses / 2) / masses.sum()
-    places: np.typing.NDArray[np.int64] = np.minimum((middles * bins).astype(np.int64), bins - 1)[at]
+    places: Ints = np.minimum((middles * bins).astype(np.int64), bins - 1)[at]
     return places
-
-
-def _parts(count: int, folds: int, seed: int) -> np.typing.NDArray[np.int64]:
-    parts: np.typing.NDArray[np.int64] = np.random.default_rng(seed).permutation(np.arange(count) % folds)
-    return parts
 
 
 def _complete(
     features: Mapping[str, Floats], names: Sequence[str], gain: Floats, weights: Floats | None
-) -> tuple[Floats, Floats, Floats, np.typing.NDArray[np.int64]]:
+) -> tuple[Floats, Floats, Floats, Ints]:
     """Return features, gain and weights (mean 1) of the prompts that have all of them, and where they stand."""
     X = _matrix(features, names)
     w = np.ones(len(gain)) if weights is None else np.asarray(weights, dtype=float)

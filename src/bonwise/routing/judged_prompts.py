@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bonwise.arrays import Floats, Mask
 from bonwise.errors import InputError
 from bonwise.routing.pool_features import disagreement, pool_features
 from bonwise.stats.routing import Outcomes
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.table import cell_scores, score_table
 from bonwise.table.panel import MAY_LACK, Panel, PromptLeftOut
 
@@ -24,7 +25,7 @@ class JudgedPrompts:
     """The prompts that were judged."""
     features: dict[str, Floats] = field(repr=False)
     """As `bonwise.routing.pool_features` names them, and ``disagreement`` where there are other judges."""
-    labelled: np.typing.NDArray[np.bool_] = field(repr=False)
+    labelled: Mask = field(repr=False)
     """Whether all candidates of the prompt are labelled."""
     outcomes: Outcomes = field(repr=False)
     """Of the labelled prompts."""
@@ -44,11 +45,11 @@ class JudgedPrompts:
     """Labelled prompts of which that judge scored nothing."""
 
     @property
-    def settled(self) -> np.typing.NDArray[np.bool_]:
+    def settled(self) -> Mask:
         """Whether two candidates or more have a first score: the other prompts have no pick worth keeping."""
         return np.asarray(~np.isnan(self.features["margin"]))
 
-    def some(self, which: np.typing.NDArray[np.bool_]) -> JudgedPrompts:
+    def some(self, which: Mask) -> JudgedPrompts:
         """Return some of the prompts."""
         if which.all():
             return self
@@ -82,8 +83,7 @@ class JudgedPrompts:
     def random(self) -> Floats:
         """Expected label of a random pick, of the labelled prompts."""
         known = self.panel.keep(self.labelled)
-        means: Floats = np.add.reduceat(known.labels, np.cumsum(known.sizes) - known.sizes) / known.sizes
-        return means
+        return np.add.reduceat(known.labels, np.cumsum(known.sizes) - known.sizes) / known.sizes
 
     @property
     def weights(self) -> Floats | None:
@@ -109,12 +109,7 @@ def judged_prompts(
     first_pass_only: bool = False,
     one_draw: bool = False,
 ) -> JudgedPrompts:
-    """Compute the features and outcomes of one judge's prompts, in a panel of `lay_out(table)`.
-
-    `strong` is the judge of the table to which prompts are sent, in place of one that never errs; prompts of which it
-    scored nothing count as unlabelled. `first_pass_only` leaves repeated scores and other judges out of the features;
-    `one_draw` takes the first draw for the first pass even where the table has a score of its own.
-    """
+    """Compute features and outcomes of a judge's prompts; `strong` is the judge they are sent to, else perfect."""
     weighted = "propensity" in table.frame.columns
     panel = _with_first_scores(table, panel, one_draw=one_draw)
     if not weighted:

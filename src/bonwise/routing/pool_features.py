@@ -6,31 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.flags import TIE_DECIMALS
-from bonwise.stats.sums import Floats, pool_decimals, rounded_each
+from bonwise.stats.sums import pool_decimals, rounded_each
 from bonwise.stats.top_of_scores import top_of_scores
 
-__all__ = ["ScoredPools", "disagreement", "pool_features"]
-
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
+__all__ = ["disagreement", "pool_features"]
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredPools:
     """The scored cells of the prompts that have two or more of them."""
 
-    cells: _Mask
+    cells: Mask
     """Which cells these are."""
-    prompts: _Mask
+    prompts: Mask
     """Which prompts these are."""
-    sizes: _Ints
+    sizes: Ints
     """Scored cells of each of these prompts."""
 
     @classmethod
-    def of(cls, scored: _Mask, sizes: _Ints) -> ScoredPools:
+    def of(cls, scored: Mask, sizes: Ints) -> ScoredPools:
         """Find them, given which cells are scored and how many cells each prompt has."""
         owner = np.repeat(np.arange(len(sizes)), sizes)
         counts = np.bincount(owner[scored], minlength=len(sizes)).astype(np.int64)
@@ -60,16 +57,15 @@ class ScoredPools:
         return self.back(np.where(highest > -np.inf, highest, np.nan))
 
     @property
-    def _starts(self) -> _Ints:
-        starts: _Ints = np.cumsum(self.sizes) - self.sizes
-        return starts
+    def _starts(self) -> Ints:
+        return np.cumsum(self.sizes) - self.sizes
 
     def _total(self, values: Floats) -> Floats:
         return np.add.reduceat(values, self._starts) if len(values) else values
 
 
 def pool_features(
-    scores: Floats, sizes: _Ints, widths: Floats | None = None, draws: Floats | None = None
+    scores: Floats, sizes: Ints, widths: Floats | None = None, draws: Floats | None = None
 ) -> dict[str, Floats]:
     """Compute the features of each prompt from what one judge said of its candidates.
 
@@ -102,7 +98,7 @@ def _tops(pools: ScoredPools, by_cell: Floats) -> dict[str, Floats]:
     return {name: pools.back(rounded_each(values, decimals)) for name, values in zip(names, tops, strict=True)}
 
 
-def _draw_features(pools: ScoredPools, draws: Floats, sizes: _Ints) -> dict[str, Floats]:
+def _draw_features(pools: ScoredPools, draws: Floats, sizes: Ints) -> dict[str, Floats]:
     known = ~np.isnan(draws)
     counts = known.sum(axis=1)
     blank = np.full(len(draws), np.nan)
@@ -121,7 +117,7 @@ def _draw_features(pools: ScoredPools, draws: Floats, sizes: _Ints) -> dict[str,
     }
 
 
-def _p_best(pools: ScoredPools, means: Floats, counts: _Ints, variance: Floats) -> Floats:
+def _p_best(pools: ScoredPools, means: Floats, counts: Ints, variance: Floats) -> Floats:
     """Return P(best) of the candidate with the highest mean; one draw per candidate says nothing of doubt."""
     # It loads scipy, which routing by a margin or by widths never needs.
     from bonwise.stats.beliefs import best_of_normals  # noqa: PLC0415
@@ -142,14 +138,8 @@ def _p_best(pools: ScoredPools, means: Floats, counts: _Ints, variance: Floats) 
     return pools.back(np.round(chances_of_picks, TIE_DECIMALS))
 
 
-def disagreement(scores: Floats, sizes: _Ints, others: Sequence[Floats]) -> Floats:
-    """Measure how far further judges would pick other candidates than this one.
-
-    1 minus the mean over the other judges of the probability that both pick the same candidate, each breaking its
-    ties at random: ``sum_i w_i w'_i`` with ``w`` equal over a judge's top set. Scores are (cells,), grouped by
-    prompt, NaN where unscored; who scored fewer than two candidates of a prompt has no say on it. The result is by
-    prompt, in [0, 1], NaN where no other judge has a say.
-    """
+def disagreement(scores: Floats, sizes: Ints, others: Sequence[Floats]) -> Floats:
+    """Return 1 less the mean chance that another judge picks alike, ties by lot; NaN where none has a say."""
     picks = _picks(scores, sizes)
     starts = np.cumsum(sizes) - sizes
     total, heard = np.zeros(len(sizes)), np.zeros(len(sizes))
@@ -162,7 +152,7 @@ def disagreement(scores: Floats, sizes: _Ints, others: Sequence[Floats]) -> Floa
     return shares
 
 
-def _picks(scores: Floats, sizes: _Ints) -> Floats:
+def _picks(scores: Floats, sizes: Ints) -> Floats:
     """Return the probability of each cell to be picked, NaN throughout a prompt with fewer than two scores."""
     scores, sizes = np.asarray(scores, dtype=float), np.asarray(sizes, dtype=np.int64)
     scores = rounded_each(scores, np.repeat(pool_decimals(scores, sizes), sizes))

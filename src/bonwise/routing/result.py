@@ -37,10 +37,8 @@ __all__ = [
     "FoundBy",
     "GainBin",
     "GainDecomposition",
-    "GainGrid",
     "JudgeRoute",
     "MarginGroup",
-    "PerfectOrder",
     "PredictedBound",
     "RecommendedRoute",
     "RouteSettings",
@@ -554,8 +552,7 @@ class RouteStudy(Document):
         if worth is not None and not worth.routes:
             alone = worth.reason or f"{worth.strong if worth.share else name} alone is enough"
             raise UsageError(f"there is no share to route for {name}: {alone}", hint="state another target or budget")
-        router: SavedRouter = self._studied("router()", name).router(self[name].recommendation)
-        return router
+        return self._studied("router()", name).router(self[name].recommendation)
 
     def save(self, path: str | Path, judge: str | None = None) -> None:
         """Write the recommended router, for `bonwise.Router` and ``bonwise select --route`` to load.

@@ -11,9 +11,9 @@ from typing import Annotated, Literal, get_args
 import numpy as np
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from bonwise.arrays import Floats
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Number, Positive, Record
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "FEATURES",

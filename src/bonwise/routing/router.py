@@ -25,7 +25,7 @@ from bonwise.routing.signals import SIGNALS, Signal, compared_signals, live_sign
 from bonwise.table.cell_scores import First
 from bonwise.table.verdicts import Score, Verdict, pool_decimals, rounded
 
-__all__ = ["OnMissing", "Router", "RouterReport", "contenders"]
+__all__ = ["Router", "contenders"]
 
 OnMissing = Literal["keep", "random"]
 """What becomes of a pool whose scores do not give the signal."""
@@ -315,12 +315,7 @@ class Router:
 
 
 def contenders(verdicts: Sequence[Verdict]) -> tuple[int, ...]:
-    """Return the positions of the candidates that may well be the best, going by one judging of each.
-
-    A candidate contends where the upper end of its interval reaches the lower end of the top one's; without an
-    interval its score stands for both. Where only one is left the next highest contend too, with those they tie with.
-    An unscored candidate does not. An empty tuple stands for all, or for fewer than two that are scored.
-    """
+    """Return who may be best: upper ends that reach the top one's lower end, two at least; empty for all."""
     scored = {at: verdict for at, verdict in enumerate(verdicts) if isinstance(verdict, Score)}
     if len(scored) < 2:
         return ()

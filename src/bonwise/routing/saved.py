@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
 
+from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.release import release
@@ -27,7 +28,6 @@ from bonwise.routing.result_router import (
     sound,
 )
 from bonwise.routing.signals import DRAW_FEATURES, SIGNALS, Signal
-from bonwise.stats.sums import Floats
 from bonwise.strict_json import refusal
 from bonwise.table import cell_scores, scales, writing
 

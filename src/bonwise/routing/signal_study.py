@@ -2,35 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Literal
 
 import numpy as np
+from scipy import special
 
+from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import counted, percent
 from bonwise.results import given
 from bonwise.routing import gain_decomposition, gain_model, judged_prompts, result, result_router, saved
-from bonwise.routing.signal_choice import confidence_of_choice
 from bonwise.routing.signals import LEAST_LABELS, SIGNALS, Signal, compared_signals, fit_signal
 from bonwise.routing.worth import RouteQuestion
-from bonwise.stats import routing, sums
+from bonwise.stats import routing
 from bonwise.stats.correlation import correlation
 from bonwise.stats.estimand import Estimate
+from bonwise.stats.routing import Outcomes, routed_part
 from bonwise.table.facts import DroppedPrompt
 
-__all__ = [
-    "SHARES",
-    "StudiedJudge",
-    "StudiedSignal",
-    "choose",
-    "recommend",
-    "share_record",
-    "study_judge",
-    "study_signal",
-]
+__all__ = ["SHARES", "StudiedJudge", "choose", "confidence_of_choice", "recommend", "study_judge", "study_signal"]
+
+_LEAST_DEALS, _MOST_DEALS = 199, 1999
+"""How often the gains are dealt anew; at 95 % confidence 199 deals give the level exactly."""
+
+_MOST_PROMPTS = 2000
+"""Prompts, evenly spaced, on which they are: how signals go together takes no more to know."""
+
+
+def confidence_of_choice(
+    signals: Sequence[Floats | Mapping[str, Floats]], outcomes: Outcomes, shares: Sequence[float], confidence: float
+) -> float:
+    """Return the confidence of the best signal's interval that counts the choice, by gains dealt anew."""
+    n = len(outcomes.gain)
+    some = np.linspace(0, n - 1, min(n, _MOST_PROMPTS)).round().astype(int)
+    w, rng = outcomes.relative[some] / outcomes.relative[some].mean(), np.random.default_rng(0)
+    deals = min(max(_LEAST_DEALS, ceil(10 / (1 - confidence)) - 1), _MOST_DEALS)
+    around = outcomes.gain[some] - np.average(outcomes.gain[some], weights=w)
+    gains = np.stack([rng.permutation(around) for _ in range(deals)], axis=1)
+    ranked = [
+        values[some]
+        if isinstance(values, np.ndarray)
+        else gain_model.cross_fitted_again({name: feature[some] for name, feature in values.items()}, gains, w)
+        for values in signals
+    ]
+    largest = np.full(deals, -np.inf)
+    centred = w[:, None] * (gains - np.average(gains, axis=0, weights=w))
+    for share in shares:
+        for values in ranked:
+            part = routed_part(values, share, w)[:, None] if values.ndim == 1 else _sent(values, w, share)
+            moves = centred * (part - share)
+            scatter = moves.std(axis=0) / np.sqrt(max(len(some) - 1, 1))
+            sizes = np.divide(moves.mean(axis=0), scatter, out=np.zeros(deals), where=scatter > 0)
+            largest = np.maximum(largest, sizes)
+    place = min(ceil((1 + confidence) / 2 * (deals + 1)), deals)
+    edge = float(np.sort(largest)[place - 1])
+    return max(confidence, 2 * float(special.ndtr(edge)) - 1)
+
+
+def _sent(values: Floats, w: Floats, share: float) -> Floats:
+    """Return the probability of being sent, for each column of learnt values, which have no ties to speak of."""
+    order = np.argsort(np.where(np.isnan(values), np.inf, -values), axis=0, kind="stable")
+    before = np.cumsum(w[order], axis=0) - w[order]
+    part = np.empty(values.shape)
+    np.put_along_axis(part, order, np.clip((share * w.sum() - before) / w[order], 0, 1), axis=0)
+    return part
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +80,7 @@ class StudiedSignal:
     record: result.SignalRecord
     shares: Mapping[float, tuple[Estimate, Estimate, Estimate]] = field(default_factory=dict, repr=False)
     """Value, lift and captured at each share."""
-    per_prompt: sums.Floats | None = field(default=None, repr=False)
+    per_prompt: Floats | None = field(default=None, repr=False)
     """The signal of each labelled prompt; of a learnt one cross-fitted."""
 
     @classmethod
@@ -53,7 +92,7 @@ class StudiedSignal:
         return cls(signal, record)
 
     @property
-    def sent(self) -> sums.Floats:
+    def sent(self) -> Floats:
         """The signal of each labelled prompt, where it has figures."""
         return np.zeros(0) if self.per_prompt is None else self.per_prompt
 
@@ -182,7 +221,7 @@ class StudiedJudge:
     """What a router and recovery by the share sent are made of."""
 
     prompts: judged_prompts.JudgedPrompts
-    signals: Mapping[result_router.SignalName, sums.Floats] = field(repr=False)
+    signals: Mapping[result_router.SignalName, Floats] = field(repr=False)
     """The signals with figures, of each labelled prompt; learnt ones cross-fitted."""
     scale: str
     """The declared scale of the scores; empty where none was declared."""
@@ -243,10 +282,7 @@ def study_judge(
     scale: str = "",
     question: RouteQuestion | None = None,
 ) -> tuple[result.JudgeRoute, StudiedJudge]:
-    """Compare every signal of one judge with the gain; `share`, in (0, 1), is that of the recommendation.
-
-    Where a question wants a share, that which it finds is recommended in its place, if it lies between 0 and 1.
-    """
+    """Compare every signal of one judge with the gain; `share` is recommended unless the question finds one."""
     wanted, worth = question is not None and bool(question.wanted), None
     signals = _studied(prompts, share, confidence)
     taken, level = choose(signals, prompts, share, confidence, any_share=wanted)
@@ -319,7 +355,7 @@ def _studied(
 
 
 def _bounds(
-    signals: Mapping[result_router.SignalName, sums.Floats],
+    signals: Mapping[result_router.SignalName, Floats],
     prompts: judged_prompts.JudgedPrompts,
     shares: list[float],
     confidence: float,

@@ -9,10 +9,11 @@ from types import MappingProxyType
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.routing import gain_model, pool_features, result_router
 from bonwise.routing.control import FirstPass
-from bonwise.stats.sums import Floats, pool_decimals, rounded_each
+from bonwise.stats.sums import pool_decimals, rounded_each
 from bonwise.table.cell_scores import First
 from bonwise.table.verdicts import Score, Verdict
 
@@ -21,7 +22,6 @@ __all__ = [
     "FIRST_PASS_FEATURES",
     "LEAST_LABELS",
     "SIGNALS",
-    "FittedSignal",
     "Signal",
     "compared_signals",
     "find_signal",
@@ -56,10 +56,7 @@ class Signal:
     _of: Callable[..., Floats] | None = field(default=None, repr=False)
 
     def value(self, features: Mapping[str, Floats], model: result_router.GainModel | None = None) -> Floats:
-        """Compute the signal; the higher, the sooner a prompt goes to the stronger judge.
-
-        Arrays are by prompt, NaN where a feature lacks. A learnt signal needs the model of `fit_signal` (UsageError).
-        """
+        """Compute the signal, NaN where a feature lacks; the higher, the sooner a prompt is sent on."""
         wanted = tuple(model.names) if self.learnt and model is not None else self.needs
         if lacking := [name for name in wanted if name not in features]:
             raise UsageError(
@@ -108,11 +105,7 @@ def find_signal(name: str) -> Signal:
 def fit_signal(
     name: str, features: Mapping[str, Floats], gain: Floats, weights: Floats | None = None
 ) -> FittedSignal:
-    """Make a signal ready for use; one that is learnt is fitted to the labelled prompts.
-
-    `gain` is NaN without labels, `weights` are such as 1 / propensity. An absent feature, or fewer than 20 labelled
-    prompts, are a UsageError.
-    """
+    """Make a signal ready, a learnt one by 20 labelled prompts or more; `gain` is NaN without labels."""
     signal = find_signal(name)
     labelled = int(np.count_nonzero(~np.isnan(gain)))
     if not signal.learnt:
@@ -177,11 +170,7 @@ _ABSENT = {
 
 
 def live_features(first_pass: FirstPass, needs: Sequence[str], first: First = "score") -> dict[str, Floats]:
-    """Compute the features of one pool, arrays of length 1, NaN where there is none.
-
-    `needs` are names as in `bonwise.routing.pool_features`, and ``disagreement``. `first` is what counts as the score
-    of a candidate that was drawn several times: the mean of its draws, as `Score` has it, or the first of them.
-    """
+    """Compute the `needs` of one pool, arrays of length 1; `first` says what scores a candidate drawn often."""
     verdicts = first_pass.verdicts
     sizes = np.array([len(verdicts)], dtype=np.int64)
     values = _values(verdicts) if first == "score" else _first_draws(verdicts)

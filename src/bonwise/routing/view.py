@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import file_name, printable, shell_flag
-from bonwise.report import amounts, answers, numbers, table_facts
+from bonwise.report import answers, numbers, table_facts
 from bonwise.report.answers import Outcome, State, StatedVerdict, outcome_of
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
@@ -14,17 +14,7 @@ from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 from bonwise.routing import result, result_router
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = [
-    "answer",
-    "captured_curves",
-    "curve_table",
-    "describe",
-    "factor_tables",
-    "grid_table",
-    "signal_table",
-    "value_curves",
-    "worth_table",
-]
+__all__ = ["answer", "describe"]
 
 _NEVER_ERRS = "What a real stronger judge is worth: the study takes the reference as a judge that never errs."
 
@@ -192,7 +182,7 @@ def worth_table(
         ),
         (Column("calls"), lambda _, at: numbers.count(round(at.calls))),
         (Column("tokens"), lambda _, at: "" if at.tokens is None else numbers.count(round(at.tokens))),
-        (Column("cost"), lambda _, at: "" if at.cost is None else f"${amounts.price(at.cost)}"),
+        (Column("cost"), lambda _, at: "" if at.cost is None else f"${numbers.price(at.cost)}"),
     ]
     filled = [(column, cell) for column, cell in columns if any(cell(*row) for row in listed)]
     return Table.listing(filled, listed, f"{title}; calls, tokens and cost per 1,000 prompts")
@@ -504,8 +494,8 @@ def _worth(worth: result.RouteWorth, share: float) -> str:
         return f"{measure}: {alone}"
     routed = worth.at(share)
     if routed.cost is not None and last.cost is not None:
-        took, instead = (f"${amounts.price(amount)}" for amount in (routed.cost, last.cost))
-        change = f" ({'saves' if routed.cost < last.cost else 'costs'} ${amounts.price(abs(last.cost - routed.cost))}"
+        took, instead = (f"${numbers.price(amount)}" for amount in (routed.cost, last.cost))
+        change = f" ({'saves' if routed.cost < last.cost else 'costs'} ${numbers.price(abs(last.cost - routed.cost))}"
         change += ")" if routed.cost < last.cost else " more)"
     else:
         took, instead, change = f"{numbers.count(round(routed.calls))} calls", numbers.count(round(last.calls)), ""
@@ -539,7 +529,7 @@ def _recommendation(judge: result.JudgeRoute) -> Iterator[Said]:
     sent = "to send on" if _answer(judge).state == "good" else "that it would send on"
     which, turned = _SENT.get(route.signal, (f"with the highest {route.signal}, from", lambda signal: signal))
     # Adding 0 turns a negative zero into a plain 0.
-    edge = amounts.brief(turned(route.threshold) + 0.0)
+    edge = numbers.brief(turned(route.threshold) + 0.0)
     yield Said("finding", f"The {numbers.percent(route.share)} of the prompts {sent} are those {which} {edge}.")
     for sentence in route.sentences:
         yield Said("finding", sentence)

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bonwise.arrays import Floats, Mask
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
 from bonwise.results import given
 from bonwise.routing import judged_prompts, result, signals
 from bonwise.stats import routing
-from bonwise.stats.sums import Floats
 from bonwise.table import cell_scores
 from bonwise.table.panel import Panel
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["JudgeSpending", "RouteQuestion", "stronger_judge", "wanted_of"]
+__all__ = ["RouteQuestion", "stronger_judge", "wanted_of"]
 
 _PER = 1000
 """Prompts that calls, tokens and money are given for."""
@@ -112,7 +112,7 @@ class JudgeSpending:
         return cls(np.add.reduceat(calls, starts), tokens, price)
 
 
-def _tokens(table: ScoreTable, column: str, rows: np.typing.NDArray[np.bool_]) -> float | None:
+def _tokens(table: ScoreTable, column: str, rows: Mask) -> float | None:
     """Return the mean of a column of tokens over rows, which are calls; None where one lacks it."""
     if column not in table.rows.columns or not rows.any():
         return None
@@ -137,10 +137,7 @@ class RouteQuestion:
     def worth(
         self, prompts: judged_prompts.JudgedPrompts, sent: Floats, features: Sequence[str], level: float
     ) -> result.RouteWorth:
-        """Compare the first judge alone, the route and the stronger one alone; recommend a share where one is wanted.
-
-        `sent` is the signal of the labelled prompts, and `level` the confidence that counts its choice.
-        """
+        """Compare first judge, route and stronger one, and recommend a wanted share; `level` counts the choice."""
         (outcomes, random), (cheap, first, strong) = self._outcomes(prompts), self._spending(prompts, features)
         route = _RoutedPanel(sent, outcomes, random, cheap, first, strong, level, self.confidence)
         share: float | None = self.share

@@ -74,7 +74,7 @@ def _attributes(settings: SelectionSettings, pick: selection.Selection) -> dict[
         "bonwise.index": pick.index,
         "bonwise.best": pick.best_id,
         "bonwise.decided_by": pick.decided_by,
-        "bonwise.p_best": _of_the_pick(pick.p_best, pick.index),
+        "bonwise.p_best": None if pick.index is None or not pick.p_best else pick.p_best[pick.index],
         "bonwise.expected_regret": pick.expected_regret,
         "bonwise.tied": len(pick.tied),
         "bonwise.unscored": len(pick.unscored),
@@ -82,10 +82,6 @@ def _attributes(settings: SelectionSettings, pick: selection.Selection) -> dict[
         "bonwise.routed": None if pick.routed is None else pick.routed.strong is not None,
         **spent(pick.bill),
     }
-
-
-def _of_the_pick(values: Sequence[float | None], index: int | None) -> float | None:
-    return None if index is None or not values else values[index]
 
 
 T = TypeVar("T")
@@ -221,12 +217,7 @@ class PoolRun:
         return self._evidence(contest.standing(), routed)
 
     async def _by_the_strong(self, router: Routing, route: Route, before: protocol.Standing) -> deciding.Evidence:
-        """Let the stronger judge decide.
-
-        Where it scores nothing or the time is up, the first pass stands. Where it fails or is not answered,
-        `on_failure` decides as where any judge fails: the first pass, though complete, is kept as ``partial`` with
-        ``first`` and ``random`` only; ``raise`` raises, and ``owe`` picks nothing, so that a later run asks again.
-        """
+        """Let the stronger judge decide; without its answer the first pass stands, or what `on_failure` says."""
         contenders = () if self._to_all else route.contenders
         some = tuple(sorted(contenders)) or tuple(range(len(self._distinct.texts)))
         texts = [self._distinct.texts[entrant] for entrant in some]

@@ -24,7 +24,7 @@ from bonwise.selection.judge_runner import Call, JudgeRunner
 from bonwise.selection.protocol import Contest, Draw, Entrants, Heard, Match, Question, Standing, Strategy
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, compared, plain_number
 
-__all__ = ["Considering", "ContestRun", "asks_of", "calls_for", "consulted", "most_calls_of", "with_stated_chances"]
+__all__ = ["ContestRun", "asks_of", "calls_for", "consulted", "most_calls_of", "with_stated_chances"]
 
 
 MOST_QUESTIONS = 10_000
@@ -153,12 +153,7 @@ def _whole(value: object, below: int | None = None) -> bool:
 def calls_for(
     questions: Iterable[Question], judge: Judge, prompt: str, texts: Sequence[str], pool: Sequence[str] = ()
 ) -> list[tuple[Call, tuple[Question, ...]]]:
-    """Return each use of a judge with the questions that its judgment answers.
-
-    `texts` has one text an entrant, and `judge` answers what names no other judge. `pool` has the texts of all
-    candidates. A judge that asks no model and sees them together sees them all at first: what it makes of one may
-    rest on how many others say the same. Redraws show it only those to be drawn again, unless it is listwise.
-    """
+    """Return each use of a judge with its questions; one that asks no model sees all of a `pool` at once."""
     texts = tuple(texts)
     everything = tuple(pool) if pool and _sees_the_pool(judge) else texts
     together: dict[tuple[int, float | None], list[Draw]] = {}
@@ -204,10 +199,7 @@ def _sees_the_pool(judge: Judge) -> bool:
 
 
 def with_stated_chances(standing: Standing, heard: Mapping[int, Verdict]) -> Standing:
-    """Return a standing with the chances and the expected regret that the judge stated, as a stack of judges does.
-
-    A strategy's own go before. Nothing is stated while an answer is pending, or where some score has no chance.
-    """
+    """Return a standing with the judge's own chances and regret where the strategy has none and none is pending."""
     if standing.p_best or standing.expected_regret is not None:
         return standing
     for verdict in heard.values():

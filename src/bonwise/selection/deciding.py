@@ -61,11 +61,7 @@ def decide(
     originals: Sequence[Any] | None = None,
     latency: float = 0.0,
 ) -> selection.Selection:
-    """Pick the best candidate; `originals` are those as the caller holds them, and `latency` is in seconds.
-
-    With ``raise`` as `on_failure`, an answer that is missing raises `CallError`, and a judge or a strategy that
-    failed `JudgeError`; an answer that cannot be kept raises `LedgerError` with ``raise`` and with ``owe``.
-    """
+    """Pick the best candidate of `originals`; `on_failure` says which errors are raised. `latency` in seconds."""
     verdicts, spread = _verdicts(distinct, evidence), _spread(distinct, evidence.standing)
     scores = [verdict.value if isinstance(verdict, Score) else None for verdict in verdicts]
     ranking = _unjudged(distinct) if evidence.standing is None else ranked(scores, distinct.order, spread["second"])

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from bonwise.arrays import Floats
 from bonwise.errors import ColumnError, UsageError
 from bonwise.loading import read_document
 from bonwise.release import release
 from bonwise.results import Count, Document, NonNegative, NotBlank, Number, Positive, Record
 from bonwise.selection.learnt import FirstCallRecord, LearnDocument, LearnSettings, PriceOfCalls
 from bonwise.selection.learnt_draws import DrawModel
-from bonwise.stats import draw_prior, sums
+from bonwise.stats import draw_prior
 from bonwise.table.writing import write_whole
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DrawModelDocument",
     "Pilot",
-    "PriorRecord",
     "assumed_model",
     "learnt_document",
     "learnt_from",
@@ -170,7 +170,7 @@ _HINT = "learn it again: bonwise study draws SCORES.csv --save FILE"
 class Pilot(NamedTuple):
     """Draws of one judge."""
 
-    draws: sums.Floats
+    draws: Floats
     """The first call of each candidate, then later ones; NaN for none, also where a pool is smaller."""
     judge: str
     """Whose they are."""
@@ -191,10 +191,7 @@ def load_model(path: str | Path) -> DrawModel:
 
 @cache
 def assumed_model() -> DrawModel:
-    """Return what is assumed of a judge that nothing was learnt of: scores in [0, 1] that scatter as simulated ones.
-
-    Learnt from 5,000 prompts each, in pools of four, of ``pilot`` and ``one_model`` of `bonwise.testing`.
-    """
+    """Return what is assumed of an unknown judge: scores that scatter as the presets ``pilot`` and ``one_model``."""
     text = resources.files("bonwise.selection").joinpath("assumed_draws.json").read_text(encoding="utf-8")
     return DrawModel.from_dict(json.loads(text))
 
@@ -317,7 +314,7 @@ def _chosen(drawn: Iterable[str], judge: str | None, source: str) -> str:
     return judge
 
 
-def _stacked(wide: pd.DataFrame) -> sums.Floats:
+def _stacked(wide: pd.DataFrame) -> Floats:
     """Return prompts x candidates x draws, smaller pools filled up with NaN."""
     values: Any = wide.to_numpy(dtype=np.float64)
     prompt = wide.index.get_level_values(0)

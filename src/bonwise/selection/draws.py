@@ -72,10 +72,7 @@ class Draws:
         return tuple(self._verdict(candidate) for candidate in range(len(self._heard)))
 
     def standard_errors(self) -> tuple[float | None, ...]:
-        """Return the standard error of each mean; empty where no candidate has two scores.
-
-        sqrt(s² / m) for m scores, s² the variance about the means of candidates, pooled by degrees of freedom.
-        """
+        """Return the standard error of each mean, s² pooled over candidates; empty where none has two scores."""
         return _errors(self._all_scored(), self._variance()[0])
 
     def _variance(self) -> tuple[float, int]:
@@ -85,12 +82,7 @@ class Draws:
         return (math.fsum(_squares(values) for values in scored) / freedom if freedom else math.nan), freedom
 
     def standing(self, stopped: str) -> Standing:
-        """Return how the candidates stand by their means.
-
-        Who is best, and with which probability, is said only where all were asked at one temperature, every scored
-        candidate has two scores or more, and the pooled variance has 16 degrees of freedom or more and is not 0.
-        Errors are those of Student's distribution: the pooled variance times df / (df - 2).
-        """
+        """Return how the candidates stand by their means, with chances where all were asked alike and vary enough."""
         standing = Standing(self.verdicts(), self.standard_errors(), stopped=stopped)
         means = [self.mean(candidate) for candidate in range(len(self._heard))]
         variance, freedom = self._variance()
@@ -184,12 +176,7 @@ def _posterior(
 
 
 def kept_verdict(final: Verdict, heard: Sequence[Verdict]) -> Verdict:
-    """Return the verdict by which a candidate is ranked, with the interval, the draws and the words of the judge.
-
-    The ends are the mean of those that the judge gave per draw: how sure it says it is of one score, no standard
-    error of their mean. There are none where some draw has none, or the candidate is not ranked by the mean of its
-    draws. `heard` is in the order of the draws, and empty where the candidate was compared only.
-    """
+    """Return the verdict that ranks a candidate, its ends the mean of those per draw: no standard error of a mean."""
     if len(heard) == 1 and _is_alike(final, heard[0]):
         return heard[0]
     if not heard:

@@ -45,10 +45,7 @@ def _chance(seed: int, salt: str) -> random.Random:
 def ranked(
     scores: Sequence[float | None], order: Sequence[int], second: Sequence[float | None] | None = None
 ) -> Ranked:
-    """Rank candidates by score, then by `second`, then by where they are in a seeded order.
-
-    A score of None is not ranked. Of equal scores, who has no `second` stands behind who has one.
-    """
+    """Rank candidates by score, not None, then by `second`, without one last, then by a seeded order."""
     first = {at: score for at, score in enumerate(verdicts.compared(scores)) if score is not None}
     by: Mapping[int, Any] = first
     if second:
@@ -95,12 +92,7 @@ def distinct_texts(
     compares: bool = False,
     lot: bool = True,
 ) -> DistinctTexts:
-    """Say which texts of a pool are to be judged.
-
-    A model is not asked about a text without words; a judge that asks none is, except where the strategy compares: a
-    match with an unscored side is nobody's, and blanks would take every match from those who have words. Without
-    `lot`, for strategies that look at none, none is drawn: that takes longer than all else here.
-    """
+    """Say which texts of a pool are to be judged: blanks by no model and in no match; `lot` is for ties."""
     # By text before id: an id that is only a position moves with the order of the list.
     order = seeded_order([(candidate.text, candidate.id) for candidate in pool], seed=seed, salt=salt)
     blanks_too = not (compares or is_asking(judge))

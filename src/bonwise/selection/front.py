@@ -46,11 +46,7 @@ class Kept(str):
 
 
 class BestOf(Generic[P, R]):
-    """A function that generates, called n times for each answer it gives.
-
-    Made by `best_of`. Called as the function itself; `select` and `aselect` return the `Selection` instead of the
-    answer. Close it when no more is asked of it.
-    """
+    """A function that generates, called n times for each answer it gives; `select` returns the `Selection`."""
 
     def __init__(
         self,

@@ -74,11 +74,7 @@ async def awaited_in_thread(call: Callable[[], T]) -> T:
 
 
 class AnswerDraws(Generic[T]):
-    """Draws that are under way together for one pick, and what has come of them.
-
-    The score `stop_at` ends them. With `timed` the deadline is for drawing and judging together, else for judging
-    alone. Errors of `pass_on` are raised at once.
-    """
+    """Draws under way for one pick, ended by the score `stop_at`; with `timed` the deadline is for them too."""
 
     def __init__(
         self,

@@ -57,11 +57,7 @@ class JudgeRunner(Protocol):
 
 
 class EngineJudgeRunner:
-    """Runs judges beside one another in the event loop of an engine.
-
-    Pools wait in `gate`. Of a crowd that has little time the first ones are then finished, where otherwise all would
-    be begun and none finished; and a crowd that comes at the same instant does not block the loop.
-    """
+    """Runs judges in an engine's loop; pools wait in `gate`, so that of a hurried crowd the first are finished."""
 
     def __init__(self, engine: Engine, gate: PoolQueue | None = None, *, let_in: bool = False) -> None:
         self._engine, self._gate, self._let_in = engine, gate, let_in

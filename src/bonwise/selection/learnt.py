@@ -10,7 +10,7 @@ from pydantic import Field
 from bonwise.printable import file_name, printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import count, counted, number
-from bonwise.results import Count, Document, FrameRow, NonNegative, Number, Positive, Record, Share
+from bonwise.results import Count, Document, NonNegative, Number, Positive, Record, Share
 
 if TYPE_CHECKING:
     from bonwise.selection.learnt_draws import DrawModel
@@ -105,11 +105,7 @@ class LearnDocument(Document):
         return model
 
     frame_columns = ("mean_calls", "lower_price", "higher_price", "share_at_lower")
-
-    def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per number of calls."""
-        for price in self.prices:
-            yield price.to_dict()
+    frame_of = "prices"
 
 
 _FEW = 100

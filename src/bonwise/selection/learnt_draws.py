@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.flags import takes_numbers
 from bonwise.stats.draw_prior import DrawPrior, learn_prior, spread_of
 from bonwise.stats.redraws import CallCurve, CallPrice, replay
-from bonwise.stats.sums import Floats
 
 __all__ = ["DrawModel"]
 

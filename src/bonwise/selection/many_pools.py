@@ -357,10 +357,7 @@ def refuse_without_key(
     engines: Engines,
     text: Callable[[Any], str] | None = None,
 ) -> None:
-    """Raise `CallError` where a model without a key is to be asked, before anything is sent, kept or written.
-
-    Stored answers need no key. Of pools that come only once it shows on the way whether all are stored.
-    """
+    """Raise `CallError` where a model without a key is to be asked; stored answers need none."""
     lacking = [(judge, error) for judge in judges if (error := missing_key(judge)) is not None]
     if not lacking or engines.settings["offline"]:
         return
@@ -438,10 +435,7 @@ async def aselect_many(
 async def selected_by(
     selector: Selector, pools: Iterator[Any] | AsyncIterable[Any], control: RunControl, run: Path | None = None
 ) -> AsyncGenerator[Selection, None]:
-    """Yield the picks of many pools in input order, by a selector of the caller's; after a stop no pool is begun.
-
-    An iterator of pools that is not asynchronous is for a selector of which `computes_here` is true.
-    """
+    """Yield the picks of many pools in input order, by a selector of the caller's; after a stop no pool is begun."""
     summary = RunSummary(await selector.engine(), [selector.settings.judge], run)
     async with control.over(summary, "pools") as stopped:
         if isinstance(pools, AsyncIterable):

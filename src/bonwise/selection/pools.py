@@ -33,13 +33,7 @@ __all__ = [
 
 
 def as_candidates(candidates: Sequence[Any], text: Callable[[Any], str] | None) -> tuple[Candidate, ...]:
-    """Give each candidate an id and the text the judge sees.
-
-    Candidates are strings, mappings with ``text`` and perhaps ``id``, `Candidate` objects, whatever
-    `bonwise.table.chat.answer_text` understands, or anything where `text` takes the text out of it. None and a
-    message without text or tool calls are unscored: ``no text``. No candidates, one in which no text is looked for,
-    or two with the same id raise `UsageError`.
-    """
+    """Give each candidate an id and its text, found by `text` or `answer_text`; what has none is unscored."""
     if isinstance(candidates, str | bytes | Mapping) or not isinstance(candidates, Sequence):
         raise UsageError("candidates must be a sequence of answers", hint='such as ["answer a", "answer b"]')
     if not candidates:
@@ -115,10 +109,7 @@ class Job:
 
     @classmethod
     def from_any(cls, given: Any, position: int, text: Callable[[Any], str] | None = None) -> Self:
-        """Take a `Pool`, a mapping with ``prompt`` and ``candidates``, or a pair of the two; else `UsageError`.
-
-        Who has no prompt id is named by its position, which says nothing about how its ties fall.
-        """
+        """Take a `Pool`, a mapping with ``prompt`` and ``candidates``, or a pair; without id its place names it."""
         if isinstance(given, Pool):
             _refuse_structured(given.prompt_id, position)
             return cls(given.prompt, given.candidates, given.candidates, given.prompt_id)
@@ -144,10 +135,7 @@ class Job:
         gate: PoolQueue | None = None,
         waited: float | None = None,
     ) -> selection.Selection:
-        """Choose with the help of an engine, in its event loop, when the gate lets the pool in.
-
-        It was let in already if it has `waited` there, for so many seconds.
-        """
+        """Choose with the help of an engine, when the gate lets the pool in or it has `waited` there already."""
         return await choosing.choose(
             settings,
             judge_runner.EngineJudgeRunner(engine, gate, let_in=waited is not None),

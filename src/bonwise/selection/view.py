@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bonwise.printable import file_name, printable, shell_path
-from bonwise.report.amounts import money, per_unit, score, seconds
 from bonwise.report.answers import StatedVerdict, steps, verdict
 from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import limits
-from bonwise.report.numbers import NOTHING, column, count, counted, number, setting
+from bonwise.report.numbers import NOTHING, column, count, counted, money, number, per_unit, score, seconds, setting
 from bonwise.selection import result
 
 __all__ = [

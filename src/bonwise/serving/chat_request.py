@@ -60,10 +60,7 @@ class ChatRequest:
 def read_request(
     content: bytes, models: Mapping[str, ModelConfig], authorization: str = "", key: ClientKey | None = None
 ) -> ChatRequest:
-    """Read a request; ApiError 400: cannot be answered as it is, 401: no client key where needed, 404: no model.
-
-    A `key` with limits has unknown parameters refused, and one with `max_cost` what has no bounded cost.
-    """
+    """Read a request; ApiError 400 for what cannot be answered, 401 for no client key, 404 for no model."""
     document = _document(content)
     config = _model(document.get("model"), models)
     body = _body(document)

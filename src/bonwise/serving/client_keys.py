@@ -148,10 +148,7 @@ def is_loopback(host: str) -> bool:
 
 
 def refuse_foreign(method: str, headers: Mapping[str, str], allowed_hosts: Collection[str]) -> None:
-    """Refuse what a web page may send where no key is needed: ApiError 403 for another host or origin, 415 no JSON.
-
-    A browser runs pages of strangers on this machine, so that a request comes from here says nothing about who asks.
-    """
+    """Refuse a web page where no key is needed, as browsers run strangers' pages: 403 other host, 415 no JSON."""
     authority = headers.get("host", "").lower()
     host = _host(authority)
     if not (is_loopback(host) or host in allowed_hosts):
@@ -185,11 +182,7 @@ _WAIT = 10.0
 
 
 class KeyLimits:
-    """The account of each key, in a file that all processes of a host share.
-
-    A request is admitted where its worst case fits beside all that is spent and under way, and charged its cost, or
-    else the worst case, when it ends. Without a `place`, the accounts end with this process.
-    """
+    """The account of each key, in a file of all processes: admitted by the worst case, charged the cost."""
 
     def __init__(self, place: Path | None = None) -> None:
         self._process = os.getpid()

@@ -97,11 +97,7 @@ def serve_here(
     ready: Callable[[], None] = lambda: None,
     each_second: Callable[[], bool] = lambda: True,
 ) -> int:
-    """Serve until a signal comes; return the exit code.
-
-    `door` listens already. `ready` is called when requests are answered and signals are heard, `each_second` about
-    once a second; where it returns False, the process ends as by a signal.
-    """
+    """Serve by an open `door` until a signal, or a False `each_second`; `ready` once answered. Return exit code."""
     allow_many_files()
     connections = _Connections(limits, endpoint)
     config = uvicorn.Config(

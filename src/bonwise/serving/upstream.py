@@ -23,7 +23,7 @@ from bonwise.serving.api_errors import ApiError
 from bonwise.serving.config import ModelConfig
 from bonwise.table.text_files import DEEPEST, is_deeper
 
-__all__ = ["DrawnChoices", "ForwardedKeys", "Upstream", "UpstreamError", "bearer_key"]
+__all__ = ["DrawnChoices", "Upstream", "UpstreamError", "bearer_key"]
 
 _MOST = 256
 """Keys whose clients are kept at once."""

@@ -38,10 +38,7 @@ _TRIES = 3
 def serve_by_workers(
     config: str, door: socket.socket, run: str | None, count: int, *, ready: Callable[[], None] = lambda: None
 ) -> int:
-    """Serve in several processes; return the exit code: 0 where all ended well.
-
-    Limits of keys hold over all, `[server]` and routers for each. `ready` is called when all workers answer requests.
-    """
+    """Serve in several processes that share limits of keys, `ready` once all answer; return the exit code."""
     if sys.platform == "win32":
         raise UsageError("--workers needs a system that hands sockets on", hint="leave --workers out on Windows")
     app.ChatEndpoint(read_config(config), run)

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.results import Count, NonNegative, Number, Positive, Record
 from bonwise.stats.sums import compared
 
@@ -23,8 +23,6 @@ FeatureKind = Literal["score", "spread", "width", "length"]
 _LEAST_VARIANCE = 1e-3
 """Added to the variances of features that others are predicted from: of two that agree fully, neither is inverted."""
 
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
 _Numbers = Annotated[list[Number], Field(min_length=1)]
 
 
@@ -45,15 +43,15 @@ class FeatureScaling:
     """How features of the candidates of one prompt are put on one scale."""
 
     features: tuple[StackFeature, ...]
-    scales: _Floats = field(repr=False)
+    scales: Floats = field(repr=False)
     """Root mean square difference of two candidates of a prompt that differ, divided by the square root of 2; 0 where
     candidates never differ.
     """
-    covariance: _Floats = field(repr=False)
+    covariance: Floats = field(repr=False)
     """Of the features on that scale, within prompts."""
 
     @classmethod
-    def of(cls, features: tuple[StackFeature, ...], values: _Floats, sizes: _Ints) -> FeatureScaling:
+    def of(cls, features: tuple[StackFeature, ...], values: Floats, sizes: Ints) -> FeatureScaling:
         """Measure scales and covariance, labels aside; `values` is (cells, features), by prompt, perhaps NaN."""
         scales = np.array([_scale(column, sizes) for column in values.T])
         scaled = _centred(values, sizes) / np.where(scales > 0, scales, 1.0)
@@ -62,14 +60,9 @@ class FeatureScaling:
         both = np.maximum(known.T.astype(float) @ known.astype(float), 1.0)
         return cls(features, scales, _semidefinite(zeros.T @ zeros / both))
 
-    def standardised(self, values: _Floats, sizes: _Ints | None = None) -> _Floats:
-        """Return features centred within prompts and divided by their scales, gaps filled.
-
-        A gap takes the value that is to be expected given the features that are there; 0, the mean of the prompt,
-        where there are none. A feature that a prompt has of one candidate alone says nothing, and is a gap. `values`
-        is (cells, features); without `sizes` all cells are of one prompt.
-        """
-        scaled: _Floats
+    def standardised(self, values: Floats, sizes: Ints | None = None) -> Floats:
+        """Return features centred within prompts and scaled; a gap, or one of a lone candidate, is as expected."""
+        scaled: Floats
         if sizes is None and len(values) > 1 and not np.isnan(values).any():
             scaled = (values - values.mean(axis=0)) / self._divisors
             return scaled
@@ -77,10 +70,10 @@ class FeatureScaling:
         return self._filled(scaled)
 
     @cached_property
-    def _divisors(self) -> _Floats:
+    def _divisors(self) -> Floats:
         return np.where(self.scales > 0, self.scales, 1.0)
 
-    def _filled(self, scaled: _Floats) -> _Floats:
+    def _filled(self, scaled: Floats) -> Floats:
         gaps = np.isnan(scaled)
         if not gaps.any():
             return scaled
@@ -96,18 +89,18 @@ class FeatureScaling:
         return out
 
 
-def _centred(values: _Floats, sizes: _Ints) -> _Floats:
+def _centred(values: Floats, sizes: Ints) -> Floats:
     """Return the values less the mean of their prompt, NaN where a prompt has fewer than two."""
     starts = np.cumsum(sizes) - sizes
     known = ~np.isnan(values)
     counts = np.add.reduceat(known, starts, axis=0, dtype=np.float64)
     sums = np.add.reduceat(np.where(known, values, 0.0), starts, axis=0)
     means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 1)
-    centred: _Floats = values - np.repeat(means, sizes, axis=0)
+    centred: Floats = values - np.repeat(means, sizes, axis=0)
     return centred
 
 
-def _scale(column: _Floats, sizes: _Ints) -> float:
+def _scale(column: Floats, sizes: Ints) -> float:
     """Return the root mean square difference of pairs that differ, divided by the square root of 2."""
     known = ~np.isnan(column)
     owner = np.repeat(np.arange(len(sizes)), sizes)[known]
@@ -124,10 +117,10 @@ def _scale(column: _Floats, sizes: _Ints) -> float:
     return float(np.sqrt(squares / apart / 2)) if apart > 0 else 0.0
 
 
-def _semidefinite(matrix: _Floats) -> _Floats:
+def _semidefinite(matrix: Floats) -> Floats:
     # Moments over different cells need not make a covariance; the nearest one has no negative eigenvalue.
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    nearest: _Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    nearest: Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
     return nearest
 
 
@@ -201,8 +194,8 @@ class JudgeStack(Record):
     def of(
         cls,
         scaling: FeatureScaling,
-        coefficients: _Floats,
-        covariance: _Floats,
+        coefficients: Floats,
+        covariance: Floats,
         *,
         temperature: float = 1.0,
         unit: float = 1.0,
@@ -241,7 +234,7 @@ class JudgeStack(Record):
         return FeatureScaling(features, scales, np.array(self.covariance, dtype=np.float64))
 
     @cached_property
-    def coefficients(self) -> _Floats:
+    def coefficients(self) -> Floats:
         """Weights of the features."""
         return np.array([feature.coefficient for feature in self.features], dtype=np.float64)
 
@@ -250,25 +243,25 @@ class JudgeStack(Record):
         """The judges whose scores it takes."""
         return tuple(feature.judge for feature in self.features if feature.kind == "score")
 
-    def scored(self, values: _Floats) -> npt.NDArray[np.bool_]:
+    def scored(self, values: Floats) -> Mask:
         """Tell which candidates have the score of one judge at least."""
         scores = [at for at, feature in enumerate(self.features) if feature.kind == "score"]
         return np.asarray((~np.isnan(values[:, scores])).any(axis=1))
 
-    def utilities(self, values: _Floats, sizes: _Ints | None = None) -> _Floats:
+    def utilities(self, values: Floats, sizes: Ints | None = None) -> Floats:
         """Return each utility of (cells, features), NaN where no judge scored; without `sizes` of one prompt."""
-        utilities: _Floats = self.scaling.standardised(values, sizes) @ self.coefficients
+        utilities: Floats = self.scaling.standardised(values, sizes) @ self.coefficients
         return np.where(self.scored(values), utilities, np.nan)
 
-    def p_best(self, values: _Floats) -> _Floats:
+    def p_best(self, values: Floats) -> Floats:
         """Return the chance of each candidate of one prompt to be the best; NaN for one that no judge scored."""
         return self.judged(values)[1]
 
-    def expected_regret(self, values: _Floats) -> _Floats:
+    def expected_regret(self, values: Floats) -> Floats:
         """Return by how much the label of the best is expected to exceed that of each candidate of one prompt."""
         return self.judged(values)[2]
 
-    def judged(self, values: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+    def judged(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """Return utilities, `p_best` and `expected_regret` for one prompt; NaN for whom no judge scored."""
         scored = self.scored(values)
         standardised = self.scaling.standardised(values)
@@ -280,7 +273,7 @@ class JudgeStack(Record):
             beliefs[1:, scored] = self._drawn(standardised[scored])
         return beliefs[0], beliefs[1], beliefs[2]
 
-    def _drawn(self, standardised: _Floats) -> tuple[_Floats, _Floats]:
+    def _drawn(self, standardised: Floats) -> tuple[Floats, Floats]:
         quality = standardised @ self._draws
         top = quality.max(axis=0)
         sums = np.exp(quality - top)
@@ -289,7 +282,7 @@ class JudgeStack(Record):
         return (sums / total).mean(axis=1), self.unit * regret
 
     @cached_property
-    def _draws(self) -> _Floats:
+    def _draws(self) -> Floats:
         """Coefficients divided by the temperature, shape (features, draws): each draw and its mirror image."""
         rng = np.random.default_rng(self.seed)
         covariance = np.array(self.coefficient_covariance, dtype=np.float64)
@@ -297,7 +290,7 @@ class JudgeStack(Record):
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         noise = root @ rng.standard_normal((len(self.coefficients), DRAWS // 2))
         both = np.concatenate([noise, -noise], axis=1)
-        drawn: _Floats = (self.coefficients[:, None] + both) / self.temperature
+        drawn: Floats = (self.coefficients[:, None] + both) / self.temperature
         return drawn
 
 

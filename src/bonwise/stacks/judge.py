@@ -43,11 +43,7 @@ def opened(source: object) -> tuple[JudgeStack, Mapping[str, str]]:
 
 
 def judge_of(name: str, made: Any, *, model: str | None, base_url: str | None, seed: int) -> Judge:
-    """Make a judge of a stack, which calls it `name`.
-
-    It is `made` of a judge, a function ``(prompt, text) -> number``, or a text as on a command line. A text that
-    makes no judge or another stack, or that states an address, is a UsageError; anything else is a JudgeError.
-    """
+    """Make a judge of a stack, called `name`, of a judge, a function ``(prompt, text) -> number``, or a text."""
     if not isinstance(made, str):
         return calling.as_judge(made)
     try:

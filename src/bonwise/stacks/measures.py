@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.result import Audit
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
@@ -19,13 +19,12 @@ from bonwise.results import given
 from bonwise.stacks import fitted_stack, out_of_fold, result, stack_table
 from bonwise.stacks.procedure import FOLDS, Deal, Paths, StackPools, Trained
 from bonwise.stats import estimand, estimation, ordinal_ratings
-from bonwise.stats.sums import Floats, compared
+from bonwise.stats.sums import compared
 from bonwise.table import cell_scores, facts, reading_options
 from bonwise.table.panel import lay_out
 
 __all__ = [
     "BASELINES",
-    "ChanceCalibration",
     "StackMeasures",
     "baselines",
     "calibrated",
@@ -36,8 +35,6 @@ __all__ = [
 
 
 _WIDEST = 6.0
-
-_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +59,7 @@ _AT_ONCE = 1 << 15
 """Utilities that are worked on together."""
 
 
-def chances_and_regrets(quality: Floats, sizes: _Ints, temperature: float) -> tuple[Floats, Floats]:
+def chances_and_regrets(quality: Floats, sizes: Ints, temperature: float) -> tuple[Floats, Floats]:
     """Return P(best) and expected regret, in utility over temperature, (cells,); `quality` is (cells, draws)."""
     chances, regrets = np.empty((2, len(quality)))
     starts = np.cumsum(sizes) - sizes
@@ -84,10 +81,7 @@ def chances_and_regrets(quality: Floats, sizes: _Ints, temperature: float) -> tu
 def quality_out_of_fold(
     pools: StackPools, paths: Paths, deal: Deal, trained: Trained, *, draws: int, seed: int
 ) -> Floats:
-    """Return the utilities of the first partition under draws of each fold's coefficients, (cells, draws).
-
-    The draws are even in number. The pools are some or all prompts of the deal; `trained` is as of `OutOfFold`.
-    """
+    """Return utilities under draws, even in number, of each fold's coefficients, (cells, draws)."""
     noise = np.random.default_rng(seed).standard_normal((pools.features.shape[1], draws // 2))
     of_cell = np.repeat(deal.folds[0][deal.parts], pools.sizes)
     out = np.empty((len(of_cell), draws))
@@ -115,7 +109,7 @@ def _root(covariance: Floats) -> Floats:
     return root
 
 
-def calibrated(quality: Floats, labels: Floats, sizes: _Ints) -> ChanceCalibration:
+def calibrated(quality: Floats, labels: Floats, sizes: Ints) -> ChanceCalibration:
     """Choose the temperature under which labels are likeliest; `quality` is (cells, draws), out of fold."""
     best = _shares(labels, sizes)
 
@@ -129,7 +123,7 @@ def calibrated(quality: Floats, labels: Floats, sizes: _Ints) -> ChanceCalibrati
     return ChanceCalibration(temperature, _unit(chances, regrets, labels, sizes), _tenths(chances, best))
 
 
-def _shares(labels: Floats, sizes: _Ints) -> Floats:
+def _shares(labels: Floats, sizes: Ints) -> Floats:
     starts = np.cumsum(sizes) - sizes
     rounded = compared(labels)
     best = rounded == np.repeat(np.maximum.reduceat(rounded, starts), sizes)
@@ -137,7 +131,7 @@ def _shares(labels: Floats, sizes: _Ints) -> Floats:
     return shares
 
 
-def _unit(chances: Floats, regrets: Floats, labels: Floats, sizes: _Ints) -> float:
+def _unit(chances: Floats, regrets: Floats, labels: Floats, sizes: Ints) -> float:
     """Return the labels that picks really lose for each unit of regret that is expected of them."""
     starts = np.cumsum(sizes) - sizes
     lost = float((np.repeat(np.maximum.reduceat(labels, starts), sizes) - labels) @ chances)
@@ -180,10 +174,7 @@ def majority_of_picks(pools: StackPools, _: Deal) -> Floats:
 
 
 def ordinal_logit(pools: StackPools, deal: Deal) -> Floats:
-    """Return what a proportional odds model of the labels on all scores says, out of fold.
-
-    Labels with many values make five equal classes. It models how good an answer is, so scores are not centred.
-    """
+    """Return a proportional odds model of labels on uncentred scores, out of fold; many values make five classes."""
     scores, labels = _over_all_cells(pools.judges), _classes(pools.labels)
     count = int(labels.max()) + 1
     folds = np.repeat(deal.folds[0][deal.parts], pools.sizes)
@@ -203,7 +194,7 @@ def _over_all_cells(judges: Floats) -> Floats:
     return np.asarray(np.nan_to_num(scaled))
 
 
-def _classes(labels: Floats) -> npt.NDArray[np.int64]:
+def _classes(labels: Floats) -> Ints:
     values, codes = np.unique(compared(labels), return_inverse=True)
     if len(values) <= _MOST_CLASSES:
         return codes.reshape(-1).astype(np.int64)
@@ -259,7 +250,7 @@ class StackMeasures:
         self.calibration = self._calibrated()
 
     @property
-    def _counted(self) -> npt.NDArray[np.bool_]:
+    def _counted(self) -> Mask:
         """The prompts behind the figures; all, where too few are labelled whole for any figure."""
         return np.ones_like(self._laid.whole) if self.too_few else self._laid.whole
 

@@ -7,18 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Mask
 from bonwise.progress import counting
 from bonwise.stacks.procedure import Deal, Paths, StackPools, Trained, train
 from bonwise.stats import catalog, clusters, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 
 __all__ = [
     "KEEPS",
     "METRICS",
-    "JudgeWorth",
     "OutOfFold",
     "Smaller",
     "StackFigures",
@@ -26,8 +25,6 @@ __all__ = [
     "stack_figures",
     "worth_of_judges",
 ]
-
-_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +76,6 @@ METRICS: tuple[Estimand, ...] = tuple(metric for metric in catalog.ESTIMANDS if 
 
 COMPARED = ("gain", "recovery")
 
-_Mask = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
 class StackFigures:
@@ -97,13 +92,9 @@ class StackFigures:
 
 
 def stack_figures(
-    pools: StackPools, paths: Paths, deal: Deal, measured: _Mask, rule: estimation.IntervalRule
+    pools: StackPools, paths: Paths, deal: Deal, measured: Mask, rule: estimation.IntervalRule
 ) -> StackFigures:
-    """Estimate the metrics of the whole procedure, refitted without each fold and without each group.
-
-    The standard error is the jackknife's over groups of prompts, with all folds repeated, so that it counts how the
-    fits, the ridge and the choice of the best judge vary. `measured` marks the prompts that are labelled completely.
-    """
+    """Estimate metrics of the whole procedure, errors by the jackknife over groups with all folds repeated."""
     groups = range(int(deal.groups.max()) + 1)
     whole, *left_out = out_of_fold(pools, paths, deal, (-1, *groups))
     kept = [measured, *(measured & (deal.groups[deal.parts] != group) for group in groups)]
@@ -129,7 +120,7 @@ def _rows() -> list[str]:
     return [*(metric.name for metric in METRICS), *(f"best {name}" for name in COMPARED)]
 
 
-def _values(pools: StackPools, found: OutOfFold, kept: _Mask) -> Floats:
+def _values(pools: StackPools, found: OutOfFold, kept: Mask) -> Floats:
     """Return the metrics over some of the prompts, each the mean over the partitions."""
     by_partition = []
     for matrix, best in zip(found.by_partition(pools), found.best_gains, strict=True):
@@ -212,15 +203,11 @@ def worth_of_judges(
     paths: Paths,
     deal: Deal,
     whole: Floats,
-    measured: npt.NDArray[np.bool_],
+    measured: Mask,
     rule: estimation.IntervalRule,
     owners: tuple[int, ...],
 ) -> tuple[list[JudgeWorth], list[Smaller]]:
-    """Leave each judge out in turn, and then judge after judge: always the one whose weight is the least certain.
-
-    `whole` is (len(Sums._fields), prompts): sums out of fold of the stack of all judges, of the `measured` prompts.
-    `owners` has the judge of each feature, -1 for none. The second list goes from all judges to one.
-    """
+    """Leave each judge out in turn, then judge after judge, the least certain first; `owners` by feature."""
     count = pools.judges.shape[1]
     singles = []
     kept = list(range(count))

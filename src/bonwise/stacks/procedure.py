@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.progress import counting
 from bonwise.stacks.ridge_path import LabelledPairs, RidgePath, labelled_pairs, ridge_path
 from bonwise.stats.clusters import cluster_codes
-from bonwise.stats.sums import Floats, by_rank, compared, prompt_sums, tie_decimals
+from bonwise.stats.sums import by_rank, compared, prompt_sums, tie_decimals
 
 __all__ = [
     "FOLDS",
     "GROUPS",
     "INNER",
-    "PARTITIONS",
     "Deal",
     "Paths",
     "StackPools",
@@ -30,20 +29,18 @@ __all__ = [
 FOLDS, INNER, PARTITIONS, GROUPS = 10, 5, 3, 20
 _MOST_PARTS = 200
 
-_Ints = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class Deal:
     """How prompts are dealt out. A cluster of prompts is never divided."""
 
-    parts: _Ints
+    parts: Ints
     """The part of each prompt: what folds and groups are made of. There are at most 200."""
-    folds: _Ints
+    folds: Ints
     """Number of the fold that is held out with the part."""
-    inner: _Ints
+    inner: Ints
     """Number of the inner fold, by which ridge and fallback are chosen."""
-    groups: _Ints
+    groups: Ints
     """Number of the group that the jackknife leaves out with the part."""
 
     @property
@@ -52,14 +49,14 @@ class Deal:
         return len(self.groups)
 
 
-def deal(prompts: int, clusters: _Ints | None, *, seed: int, partitions: int = PARTITIONS) -> Deal:
+def deal(prompts: int, clusters: Ints | None, *, seed: int, partitions: int = PARTITIONS) -> Deal:
     """Deal prompts out by a seeded generator; `partitions` is how often all are dealt into folds."""
     rng = np.random.default_rng(seed)
     units, count = (np.arange(prompts), prompts) if clusters is None else cluster_codes(clusters)
     parts = min(count, _MOST_PARTS)
     of_unit = rng.permutation(count) % parts
 
-    def numbers(most: int) -> _Ints:
+    def numbers(most: int) -> Ints:
         return (rng.permutation(parts) % min(most, parts)).astype(np.int64)
 
     folds = np.array([numbers(FOLDS) for _ in range(partitions)])
@@ -67,12 +64,8 @@ def deal(prompts: int, clusters: _Ints | None, *, seed: int, partitions: int = P
     return Deal(of_unit[units].astype(np.int64), folds, inner, numbers(GROUPS))
 
 
-def pick_gains(scores: Floats, labels: Floats, sizes: _Ints, first: npt.NDArray[np.bool_] | None = None) -> Floats:
-    """Return the label of the candidate at the top less the mean label, ties in expectation.
-
-    `scores` is (cells, columns), the result (prompts, columns). A candidate with NaN is not picked; where all of a
-    prompt have NaN the pick is random, or the cell that `first` marks.
-    """
+def pick_gains(scores: Floats, labels: Floats, sizes: Ints, first: Mask | None = None) -> Floats:
+    """Return the top's label less the mean, (prompts, columns); without scores that of a random one or `first`."""
     known = by_rank(compared(scores), sizes, first)
     if len(sizes) and (sizes == sizes[0]).all():
         return _of_one_size(known.reshape(len(sizes), int(sizes[0]), -1), labels.reshape(len(sizes), -1))
@@ -105,8 +98,6 @@ def best_by_gain(gains: Floats) -> Floats:
     return shares
 
 
-_Mask = npt.NDArray[np.bool_]
-
 _LEAST = 1e-3
 """The coefficient of a judge that is taken alone, at least."""
 
@@ -125,11 +116,11 @@ class StackPools:
     own: tuple[int, ...]
     """The feature that is each judge's score."""
     labels: Floats
-    sizes: _Ints
-    clusters: _Ints | None = None
+    sizes: Ints
+    clusters: Ints | None = None
     weights: Floats | None = None
     """1 / chance of being labelled."""
-    first: _Mask | None = None
+    first: Mask | None = None
     """The first cell of each prompt, picked where none has a score; None where one is then picked at random."""
 
     @property
@@ -138,12 +129,12 @@ class StackPools:
         return pick_gains(self.judges, self.labels, self.sizes, self.first)
 
     @property
-    def scored(self) -> _Mask:
+    def scored(self) -> Mask:
         """Which candidates have the score of a judge."""
         return np.asarray(~np.isnan(self.features).any(axis=1))
 
     @property
-    def scored_sizes(self) -> _Ints:
+    def scored_sizes(self) -> Ints:
         """Number of them in each prompt."""
         return np.add.reduceat(self.scored.astype(np.int64), np.cumsum(self.sizes) - self.sizes)
 
@@ -151,7 +142,7 @@ class StackPools:
         """Return the sums of every prompt, picked by utilities."""
         return prompt_sums(utilities, self.labels, self.sizes, by_rank(utilities, self.sizes, self.first))
 
-    def keep(self, prompts: _Mask) -> StackPools:
+    def keep(self, prompts: Mask) -> StackPools:
         """Return some of the prompts."""
         cells = np.repeat(prompts, self.sizes)
         return StackPools(
@@ -177,7 +168,7 @@ class Trained:
 
     coefficients: Floats
     """Of the stack; where it falls back, that of the best judge's score alone."""
-    ridges: _Ints
+    ridges: Ints
     """Positions of the ridges that were chosen: for the stack, and for the best judge alone."""
     best: Floats
     """Shares of the judges in being the best by labels: 1 for the best one."""
@@ -187,16 +178,15 @@ class Trained:
     """By inner cross-validation: log loss of the stack on pairs, and of a logit on the best judge alone."""
 
     @property
-    def best_alone(self) -> _Ints:
+    def best_alone(self) -> Ints:
         """The judge that is taken where a set falls back; of equally good ones the first."""
-        best: _Ints = self.best.argmax(axis=1)
+        best: Ints = self.best.argmax(axis=1)
         return best
 
     @property
-    def falls_back(self) -> _Mask:
+    def falls_back(self) -> Mask:
         """Whether the best judge is taken: the stack neither predicts pairs better nor picks better."""
-        falls: _Mask = (self.losses[:, 0] >= self.losses[:, 1]) & (self.gains[:, 0] <= self.gains[:, 1])
-        return falls
+        return (self.losses[:, 0] >= self.losses[:, 1]) & (self.gains[:, 0] <= self.gains[:, 1])
 
     def some(self, sets: slice) -> Trained:
         """Return what was made of some of the sets."""
@@ -231,11 +221,8 @@ class Paths:
         return Paths(ridge_path(pairs, deal.parts, deal.count), tuple(self.alone[judge] for judge in judges), pairs)
 
 
-def train(pools: StackPools, paths: Paths, deal: Deal, sets: _Mask | None = None) -> Trained:
-    """Run the procedure on `sets`, (sets, parts), of parts; on all parts together where none are given.
-
-    The ridge is the largest whose loss over the inner folds is within one standard error of the smallest.
-    """
+def train(pools: StackPools, paths: Paths, deal: Deal, sets: Mask | None = None) -> Trained:
+    """Run the procedure on `sets` of parts, or all, by the largest ridge within one standard error of the best."""
     sets = np.ones((1, deal.count), dtype=bool) if sets is None else sets
     folds = [_InnerFold.of(pools, deal, numbers == fold) for numbers in deal.inner for fold in np.unique(numbers)]
     some = []
@@ -250,13 +237,13 @@ def train(pools: StackPools, paths: Paths, deal: Deal, sets: _Mask | None = None
 class _InnerFold:
     """An inner fold: its parts, its prompts with the part of each, and what picks by the judges gain."""
 
-    held: _Mask
+    held: Mask
     pools: StackPools
-    parts: _Ints
+    parts: Ints
     gains: Floats
 
     @classmethod
-    def of(cls, pools: StackPools, deal: Deal, held: _Mask) -> _InnerFold:
+    def of(cls, pools: StackPools, deal: Deal, held: Mask) -> _InnerFold:
         in_set = held[deal.parts]
         kept = pools.keep(in_set)
         return cls(held, kept, deal.parts[in_set], kept.judge_gains)
@@ -266,7 +253,7 @@ class _InnerFold:
         sums = [np.bincount(self.parts, weights=judge_gains, minlength=count) for judge_gains in self.gains.T]
         return np.stack(sums, axis=1)
 
-    def sums(self, coefficients: Floats, shares: Floats, sets: _Mask) -> Floats:
+    def sums(self, coefficients: Floats, shares: Floats, sets: Mask) -> Floats:
         """Add up prompts, gains of the stack and gains of the best judge over each set, as an array (3, sets)."""
         pools = self.pools
         stack = pick_gains(pools.features @ coefficients.T, pools.labels, pools.sizes, pools.first)
@@ -275,7 +262,7 @@ class _InnerFold:
         return np.stack([held.sum(axis=0, dtype=np.float64), *added])
 
 
-def _train(pools: StackPools, paths: Paths, deal: Deal, folds: list[_InnerFold], sets: _Mask) -> Trained:
+def _train(pools: StackPools, paths: Paths, deal: Deal, folds: list[_InnerFold], sets: Mask) -> Trained:
     kept = [sets & ~fold.held for fold in folds]
     held = [sets & fold.held for fold in folds]
     fits = [paths.stack.fitted_to(some) for some in kept]
@@ -299,7 +286,7 @@ def _train(pools: StackPools, paths: Paths, deal: Deal, folds: list[_InnerFold],
     return replace(trained, coefficients=np.where(trained.falls_back[:, None], lonely, trained.coefficients))
 
 
-def _losses_alone(paths: Paths, kept: list[_Mask], held: list[_Mask], shares: list[Floats]) -> tuple[Floats, _Ints]:
+def _losses_alone(paths: Paths, kept: list[Mask], held: list[Mask], shares: list[Floats]) -> tuple[Floats, Ints]:
     """Return the log loss over inner folds of a logit on the judge that is best on the rest, and its best ridge."""
     by_ridge = np.zeros((len(shares[0]), len(paths.stack.ridges)))
     for some, rest, best in zip(kept, held, shares, strict=True):
@@ -309,7 +296,7 @@ def _losses_alone(paths: Paths, kept: list[_Mask], held: list[_Mask], shares: li
     return np.min(by_ridge, axis=1), np.argmin(by_ridge, axis=1)
 
 
-def _coefficients_alone(paths: Paths, pools: StackPools, sets: _Mask, best: Floats, ridges: _Ints) -> Floats:
+def _coefficients_alone(paths: Paths, pools: StackPools, sets: Mask, best: Floats, ridges: Ints) -> Floats:
     """Return coefficients that are 0 but for the score of the best judge."""
     judges = best.argmax(axis=1)
     coefficients = np.zeros((len(sets), pools.features.shape[1]))
@@ -321,10 +308,10 @@ def _coefficients_alone(paths: Paths, pools: StackPools, sets: _Mask, best: Floa
     return coefficients
 
 
-def _strongest_of_the_best(losses: Floats, ridges: Floats) -> _Ints:
+def _strongest_of_the_best(losses: Floats, ridges: Floats) -> Ints:
     """Return which is the largest ridge with a loss, (folds, sets, ridges), within one se of the least."""
     least = losses.mean(axis=0).argmin(axis=1)
     excess = losses - np.take_along_axis(losses, least[None, :, None], axis=2)
     error = excess.std(axis=0, ddof=1) / np.sqrt(len(losses))
-    strongest: _Ints = np.where(excess.mean(axis=0) <= error, ridges, -np.inf).argmax(axis=1)
+    strongest: Ints = np.where(excess.mean(axis=0) <= error, ridges, -np.inf).argmax(axis=1)
     return strongest

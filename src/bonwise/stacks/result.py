@@ -33,12 +33,11 @@ from bonwise.table.facts import DroppedPrompt, UnlabelledCandidates, ValuesRead
 from bonwise.table.writing import write_whole
 
 if TYPE_CHECKING:
-    from bonwise.stats.sums import Floats
+    from bonwise.arrays import Floats
     from bonwise.table.panel import Panel
     from bonwise.table.score_table import ScoreTable
 
 __all__ = [
-    "STACK_HINT",
     "CalibrationTenth",
     "JudgeWorthRecord",
     "ScoredTable",

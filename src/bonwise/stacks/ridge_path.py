@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.sums import Floats, compared
+from bonwise.arrays import Floats, Ints, Mask
+from bonwise.stats.sums import compared
 
 __all__ = ["MOST_PAIRS", "RIDGES", "LabelledPairs", "RidgePath", "labelled_pairs", "logit", "ridge_path"]
 
 MOST_PAIRS = 120
 """Pairs of one prompt that are used, which a pool of 16 has; of a larger one a random sample of so many."""
-
-_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +26,7 @@ class LabelledPairs:
     """1 where the first has the higher label, 0 where the second has, 1/2 where labels are equal."""
     weights: Floats
     """The pairs of a prompt with n labelled candidates weigh n - 1 together, 2 / n each, times its design weight."""
-    prompts: _Ints
+    prompts: Ints
     """Position of the prompt of each pair, in ascending order."""
 
     def only(self, features: npt.NDArray[np.intp] | list[int]) -> LabelledPairs:
@@ -36,13 +35,9 @@ class LabelledPairs:
 
 
 def labelled_pairs(
-    features: Floats, labels: Floats, sizes: _Ints, *, weights: Floats | None = None, seed: int = 0
+    features: Floats, labels: Floats, sizes: Ints, *, weights: Floats | None = None, seed: int = 0
 ) -> LabelledPairs:
-    """Return the pairs of candidates of each prompt.
-
-    `features` is (cells, features) of labelled candidates, grouped by prompt. `weights`, by cell, are 1 / chance of
-    each label; a pair weighs their product, prompts 1 on average. The seed samples pairs of more than 16 candidates.
-    """
+    """Return pairs of labelled candidates by prompt, weighted; the seed samples those of more than 16."""
     starts = np.cumsum(sizes) - sizes
     rng = np.random.default_rng(seed)
     firsts, seconds, shares, owners = [], [], [], []
@@ -77,8 +72,6 @@ RIDGES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 _STEPS = 100
 _DONE = 1e-9
 
-_Mask = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
 class RidgePath:
@@ -95,7 +88,7 @@ class RidgePath:
     weights: Floats
     """Of the pairs of each part."""
 
-    def fitted_to(self, parts: _Mask) -> Floats:
+    def fitted_to(self, parts: Mask) -> Floats:
         """Return coefficients, (sets, ridges, features), of the parts kept, (sets, parts), by one Newton step."""
         kept = parts.astype(np.float64)
         ridges, count, features = self.scores.shape
@@ -103,10 +96,9 @@ class RidgePath:
         information += self.ridges[:, None, None, None] * np.eye(features)
         gradient = kept @ self.scores - (self.ridges[:, None] * self.coefficients)[:, None, :]
         step = np.linalg.solve(information, gradient[..., None])[..., 0]
-        fitted: Floats = (self.coefficients[:, None, :] + step).transpose(1, 0, 2)
-        return fitted
+        return (self.coefficients[:, None, :] + step).transpose(1, 0, 2)
 
-    def losses_at(self, coefficients: Floats, parts: _Mask) -> Floats:
+    def losses_at(self, coefficients: Floats, parts: Mask) -> Floats:
         """Return the mean log loss, (sets, ridges), of `parts`, (sets, parts), near the fit, to second order."""
         asked = parts.astype(np.float64)
         ridges, count, features = self.scores.shape
@@ -127,7 +119,7 @@ class RidgePath:
         return covariance
 
 
-def ridge_path(pairs: LabelledPairs, parts: _Ints, count: int, ridges: tuple[float, ...] = RIDGES) -> RidgePath:
+def ridge_path(pairs: LabelledPairs, parts: Ints, count: int, ridges: tuple[float, ...] = RIDGES) -> RidgePath:
     """Fit the logit at every ridge, from the strongest to the weakest; each prompt is in one of `count` parts."""
     features = pairs.differences.shape[1]
     of_pair = parts[pairs.prompts]
@@ -181,17 +173,15 @@ def _objective(pairs: LabelledPairs, ridge: float, at: Floats) -> float:
 
 
 def _loss(pairs: LabelledPairs, margins: Floats) -> Floats:
-    loss: Floats = pairs.weights * (np.logaddexp(0, margins) - pairs.better * margins)
-    return loss
+    return pairs.weights * (np.logaddexp(0, margins) - pairs.better * margins)
 
 
 def _chances(margins: Floats) -> Floats:
     # Margins beyond 500 have a chance of 0 or 1 in floating point.
-    chances: Floats = 1 / (1 + np.exp(-np.clip(margins, -500, 500)))
-    return chances
+    return 1 / (1 + np.exp(-np.clip(margins, -500, 500)))
 
 
-def _add_up(path: RidgePath, at: int, pairs: LabelledPairs, ends: _Ints) -> None:
+def _add_up(path: RidgePath, at: int, pairs: LabelledPairs, ends: Ints) -> None:
     """Write down what each part adds to loss, gradient and information; pairs stand in the order of the parts."""
     margins = pairs.differences @ path.coefficients[at]
     chance = _chances(margins)

@@ -7,30 +7,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.stacks import STACK
 from bonwise.stacks.fitted_stack import FeatureKind, FeatureRecord, FeatureScaling, JudgeStack, StackFeature
 from bonwise.stacks.procedure import StackPools
-from bonwise.stats.sums import Floats
 from bonwise.table import cell_scores, checks, reading_options, words, writing
 from bonwise.table.cells import draw_columns
 from bonwise.table.panel import Panel, PromptLeftOut, lay_out
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import Categories, CodedColumn, Names, objects
 
-__all__ = [
-    "FEATURES",
-    "FEWEST_PROMPTS",
-    "StackTable",
-    "feature_values",
-    "score_file",
-    "stack_table",
-    "with_judge",
-    "with_stack",
-]
+__all__ = ["FEATURES", "FEWEST_PROMPTS", "StackTable", "score_file", "stack_table", "with_judge", "with_stack"]
 
 FEATURES: tuple[FeatureKind, ...] = ("spread", "width", "length")
 """Features that may be asked for beside the scores."""
@@ -39,9 +29,6 @@ FEWEST_PROMPTS = 20
 """Prompts with two candidates that are labelled differently, below which no stack is fitted."""
 
 _ALIKE = 1e-9
-
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +48,11 @@ class StackTable:
     """NaN where there is none."""
     scaling: FeatureScaling = field(repr=False)
     standardised: Floats = field(repr=False)
-    labelled: _Mask = field(repr=False)
+    labelled: Mask = field(repr=False)
     """The labelled cells of prompts that have two or more of them with a score, or of which all are labelled."""
-    prompts: _Mask = field(repr=False)
+    prompts: Mask = field(repr=False)
     """These prompts."""
-    whole: _Mask = field(repr=False)
+    whole: Mask = field(repr=False)
     """Of these prompts, those of which every candidate is labelled."""
     dropped: tuple[PromptLeftOut, ...] = field(default=(), repr=False)
     """Prompts without any score, where these are in no figure."""
@@ -73,7 +60,7 @@ class StackTable:
     """What pairs are weighted by, from the propensities of the table."""
 
     @property
-    def scored(self) -> _Mask:
+    def scored(self) -> Mask:
         """Which cells have the score of a judge."""
         return np.asarray((~np.isnan(self.values[:, list(self.own)])).any(axis=1))
 
@@ -105,10 +92,7 @@ class StackTable:
 
 
 def stack_table(table: ScoreTable, reading: reading_options.ReadingOptions, kinds: Sequence[str] = ()) -> StackTable:
-    """Lay a table with labels out for a stack; `kinds` are features beside the scores, of `FEATURES`.
-
-    Fewer than two judges that tell candidates apart, or too few prompts with labels that differ, are an InputError.
-    """
+    """Lay a labelled table out for a stack with features of `kinds`; two telling judges at least."""
     further = _kinds(kinds)
     panels = {
         panel.judge: panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape, alike=True)
@@ -202,7 +186,7 @@ def _further(
     return telling
 
 
-def _labelled(panel: Panel, scored: _Mask, kept: _Mask) -> tuple[_Mask, _Mask, _Mask]:
+def _labelled(panel: Panel, scored: Mask, kept: Mask) -> tuple[Mask, Mask, Mask]:
     owner = np.repeat(np.arange(len(panel.sizes)), panel.sizes)
     usable = ~np.isnan(panel.labels) & scored
     whole = (panel.labelled_cells == panel.sizes) & kept
@@ -210,7 +194,7 @@ def _labelled(panel: Panel, scored: _Mask, kept: _Mask) -> tuple[_Mask, _Mask, _
     return (usable | whole[owner]) & prompts[owner], prompts, whole[prompts]
 
 
-def _refuse_few(table: ScoreTable, panel: Panel, labelled: _Mask) -> None:
+def _refuse_few(table: ScoreTable, panel: Panel, labelled: Mask) -> None:
     owner = np.repeat(np.arange(len(panel.sizes)), panel.sizes)[labelled]
     labels = panel.labels[labelled]
     low, high = np.full(len(panel.sizes), np.inf), np.full(len(panel.sizes), -np.inf)
@@ -225,7 +209,7 @@ def _refuse_few(table: ScoreTable, panel: Panel, labelled: _Mask) -> None:
         )
 
 
-def _weights(table: ScoreTable, panel: Panel, labelled: _Mask, prompts: _Mask) -> Floats | None:
+def _weights(table: ScoreTable, panel: Panel, labelled: Mask, prompts: Mask) -> Floats | None:
     """Return the weight of each labelled cell: of a pair the product counts, which is 1 / chance of its prompt."""
     if "propensity" not in table.rows.columns:
         return None
@@ -310,7 +294,7 @@ def with_judge(table: ScoreTable, panel: Panel, scores: Floats, name: str = STAC
     return replace(table, rows=rows.assign(made), words=words)
 
 
-def _blanked(column: Any, rows: npt.NDArray[np.bool_]) -> Any:
+def _blanked(column: Any, rows: Mask) -> Any:
     """Return a column that says nothing in some rows."""
     if isinstance(column, Categories):
         return replace(column, codes=np.where(rows, -1, column.codes))
@@ -325,10 +309,7 @@ def with_stack(
     exclude: Sequence[str] = (),
     shape: checks.Shape | None = None,
 ) -> tuple[ScoreTable, tuple[str, ...]]:
-    """Return the table with the utilities of a stack as scores of a further judge, and the judges that it lacks.
-
-    Scores of these are filled by what is to be expected given the others; where it lacks all there is an InputError.
-    """
+    """Return the table with a stack as further judge, and judges it lacks, filled by the others' scores."""
     lacking = tuple(judge for judge in stack.judges if judge not in table.judges)
     if len(lacking) == len(stack.judges):
         raise InputError(

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.flags import TIE_DECIMALS
 from bonwise.stats.draw_prior import DrawPrior, class_of
-from bonwise.stats.sums import Floats, pool_decimals, rounded_each
+from bonwise.stats.sums import pool_decimals, rounded_each
 
-__all__ = ["Beliefs", "BestOfNormals", "Posterior", "best_of_normals"]
+__all__ = ["Beliefs", "Posterior", "best_of_normals"]
 
-_Ints = npt.NDArray[np.int64]
-_Marks = npt.NDArray[np.bool_]
 
 _TINY = 1e-300  # a weight, or a sum of shares, where nobody is in the running
 
@@ -44,8 +42,8 @@ class Beliefs:
     `rank`, (n, K), goes ahead. `most` counts the draws of one candidate, the first among them.
     """
 
-    def __init__(self, prior: DrawPrior, first: Floats, rank: _Ints, most: int) -> None:
-        self.running: _Marks = ~np.isnan(first)
+    def __init__(self, prior: DrawPrior, first: Floats, rank: Ints, most: int) -> None:
+        self.running: Mask = ~np.isnan(first)
         self._prior, self._rank, self._most = prior, rank, most
         count = np.maximum(self.running.sum(axis=1, keepdims=True), 1)
         known = np.where(self.running, first, 0.0)
@@ -56,7 +54,7 @@ class Beliefs:
         own = class_of(self._level, prior.cuts)
         self._sigma2: Floats = np.array(prior.sigma2)[own]
         self._tau2: Floats = np.array(prior.tau2)[own]
-        self.asked: _Ints = np.ones(first.shape, dtype=np.int64)
+        self.asked: Ints = np.ones(first.shape, dtype=np.int64)
         counted = self.running & prior.first_counts
         self._heard, self._sum = counted.astype(np.float64), np.where(counted, known, 0.0)
         self._squares, self._freedom = np.zeros((len(first), 1)), np.zeros((len(first), 1))
@@ -81,17 +79,14 @@ class Beliefs:
         variance = tau2 * s2 / (tau2 * n + s2)
         return Posterior(np.where(self.running, mean, np.nan), np.where(self.running, variance, np.nan), s2)
 
-    def open(self) -> _Marks:
+    def open(self) -> Mask:
         """Tell for each candidate whether another draw of it may be asked, shape (n, K)."""
         contested = self.running.sum(axis=1, keepdims=True) > 1
-        found: _Marks = self.running & (self.asked < self._most) & contested
+        found: Mask = self.running & (self.asked < self._most) & contested
         return found
 
     def opportunity_cost(self) -> Floats:
-        """Return what keeping the present best is expected to lose to its strongest rival, shape (n,), score units.
-
-        max over j != b of s f(-(m_b - m_j) / s), s^2 = v_b + v_j, f(z) = z Phi(z) + phi(z); 0 without a rival.
-        """
+        """Return what the best is expected to lose to a rival, (n,): max s f(-(m_b - m_j) / s); 0 without one."""
         mean, variance, _ = self.posterior()
         best = self._ahead(mean, _row_decimals(mean))
         d = mean[self._rows, best][:, None] - mean
@@ -102,7 +97,7 @@ class Beliefs:
         found: Floats = loss.max(axis=1)
         return found
 
-    def best_draw(self) -> _Ints:
+    def best_draw(self) -> Ints:
         """Return the open candidate that is owed most of the calls, shape (n,); -1 where none is open.
 
         max over i of N w_i - n_i, with w_j in proportion to 1 / ((m_b - m_j)^2 + v_b + v_j) for the rivals of the
@@ -123,7 +118,7 @@ class Beliefs:
         found = self._ahead(np.where(self.open(), owed, np.nan), np.array(TIE_DECIMALS))
         return np.where(self.open().any(axis=1), found, -1)
 
-    def hear(self, candidate: _Ints, score: Floats) -> None:
+    def hear(self, candidate: Ints, score: Floats) -> None:
         """Take one more draw in each pool: of no candidate where it is -1; NaN where it was asked but not scored."""
         self._now = None
         self.asked[self._rows[candidate >= 0], candidate[candidate >= 0]] += 1
@@ -136,15 +131,15 @@ class Beliefs:
         self._heard[some, who] += 1
         self._sum[some, who] += y
 
-    def top(self) -> _Marks:
+    def top(self) -> Mask:
         """Mark the candidates that share the highest posterior mean, shape (n, K)."""
         mean = self.posterior().mean
         return _highest(mean, _row_decimals(mean))
 
-    def _ahead(self, values: Floats, decimals: _Ints) -> _Ints:
+    def _ahead(self, values: Floats, decimals: Ints) -> Ints:
         """Return the position of each row's highest value, the lower rank among equals."""
         ranks = np.where(_highest(values, decimals), self._rank, values.shape[1])
-        found: _Ints = ranks.argmin(axis=1)
+        found: Ints = ranks.argmin(axis=1)
         return found
 
 
@@ -155,13 +150,13 @@ def _gain(z: Floats) -> Floats:
     return found
 
 
-def _highest(values: Floats, decimals: _Ints) -> _Marks:
+def _highest(values: Floats, decimals: Ints) -> Mask:
     filled = rounded_each(np.where(np.isnan(values), -np.inf, values), decimals)
-    found: _Marks = (filled == filled.max(axis=1, keepdims=True)) & ~np.isnan(values)
+    found: Mask = (filled == filled.max(axis=1, keepdims=True)) & ~np.isnan(values)
     return found
 
 
-def _row_decimals(values: Floats) -> _Ints:
+def _row_decimals(values: Floats) -> Ints:
     """Return the decimals by which each row, the scores of one pool, is compared, shape (n, 1)."""
     return pool_decimals(values.ravel(), np.full(len(values), values.shape[1]))[:, None]
 
@@ -277,9 +272,8 @@ def _product_of_others(below: Floats) -> Floats:
     return before * behind
 
 
-def _certain_share(centred: Floats, certain: np.ndarray, floor: Floats, decimals: _Ints) -> Floats:
+def _certain_share(centred: Floats, certain: np.ndarray, floor: Floats, decimals: Ints) -> Floats:
     """Return each candidate's share of the event that no uncertain value exceeds the highest certain one."""
     highest = certain & (rounded_each(centred, decimals) >= rounded_each(floor[:, None], decimals))
     count: Floats = np.maximum(highest.sum(axis=1, keepdims=True), 1)
-    share: Floats = highest / count
-    return share
+    return highest / count

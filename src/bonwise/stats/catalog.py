@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.stats.estimand import Estimand, Metric, OutcomeWeights
 from bonwise.stats.jackknife import Functional
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 
 __all__ = [
     "ALL_METRICS",
@@ -101,8 +102,7 @@ def _root_ratio(product: Floats, left: Floats, right: Floats, scale_left: Floats
 
 def _spread(t: Sums) -> Floats:
     """How far the labels of each prompt lie apart, times what it weighs."""
-    spread: Floats = np.sqrt(t.eOO * t.prompts)
-    return spread
+    return np.sqrt(t.eOO * t.prompts)
 
 
 def _spread_over_cells(t: Sums) -> Floats:
@@ -255,10 +255,7 @@ def sign_agreement(t: Sums) -> Floats:
 
 
 def effective_agreement(t: Sums) -> Floats:
-    """Agreement over all pairs, a pair that either side ties counting one half.
-
-    ``1/2 + P(neither tied) (p_nt - 1/2)`` fits the paper's Table 2. One unscored candidate loses, two tie.
-    """
+    """Agreement over all pairs, any tie one half: ``1/2 + P(neither tied) (p_nt - 1/2)``, as in Table 2."""
     return 0.5 + ratio(t.decided_right - t.decided / 2, t.all_pairs)
 
 
@@ -372,10 +369,7 @@ def gain(t: Sums) -> Floats:
 
 
 def recovery(t: Sums) -> Floats:
-    """Share of the possible gain over a random pick that the judge's picks bring (equation 1).
-
-    A ratio of means, because a prompt whose labels are all equal has no ratio of its own.
-    """
+    """Share of the possible gain over a random pick that the picks bring (equation 1), a ratio of means."""
     return ratio(t.J - t.R, t.M - t.R, np.abs(t.M) + np.abs(t.R))
 
 

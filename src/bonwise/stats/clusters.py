@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.stats.laws import special
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "FEWEST",
-    "FEWEST_KINDS",
     "cluster_codes",
     "cluster_sums",
     "design_effect",
@@ -34,16 +32,14 @@ different kinds, and few of them do not show which kinds there are.
 
 _ROUNDING = 1e-9
 
-_Ints = npt.NDArray[np.int64]
 
-
-def cluster_codes(clusters: _Ints) -> tuple[_Ints, int]:
+def cluster_codes(clusters: Ints) -> tuple[Ints, int]:
     """Return codes 0, 1, ... of the clusters that occur, and how many these are."""
     known, codes = np.unique(clusters, return_inverse=True)
     return codes.reshape(-1).astype(np.int64), len(known)
 
 
-def cluster_sums(values: Floats, clusters: _Ints | None) -> Floats:
+def cluster_sums(values: Floats, clusters: Ints | None) -> Floats:
     """Add up values (..., prompts) of prompts over each cluster; without clusters return the values themselves."""
     if clusters is None:
         return values
@@ -53,23 +49,20 @@ def cluster_sums(values: Floats, clusters: _Ints | None) -> Floats:
     return found.reshape(*values.shape[:-1], count)
 
 
-def too_few_clusters(clusters: _Ints | None) -> str:
+def too_few_clusters(clusters: Ints | None) -> str:
     """Return why no interval can rest on these clusters; empty where one can."""
     if clusters is None or (count := len(np.unique(clusters))) >= FEWEST:
         return ""
     return f"the prompts are in {count} cluster{'s' * (count != 1)}, and an interval needs {FEWEST}"
 
 
-def most_df(clusters: _Ints) -> float:
-    """Return ``(sum m^2)^2 / sum m^4`` over the sizes m of clusters.
-
-    Where prompts of a cluster are alike its sum varies with m^2: large clusters carry the variance (Satterthwaite).
-    """
+def most_df(clusters: Ints) -> float:
+    """Return ``(sum m^2)^2 / sum m^4`` over sizes m of clusters, whose sums vary with m^2 (Satterthwaite)."""
     squares = np.bincount(cluster_codes(clusters)[0]).astype(float) ** 2
     return float(squares.sum() ** 2 / (squares @ squares))
 
 
-def too_few_kinds(clusters: _Ints) -> str:
+def too_few_kinds(clusters: Ints) -> str:
     """Return why no interval of a correlation or slope can rest on these clusters; empty where one can."""
     codes, count = cluster_codes(clusters)
     worth = len(codes) / typical_size(clusters)
@@ -81,7 +74,7 @@ def too_few_kinds(clusters: _Ints) -> str:
     )
 
 
-def intraclass_correlation(values: Floats, clusters: _Ints) -> float:
+def intraclass_correlation(values: Floats, clusters: Ints) -> float:
     """Return the correlation of two prompts of one cluster, by one-way analysis of variance, cut to [0, 1]."""
     found = _squares(values, clusters)
     return 0.0 if found is None else found.correlation(found.between, found.within)
@@ -101,7 +94,7 @@ class _MeanSquares(NamedTuple):
         return float(np.clip((between - within) / total, 0.0, 1.0)) if total > 0 else 0.0
 
 
-def _squares(values: Floats, clusters: _Ints) -> _MeanSquares | None:
+def _squares(values: Floats, clusters: Ints) -> _MeanSquares | None:
     """Return the mean squares; None with one cluster, or where every prompt is one of its own."""
     codes, count = cluster_codes(clusters)
     n = len(values)
@@ -115,7 +108,7 @@ def _squares(values: Floats, clusters: _Ints) -> _MeanSquares | None:
     return _MeanSquares(between, within, usual, (count - 1, n - count))
 
 
-def upper_correlation(values: Floats, clusters: _Ints, confidence: float) -> float:
+def upper_correlation(values: Floats, clusters: Ints, confidence: float) -> float:
     """Return the end of the one-sided interval above `intraclass_correlation`, where values are normal."""
     found = _squares(values, clusters)
     if found is None:
@@ -124,12 +117,12 @@ def upper_correlation(values: Floats, clusters: _Ints, confidence: float) -> flo
     return found.correlation(found.between, found.within * least)
 
 
-def typical_size(clusters: _Ints) -> float:
+def typical_size(clusters: Ints) -> float:
     """Return ``m* = sum m^2 / sum m`` over the sizes m of the clusters."""
     sizes = np.bincount(cluster_codes(clusters)[0])
     return float(sizes @ sizes) / float(sizes.sum())
 
 
-def design_effect(values: Floats, clusters: _Ints) -> float:
+def design_effect(values: Floats, clusters: Ints) -> float:
     """Return ``1 + (m* - 1) icc`` with m* the `typical_size`; `values` is what each prompt adds to the estimate."""
     return 1 + (typical_size(clusters) - 1) * intraclass_correlation(values, clusters)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from bonwise.arrays import Floats, Ints
 from bonwise.flags import TIE_DECIMALS
 from bonwise.stats import estimand, estimation, jackknife, laws
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "BinError",
@@ -26,10 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Logit:
-    """A share strictly between 0 and 1: log-odds plus or minus t times their standard error, turned back.
-
-    That of log(v / (1 - v)) is se / (v (1 - v)), clustered by prompt; the ends never lie beyond 0 and 1.
-    """
+    """A share in (0, 1): log-odds plus or minus t times ``se / (v (1 - v))``, turned back, so within 0 and 1."""
 
     estimate: float
     se: float
@@ -59,10 +55,7 @@ class BinError:
     """Prompts of the bin less 1."""
 
     def at(self, confidence: float) -> tuple[float, float]:
-        """Return the ends of the absolute difference; all that can be where there is neither interval.
-
-        Either end is the wider of two: the share's, the mean statement as it is, and the difference's jackknife.
-        """
+        """Return the ends of the absolute difference, the wider of two each; all that can be without intervals."""
         ends = None if self.share is None else self.share.at(confidence)
         share = (0.0, 1.0) if ends is None else ends
         d, half = self.stated - self.observed, 0.0
@@ -95,9 +88,6 @@ class BinErrors:
         return float(low), float(high)
 
 
-_Ints = npt.NDArray[np.int64]
-
-
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """How stated probabilities fare, by bins of equal width; the upper end belongs to the last bin alone."""
@@ -127,9 +117,7 @@ def mean_bin_error(stated: Floats, observed: Floats) -> Floats:
     return _over(np.where(known, errors, 0.0).sum(axis=-1), known.sum(axis=-1).astype(np.float64))
 
 
-def calibration(
-    stated: Floats, won: Floats, prompt: _Ints, *, bins: int = 5, confidence: float = 0.95
-) -> Calibration:
+def calibration(stated: Floats, won: Floats, prompt: Ints, *, bins: int = 5, confidence: float = 0.95) -> Calibration:
     """Compare stated probabilities, binned at equal width, with `won` (0, 1, tie 1/2), clustered by `prompt`."""
     # Rounded first, for 1 - 0.8 belongs where 0.2 does.
     at = np.minimum((np.round(stated, TIE_DECIMALS) * bins).astype(np.int64), bins - 1)
@@ -168,14 +156,14 @@ def calibration(
     )
 
 
-def clustered_mean(values: Floats, prompt: _Ints, confidence: float, *, share: bool = False) -> estimand.Estimate:
+def clustered_mean(values: Floats, prompt: Ints, confidence: float, *, share: bool = False) -> estimand.Estimate:
     """Estimate the mean of values in [0, 1], clustered by prompt; see `means_by_group`."""
     (found,) = means_by_group(values, np.zeros(len(values), dtype=np.int64), prompt, 1, confidence, share=share)
     return found
 
 
 def means_by_group(
-    values: Floats, group: _Ints, prompt: _Ints, groups: int, confidence: float, *, share: bool = False
+    values: Floats, group: Ints, prompt: Ints, groups: int, confidence: float, *, share: bool = False
 ) -> list[estimand.Estimate]:
     """Estimate means of values in [0, 1] by group, clustered by prompt; with `share` (0s and 1s) on log-odds."""
     sums = _grouped((np.ones(len(values)), values), group, prompt, groups)
@@ -188,7 +176,7 @@ def means_by_group(
     ]
 
 
-def _grouped(columns: tuple[Floats, ...], group: _Ints, prompt: _Ints, groups: int) -> Floats:
+def _grouped(columns: tuple[Floats, ...], group: Ints, prompt: Ints, groups: int) -> Floats:
     """Return sums by column, group and prompt."""
     units, owner = np.unique(prompt, return_inverse=True)
     cell = group * len(units) + owner

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.stats import estimand, estimation, jackknife, sums
 
 __all__ = [
@@ -27,7 +28,7 @@ _ROUNDING = 1e-12  # a variance below this share of the squared values is roundi
 
 
 def correlation(
-    x: sums.Floats, y: sums.Floats, weights: sums.Floats | None = None, *, confidence: float = 0.95
+    x: Floats, y: Floats, weights: Floats | None = None, *, confidence: float = 0.95
 ) -> estimand.Estimate:
     """Estimate the correlation over prompts.
 
@@ -52,12 +53,9 @@ def correlation(
 
 
 def from_influence(
-    value: float, influence: sums.Floats, *, confidence: float = 0.95, limits: tuple[float, float] = (-np.inf, np.inf)
+    value: float, influence: Floats, *, confidence: float = 0.95, limits: tuple[float, float] = (-np.inf, np.inf)
 ) -> estimand.Estimate:
-    """Give an estimate the interval that its influence values allow (infinitesimal jackknife, Student's t).
-
-    `influence` is how far the estimate moves, times n, with a little more weight on each prompt; its mean is 0.
-    """
+    """Give an estimate the interval by `influence`: n times how far a little more weight on each prompt moves it."""
     n, scatter = len(influence), jackknife.Scatter(np.nan, np.nan)
     if n > 1:
         se = float(np.sqrt(np.sum(influence**2) / (n * (n - 1))))
@@ -77,19 +75,19 @@ def _few(carried: int) -> str:
     return f"it rests on {apart} from the others" if carried < LEAST_CARRIERS else ""
 
 
-def _off_the_mode(values: sums.Floats) -> int:
+def _off_the_mode(values: Floats) -> int:
     """Return how many values differ from the most common one; of distinct values, all but one."""
     _, counts = np.unique(sums.compared(values), return_counts=True)
     return len(values) - int(counts.max())
 
 
-def _standard(values: sums.Floats, weights: sums.Floats) -> sums.Floats | None:
+def _standard(values: Floats, weights: Floats) -> Floats | None:
     """Return deviations in units of the standard deviation, None where there is no variation."""
     mean = np.average(values, weights=weights)
     variance = np.average((values - mean) ** 2, weights=weights)
     if variance <= _ROUNDING * max(1e-12, float(mean**2)):
         return None
-    scores: sums.Floats = (values - mean) / np.sqrt(variance)
+    scores: Floats = (values - mean) / np.sqrt(variance)
     return scores
 
 
@@ -102,7 +100,7 @@ def most_kurtosis(cells: float) -> float:
     return max(_LEAST_KURTOSIS, _MOST_KURTOSIS * float(cells**_POWER))
 
 
-def kurtoses(scores: sums.Floats, labels: sums.Floats) -> dict[str, float]:
+def kurtoses(scores: Floats, labels: Floats) -> dict[str, float]:
     """Return the kurtosis of scores, about the line that labels predict them by, and of labels.
 
     Over all scored and labelled candidates. Values on a scale with ends, within [0, 1] or with an end that recurs at
@@ -127,7 +125,7 @@ def kurtoses(scores: sums.Floats, labels: sums.Floats) -> dict[str, float]:
     }
 
 
-def heavy_tails(scores: sums.Floats, labels: sums.Floats) -> str:
+def heavy_tails(scores: Floats, labels: Floats) -> str:
     """Return why scores or labels have too heavy tails for the interval of a correlation; empty where neither has."""
     most = most_kurtosis(float(np.count_nonzero(~(np.isnan(scores) | np.isnan(labels)))))
     for name, kurtosis in kurtoses(scores, labels).items():
@@ -139,7 +137,7 @@ def heavy_tails(scores: sums.Floats, labels: sums.Floats) -> str:
     return ""
 
 
-def _has_ends(values: sums.Floats) -> bool:
+def _has_ends(values: Floats) -> bool:
     low, high = values.min(), values.max()
     recur = min(np.count_nonzero(values == low), np.count_nonzero(values == high)) > 1
     return bool((low >= 0 and high <= 1) or recur)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.sums import Floats
+from bonwise.arrays import Floats, Ints, Mask
 
-__all__ = ["FEWEST", "DrawPrior", "FirstCallTest", "class_of", "first_call_test", "learn_prior", "spread_of"]
+__all__ = ["FEWEST", "DrawPrior", "class_of", "first_call_test", "learn_prior", "spread_of"]
 
 FEWEST = 50
 """Prompts from which a test that does not reject is taken at its word."""
@@ -82,7 +82,7 @@ def first_call_test(draws: Floats) -> FirstCallTest:
     return FirstCallTest(p_values, int(used.sum()))
 
 
-def _p(differences: npt.NDArray[np.float64], scale: float) -> float:
+def _p(differences: Floats, scale: float) -> float:
     """Return the two-sided p-value of a mean of 0; differences within rounding of 0 are 0."""
     from scipy import special  # noqa: PLC0415 - a strategy that reads a model needs none of it
 
@@ -96,7 +96,6 @@ def _p(differences: npt.NDArray[np.float64], scale: float) -> float:
     return float(2 * special.stdtr(n - 1, -abs(mean) / se))
 
 
-_Marks = npt.NDArray[np.bool_]
 _Ints = npt.NDArray[np.intp]
 
 _CUTS = (0.33, 0.67)
@@ -153,14 +152,9 @@ def learn_prior(draws: Floats, *, first_counts: bool | None = None) -> DrawPrior
 
 
 def class_of(level: Floats, cuts: tuple[float, float]) -> _Ints:
-    """Return 0, 1 or 2 for each level: up to the lower cut, between, from the upper cut on.
-
-    Levels of coarse scores heap on the cuts themselves. Put into the outer classes, these heaps keep
-    the outer ones full. Where both cuts coincide, the levels on them are a class of their own, the middle one.
-    """
+    """Return 0, 1 or 2 for each level by two cuts, heaps on a cut outward so that outer classes stay full."""
     rounded = np.round(level, _DECIMALS)
-    found: _Ints = (rounded > cuts[0]).astype(np.intp) + (rounded >= cuts[1])
-    return found
+    return (rounded > cuts[0]).astype(np.intp) + (rounded >= cuts[1])
 
 
 def spread_of(draws: Floats) -> tuple[float, float]:
@@ -171,7 +165,7 @@ def spread_of(draws: Floats) -> tuple[float, float]:
     return call, max(float(_within(later, later, whole).mean()) - call / (y.shape[2] - 1), 0.0)
 
 
-def _complete(draws: Floats) -> tuple[Floats, _Marks]:
+def _complete(draws: Floats) -> tuple[Floats, Mask]:
     """Return the draws of prompts with two complete candidates, 0 for their others, and which are complete."""
     if draws.ndim != 3 or draws.shape[2] < 3:
         raise ValueError(f"draws must be of shape (prompts, candidates, 3 or more), not {draws.shape}")
@@ -182,13 +176,13 @@ def _complete(draws: Floats) -> tuple[Floats, _Marks]:
     return np.where(whole[:, :, None], draws, 0.0)[used], whole[used]
 
 
-def _call_variance(calls: Floats, whole: _Marks) -> Floats:
+def _call_variance(calls: Floats, whole: Mask) -> Floats:
     """Variance of a call, the mean over the candidates of each prompt, shape (n,)."""
     found: Floats = calls.var(axis=2, ddof=1).sum(axis=1) / whole.sum(axis=1)
     return found
 
 
-def _learnt(y: Floats, whole: _Marks, *, first_counts: bool) -> DrawPrior:
+def _learnt(y: Floats, whole: Mask, *, first_counts: bool) -> DrawPrior:
     count = whole.sum(axis=1)
     first, later = y[:, :, 0], y[:, :, 1:].mean(axis=2)
     if not _call_variance(y[:, :, 1:], whole).any():
@@ -211,7 +205,7 @@ def _learnt(y: Floats, whole: _Marks, *, first_counts: bool) -> DrawPrior:
 class _PilotScatter(NamedTuple):
     """How much the calls of each prompt scatter, and the means of its candidates."""
 
-    candidates: npt.NDArray[np.int64]
+    candidates: Ints
     """How many there are."""
     calls: int
     """Of a candidate."""
@@ -220,7 +214,7 @@ class _PilotScatter(NamedTuple):
     between: Floats
     """Variance of the candidates' means."""
 
-    def rows(self, some: npt.NDArray[np.bool_]) -> _PilotScatter:
+    def rows(self, some: Mask) -> _PilotScatter:
         """Return some of the prompts."""
         return _PilotScatter(self.candidates[some], self.calls, self.within[some], self.between[some])
 
@@ -273,7 +267,7 @@ def _likelihood(held: _PilotScatter, spread: _ClassSpread, own: _Ints) -> float:
     return float((of_calls - of_means).sum() / 2)
 
 
-def _within(a: Floats, b: Floats, whole: _Marks) -> Floats:
+def _within(a: Floats, b: Floats, whole: Mask) -> Floats:
     """Covariance over the candidates of each prompt, shape (n,)."""
     count = whole.sum(axis=1, keepdims=True)
     centred = [np.where(whole, one - one.sum(axis=1, keepdims=True) / count, 0.0) for one in (a, b)]

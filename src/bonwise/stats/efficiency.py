@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.stats import catalog, estimand, estimation, jackknife, laws
-from bonwise.stats.sums import Floats
 
 __all__ = ["MEASURES", "Spent", "efficiency", "efficiency_difference"]
 

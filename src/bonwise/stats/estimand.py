@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from bonwise.arrays import Floats
 from bonwise.stats.laws import Law
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 
 if TYPE_CHECKING:
     from bonwise.stats.no_gain import DealtBefore, DealtLabels

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.extras import limited_threads
 from bonwise.progress import counting
 from bonwise.stats import catalog, clusters, jackknife, support
@@ -27,7 +28,7 @@ from bonwise.stats.laws import (
     Turned,
 )
 from bonwise.stats.no_gain import DealtBefore, DealtLabels
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 
 __all__ = [
     "ALL_ALIKE",
@@ -118,12 +119,12 @@ class IntervalRule:
     """Range of the labels, which bounds the values; infinite where their scale is unknown."""
     label_width: float = 1.0
     """Width of that range, or of what the labels span where it is unknown."""
-    clusters: np.typing.NDArray[np.int64] | None = field(default=None, compare=False)
+    clusters: Ints | None = field(default=None, compare=False)
     """Codes of the clusters of prompts: the unit that is left out, drawn and summed over. Each prompt is one where
     they are not given.
     """
 
-    def keep(self, prompts: np.typing.NDArray[np.bool_]) -> IntervalRule:
+    def keep(self, prompts: Mask) -> IntervalRule:
         """Return the rule for some of the prompts."""
         return self if self.clusters is None else replace(self, clusters=self.clusters[prompts])
 
@@ -288,11 +289,7 @@ class JudgeSums:
         return np.ones(self.matrices[0].shape[1])
 
     def most_draws(self, e: Estimand) -> float:
-        """Return the draws that a share is worth at most, infinite where its variance says all.
-
-        Where most prompts say the same, the others are rare, and a table without one of them varies too little:
-        `Estimand.at_most_prompts`, and a share of squares of labels that are `mostly_alike`.
-        """
+        """Return the draws a share is worth at most, as rare ones vary too little; infinite by its variance."""
         sums = self.of_prompts[0]
         if e.at_most_prompts:
             return support.effective_count(self.weights * sums.prompts)
@@ -365,10 +362,7 @@ class JudgeSums:
         return float(np.mean(of(self.of_prompts[0])[1]))
 
     def exact_limits(self, e: Estimand, value: float) -> tuple[float, float]:
-        """Return the range for the bound of prompts that are all alike.
-
-        Another prompt moves a ratio by at most the range of the labels over the mean denominator.
-        """
+        """Return the range for the bound of prompts all alike: that of the labels over the mean denominator."""
         low, high = self.limits(e)
         if e.parts is None:
             return low, high
@@ -381,7 +375,7 @@ def same_means(least: float, most: float, label_width: float) -> bool:
     return most - least <= max(SAME_MEAN * label_width, float(np.spacing(abs(most) * 16)))
 
 
-def mostly_alike(vary: np.typing.NDArray[np.bool_]) -> bool:
+def mostly_alike(vary: Mask) -> bool:
     """Tell whether labels vary in so few pools that a share of their squares is worth those alone."""
     return bool(vary.mean() <= HALF_VARY)
 
@@ -408,10 +402,7 @@ def _estimate(estimands: Sequence[Estimand], sample: JudgeSums) -> dict[str, Est
 def one_estimate(
     e: Estimand, sample: JudgeSums, value: float, scatter: jackknife.Scatter, law: Law | None = None
 ) -> Estimate:
-    """Give a metric the interval that its sample allows, or the reason why there is none.
-
-    `value` is NaN where undefined. A `law` replaces Fieller's interval of a ratio of means and Student's t of others.
-    """
+    """Give a metric the interval that its sample allows, by `law` where given, or the reason why there is none."""
     n, limits, confidence = sample.count(e), sample.limits(e), sample.rule.confidence
     units = n if sample.rule.clusters is None else sample.count_units(e)
     se, most = scatter.se, max(min(units - 1.0, sample.most_df), 1.0)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.stats.sums import Floats, Sums
+from bonwise.arrays import Floats
+from bonwise.stats.sums import Sums
 
 __all__ = [
     "FEWEST_DF",
@@ -69,10 +70,7 @@ _CHUNK = 1 << 15
 
 
 class Jackknife(NamedTuple):
-    """Estimates, standard errors and degrees of freedom, (metrics,); ``se`` is NaN where a unit is indispensable.
-
-    ``skew`` is ``sum d^3 / (sum d^2)^1.5`` of what units add to an estimate, less the mean: that of the estimate.
-    """
+    """Estimates, their standard errors (NaN where a unit is indispensable), df and skewness, each (metrics,)."""
 
     estimate: Floats
     se: Floats
@@ -81,10 +79,7 @@ class Jackknife(NamedTuple):
 
 
 class Scatter(NamedTuple):
-    """How one estimate varies; ``se`` is NaN where a unit is indispensable, ``most`` is df were tails not heavy.
-
-    What is far below ``size``, that of a share or of the labels, is rounding.
-    """
+    """How one estimate varies; below ``size`` it is rounding, ``most`` is df were tails not heavy."""
 
     se: float
     df: float

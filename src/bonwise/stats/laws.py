@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bonwise.stats.sums import Floats
+from bonwise.arrays import Floats
 
 __all__ = [
     "BoundedMeans",
@@ -61,10 +61,7 @@ def special() -> Any:
 
 
 def load_compiled() -> None:
-    """Load the compiled special functions alone, in a process with one thread.
-
-    The package around them takes a fifth of a second, half of a small audit; whoever imports it later still gets it.
-    """
+    """Load the compiled special functions alone: the package around them takes half of a small audit's time."""
     package, _, _ = _COMPILED.rpartition(".")
     spec = find_spec(package)
     if package in sys.modules or spec is None:
@@ -128,11 +125,7 @@ def power_of_two(size: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """Estimate plus or minus t times a jackknife standard error, cut to the metric's range.
-
-    A mean of skewed values is off by more on the side of their tail, where few of them were seen. There the end is
-    Hall's (1992), of the cubic transformation ``x + a x^2 / 3 + a^2 x^3 / 27 + a / 6`` of t, where that is wider.
-    """
+    """Estimate plus or minus t times its error, cut; for skewed values Hall's (1992) end where that is wider."""
 
     estimate: float
     se: float
@@ -151,10 +144,7 @@ class Student:
 
 @dataclass(frozen=True, slots=True)
 class FisherZ:
-    """Student's t about ``z = atanh(r)`` of a correlation r within (-1, 1), turned back: r is skewed towards 0.
-
-    The standard error of z is ``se / (1 - r^2)``, with `se` that of r.
-    """
+    """Student's t about ``z = atanh(r)`` of a correlation, its standard error ``se / (1 - r^2)``, turned back."""
 
     estimate: float
     se: float
@@ -169,10 +159,7 @@ class FisherZ:
 
 @dataclass(frozen=True, slots=True)
 class Fieller:
-    """Fieller's interval for a ratio of means a / b, with their covariance matrix.
-
-    All rho with ``(a - rho b)^2 <= t^2 (caa - 2 rho cab + rho^2 cbb)``; bounded only where ``b^2 > t^2 cbb``.
-    """
+    """A ratio of means: all rho with ``(a - rho b)^2 <= t^2 (caa - 2 rho cab + rho^2 cbb)``."""
 
     a: float
     b: float
@@ -305,10 +292,7 @@ class EffectiveShare:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryNearOne:
-    """The interval of a recovery above one half: its lost share is a share, and Fieller's low end passes too often.
-
-    The low end is the smaller of the ratio's own and of 1 minus the upper end of the lost share.
-    """
+    """A recovery above one half: its low end is the lower one of the ratio's and of that by its lost share."""
 
     ratio: Law
     """Of the recovery as a ratio of means."""

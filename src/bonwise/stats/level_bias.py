@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.stats import estimand, estimation, laws
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.sums import Floats, compared, distinct
+from bonwise.stats.sums import compared, distinct
 
 __all__ = [
     "LargestOf",
@@ -24,8 +25,6 @@ __all__ = [
 
 RECURS = 0.5
 """A candidate name recurs when at least this share of the prompts carries it."""
-
-_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,21 +45,20 @@ class LargestOf:
         return float(np.maximum(size - half, 0.0).max()), float((size + half).max())
 
 
-def recurring_names(names: _Ints, prompts: int) -> _Ints:
+def recurring_names(names: Ints, prompts: int) -> Ints:
     """Return the candidate names that at least half of the prompts carry, and two at the least."""
-    found: _Ints = np.flatnonzero(np.bincount(names) >= max(RECURS * prompts, 2))
-    return found
+    return np.flatnonzero(np.bincount(names) >= max(RECURS * prompts, 2))
 
 
 def largest_bias(
     residuals: Floats,
     labels: Floats,
-    sizes: _Ints,
-    names: _Ints,
+    sizes: Ints,
+    names: Ints,
     *,
     confidence: float,
     weights: Floats | None = None,
-    clusters: _Ints | None = None,
+    clusters: Ints | None = None,
 ) -> estimand.Estimate:
     """Estimate the largest absolute mean residual of a candidate name that recurs.
 
@@ -88,8 +86,8 @@ def largest_bias(
 
 
 def _weighted_means(
-    residuals: Floats, names: _Ints, w: Floats | None, unit: _Ints | None, wanted: _Ints
-) -> tuple[Floats, Floats, _Ints]:
+    residuals: Floats, names: Ints, w: Floats | None, unit: Ints | None, wanted: Ints
+) -> tuple[Floats, Floats, Ints]:
     """Return the mean residual of some names, its standard error over units (linearised), and the units."""
     masses, weighed = np.bincount(names, weights=w), residuals if w is None else w * residuals
     means = np.divide(np.bincount(names, weights=weighed), masses, out=np.zeros(len(masses)), where=masses > 0)
@@ -106,11 +104,7 @@ def _weighted_means(
 
 
 def pool_adjacent_violators(values: Floats, weights: Floats) -> Floats:
-    """Return the sequence that never falls and comes nearest to the values in weighted least squares.
-
-    To the last bit that of ``scipy.optimize.isotonic_regression``, whose import takes longer than an audit computes.
-    No NaN; weights above 0. Busing (2022), Journal of Statistical Software 102, code snippet 1.
-    """
+    """Return the rising least-squares fit, bit for bit scipy's, whose import outlasts an audit (Busing 2022)."""
     # Python's floats: they are the same numbers as numpy's, and a step on one of them takes a tenth of the time.
     heights, ends = _blocks(values.tolist(), weights.tolist())
     return np.repeat(heights, np.diff(ends, prepend=0))
@@ -170,11 +164,7 @@ class _BonferroniDifference:
 def level_bias_difference(
     first: estimand.Estimate, second: estimand.Estimate, confidence: float
 ) -> estimand.Estimate:
-    """Return the first judge's level bias minus the second's.
-
-    A largest absolute value has no smooth difference, so the interval is Bonferroni's: it holds whatever the
-    correlation of the two, and is wider than a paired one would be.
-    """
+    """Return the first level bias minus the second, by Bonferroni's interval: such a largest value is not smooth."""
     n = min(first.n, second.n)
     if first.law is None or second.law is None or first.estimate is None or second.estimate is None:
         return estimand.Estimate.undefined(first.reason or second.reason or "undefined", n)
@@ -185,20 +175,15 @@ def level_bias_difference(
 def level_bias(  # noqa: PLR0913 - all but the cells are named
     scores: Floats,
     labels: Floats,
-    sizes: _Ints,
-    names: _Ints,
+    sizes: Ints,
+    names: Ints,
     *,
     confidence: float,
     seed: int,
     weights: Floats | None = None,
-    clusters: _Ints | None = None,
+    clusters: Ints | None = None,
 ) -> estimand.Estimate:
-    """Estimate the largest bias of a calibrated candidate mean.
-
-    ``max_c |mean f(S_c) - mean O_c|`` over recurring names c, where f is an isotonic fit of labels on scores, on the
-    other folds of prompts. Cells, `names`, `clusters` and the interval are as in `largest_bias`; `weights`,
-    (prompts,), such as 1 / propensity, count in the fit and the means. The seed draws the folds.
-    """
+    """Estimate ``max_c |mean f(S_c) - mean O_c|`` over recurring names c, f isotonic on other folds of prompts."""
     n = len(sizes)
     units, count = (np.arange(n), n) if clusters is None else cluster_codes(clusters)
     w = None if weights is None else np.repeat(weights / weights.mean(), sizes)
@@ -213,9 +198,7 @@ def level_bias(  # noqa: PLR0913 - all but the cells are named
     return largest_bias(residuals, labels, sizes, names, confidence=confidence, weights=w, clusters=clusters)
 
 
-def calibrated(
-    scores: Floats, labels: Floats, w: Floats | None, folds: npt.NDArray[np.int8] | npt.NDArray[np.int64]
-) -> Floats:
+def calibrated(scores: Floats, labels: Floats, w: Floats | None, folds: npt.NDArray[np.int8] | Ints) -> Floats:
     """Predict each label by an isotonic fit on the other folds, 0 to 4; arrays are (cells,), w weighs the cells."""
     values, at = distinct(scores)
     width = len(values)

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from bonwise.stats import laws, sums, top_of_scores
+from bonwise.arrays import Floats, Ints
+from bonwise.stats import laws, top_of_scores
 from bonwise.stats.clusters import cluster_sums, design_effect
 
 __all__ = ["Z_NEEDED", "Dealt", "DealtBefore", "DealtLabels", "dealt", "laws_of_means", "no_gain_laws", "z_of_dealt"]
@@ -19,18 +19,16 @@ __all__ = ["Z_NEEDED", "Dealt", "DealtBefore", "DealtLabels", "dealt", "laws_of_
 Z_NEEDED = 1.6448536269514722
 """Beyond this z, on either side, the test finds a gain or a loss: one-sided at 95 %."""
 
-_Ints = npt.NDArray[np.int64]
-
 
 class Dealt(NamedTuple):
     """Each prompt's ``gain`` of the judge's pick, and moments of what it gains when labels are dealt at random."""
 
-    gain: sums.Floats
-    variance: sums.Floats
-    third: sums.Floats
+    gain: Floats
+    variance: Floats
+    third: Floats
 
 
-def dealt(scores: sums.Floats, labels: sums.Floats, sizes: _Ints) -> Dealt:
+def dealt(scores: Floats, labels: Floats, sizes: Ints) -> Dealt:
     """Return the moments of every prompt's gain when its labels are dealt to its candidates at random.
 
     Scores and labels are (cells,), grouped by prompt, no NaN. With a of K candidates at the top, s^2 the variance of
@@ -53,12 +51,8 @@ def dealt(scores: sums.Floats, labels: sums.Floats, sizes: _Ints) -> Dealt:
     return Dealt(gain, spread, third * skew)
 
 
-def z_of_dealt(found: Dealt, clusters: _Ints | None = None) -> float | None:
-    """Return the gain in standard deviations of dealt labels, corrected for skewness.
-
-    ``z' = z - (g3 / V^1.5) (z^2 - 1) / 6`` with ``z = sum gain / sqrt V``, V and g3 the sums of the moments. Deals of
-    one cluster are not independent: there V counts `design_effect` times, and g3 its square times. None where V is 0.
-    """
+def z_of_dealt(found: Dealt, clusters: Ints | None = None) -> float | None:
+    """Return the gain in deviations of dealt labels, ``z - (g3 / V^1.5) (z^2 - 1) / 6``; None where V is 0."""
     effect = 1.0 if clusters is None else design_effect(found.gain, clusters)
     variance, third = float(found.variance.sum()) * effect, float(found.third.sum()) * effect**2
     if variance <= 0:
@@ -73,10 +67,10 @@ def z_of_dealt(found: Dealt, clusters: _Ints | None = None) -> float | None:
 class DealtLabels:
     """The test of no gain on the labels of one judge, made when it is asked for."""
 
-    scores: sums.Floats = field(repr=False)
-    labels: sums.Floats = field(repr=False)
-    sizes: _Ints = field(repr=False)
-    clusters: _Ints | None = field(repr=False)
+    scores: Floats = field(repr=False)
+    labels: Floats = field(repr=False)
+    sizes: Ints = field(repr=False)
+    clusters: Ints | None = field(repr=False)
     law: laws.Law = field(repr=False)
     """Of the gain or of the recovery, with the degrees of freedom that normal values would have."""
 
@@ -94,12 +88,9 @@ class DealtBefore(NamedTuple):
 
 
 def no_gain_laws(
-    gain: sums.Floats, room: sums.Floats, clusters: _Ints | None, limits: tuple[float, float]
+    gain: Floats, room: Floats, clusters: Ints | None, limits: tuple[float, float]
 ) -> dict[str, laws.Law]:
-    """Return the laws, by ``gain`` and ``recovery``, by which Student's t(G - 1) tests that there is none.
-
-    `gain` is the pick's over a random one, `room` the best candidate's, (prompts,); `limits` is the gain's range.
-    """
+    """Return the laws, of ``gain`` and ``recovery``, by which Student's t(G - 1) tests that there is none."""
     n, rows = len(gain), cluster_sums(np.stack([gain, room]), clusters)
     units = rows.shape[1]
     # Per prompt, so that the mean of the units is that of the prompts.
@@ -108,7 +99,7 @@ def no_gain_laws(
 
 
 def laws_of_means(
-    means: Sequence[float], covariance: sums.Floats, units: int, limits: tuple[float, float]
+    means: Sequence[float], covariance: Floats, units: int, limits: tuple[float, float]
 ) -> dict[str, laws.Law]:
     """Return them from the means of gain and room, and the covariance matrix of these means."""
     (caa, cab), (_, cbb) = covariance.tolist()

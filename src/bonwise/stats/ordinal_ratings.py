@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse, special
 
-from bonwise.stats.sums import Floats
+from bonwise.arrays import Floats, Ints, Mask
 
 __all__ = [
     "LEAST_GAP",
     "CutoffLayout",
     "OrdinalRegression",
-    "OrdinalTerms",
     "category_probabilities",
     "fit_ordinal",
     "log_probability",
@@ -26,17 +24,13 @@ __all__ = [
     "slope_and_curvature",
 ]
 
-_Ints = npt.NDArray[np.int64]
 
 LEAST_GAP = 1e-4
 """Between two cutoffs: a category whose cutoffs coincide has no probability."""
 
 
 def mirrored(size: int) -> Floats:
-    """Return the map from free numbers to cutoffs that mirror each other about 0, ``a_j = -a_{size-j}``.
-
-    It is (size - 1, (size - 1) // 2), for 2 categories or more.
-    """
+    """Return the map from free numbers to cutoffs that mirror each other about 0, ``a_j = -a_{size-j}``."""
     half = (size - 1) // 2
     up = np.tril(np.ones((half, half)))
     middle = np.zeros(((size - 1) % 2, half))
@@ -45,16 +39,13 @@ def mirrored(size: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CutoffLayout:
-    """The cutoffs of all raters in one vector; rater r has categories 0 to C_r - 1 and C_r - 1 cutoffs.
-
-    ``P(Y <= c) = sigma(a_{c+1} - eta)``; a symmetric rater's mirror each other about 0, as swapped sides do.
-    """
+    """The cutoffs of all raters in one vector, ``P(Y <= c) = sigma(a_{c+1} - eta)``; a symmetric rater's mirror."""
 
     sizes: tuple[int, ...]
     """Categories of each rater, at least 2."""
     symmetric: tuple[bool, ...]
     """Raters that compare two sides."""
-    first_category: _Ints = field(init=False, repr=False)
+    first_category: Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "first_category", np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64))
@@ -75,7 +66,7 @@ class CutoffLayout:
         return self.spans[-1][1].stop if self.spans else 0
 
     @cached_property
-    def increments(self) -> npt.NDArray[np.bool_]:
+    def increments(self) -> Mask:
         """Which free numbers are increments, which a softplus keeps positive; the others are first cutoffs."""
         found = np.ones(self.free, dtype=bool)
         for (_, free), symmetric in zip(self.spans, self.symmetric, strict=True):
@@ -96,7 +87,7 @@ class CutoffLayout:
         return sparse.csr_array(sparse.block_diag(self.maps, format="csr"))
 
     @cached_property
-    def end_places(self) -> tuple[_Ints, _Ints]:
+    def end_places(self) -> tuple[Ints, Ints]:
         """Of each category the place of its upper and its lower cutoff among the cutoffs, +inf and -inf."""
         total = sum(self.sizes) - len(self.sizes)
         upper, lower = [], []
@@ -107,12 +98,9 @@ class CutoffLayout:
             del size
         return np.concatenate(upper), np.concatenate(lower)
 
-    def _increments_of(self, raw: Floats) -> Floats:
-        return np.where(self.increments, np.logaddexp(0, raw) + LEAST_GAP, raw)
-
     def cutoffs(self, raw: Floats) -> Floats:
         """Return the cutoffs that free numbers make."""
-        return np.asarray(self.to_cutoffs @ self._increments_of(raw))
+        return np.asarray(self.to_cutoffs @ np.where(self.increments, np.logaddexp(0, raw) + LEAST_GAP, raw))
 
     def raw(self, cutoffs: Floats) -> Floats:
         """Return the free numbers of cutoffs; the inverse of `cutoffs`."""
@@ -211,12 +199,9 @@ def category_probabilities(eta: Floats, cutoffs: Floats) -> Floats:
 
 
 def score_and_information(
-    x: Floats, y: npt.NDArray[np.int64], coefficients: Floats, cutoffs: Floats, weights: Floats
+    x: Floats, y: Ints, coefficients: Floats, cutoffs: Floats, weights: Floats
 ) -> tuple[float, Floats, Floats]:
-    """Return log-likelihood, gradient and observed information of a proportional odds model.
-
-    Derivatives are by coefficients, then cutoffs; the information's block of the cutoffs has three diagonals.
-    """
+    """Return log-likelihood, gradient and observed information, by coefficients, then cutoffs."""
     upper, lower = np.append(cutoffs, np.inf)[y], np.insert(cutoffs, 0, -np.inf)[y]
     eta = x @ coefficients
     terms = ordinal_terms(eta, upper, lower)
@@ -269,7 +254,7 @@ class OrdinalRegression:
         """Standard errors of the coefficients, shape (columns,)."""
         return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0)))
 
-    def log_probabilities(self, x: Floats, y: _Ints) -> Floats:
+    def log_probabilities(self, x: Floats, y: Ints) -> Floats:
         """Return the log-probability of each rating ``y`` (ratings,) at ``x`` (ratings, columns)."""
         upper, lower = np.append(self.cutoffs, np.inf), np.insert(self.cutoffs, 0, -np.inf)
         return log_probability(x @ self.coefficients, upper[y], lower[y])
@@ -277,7 +262,7 @@ class OrdinalRegression:
 
 def fit_ordinal(
     x: Floats,
-    y: _Ints,
+    y: Ints,
     categories: int,
     *,
     ridge: float | Floats = 0.0,
@@ -323,7 +308,7 @@ class _Penalised:
     """A penalised log-likelihood as a function of the coefficients and of numbers that are linear in the cutoffs."""
 
     x: Floats
-    y: _Ints
+    y: Ints
     weights: Floats
     ridge: Floats
     to_cutoffs: Floats

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats import catalog, laws, sample_size
 from bonwise.stats.clusters import cluster_sums, design_effect
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "MOST_UNITS",
@@ -29,7 +28,6 @@ __all__ = [
     "within_z",
 ]
 
-_Ints = npt.NDArray[np.int64]
 
 _EVERYWHERE = (-np.inf, np.inf)
 
@@ -51,11 +49,8 @@ class Shift(NamedTuple):
         return self.estimate - half, self.estimate + half
 
 
-def shift(rows: Floats, of: Callable[[Floats], Floats], clusters: _Ints | None = None) -> Shift:
-    """Estimate a function of totals over prompts, leaving out one cluster, or without clusters one prompt, at a time.
-
-    `rows` is (sums, prompts); `of` takes totals (sums, ...) to a figure of shape (...), NaN where undefined.
-    """
+def shift(rows: Floats, of: Callable[[Floats], Floats], clusters: Ints | None = None) -> Shift:
+    """Estimate a function of totals over prompts, one cluster left out at a time, or one prompt."""
     rows = cluster_sums(rows, clusters)
     units = rows.shape[1]
     total = rows.sum(axis=1)
@@ -64,7 +59,7 @@ def shift(rows: Floats, of: Callable[[Floats], Floats], clusters: _Ints | None =
     return Shift(float(of(total)), se, units)
 
 
-def standardised(m1: Floats, m2: Floats, clusters: _Ints | None = None) -> Shift:
+def standardised(m1: Floats, m2: Floats, clusters: Ints | None = None) -> Shift:
     """Estimate the mean of a contrast over its standard deviation, that within prompts included."""
 
     def of(t: Floats) -> Floats:
@@ -75,7 +70,7 @@ def standardised(m1: Floats, m2: Floats, clusters: _Ints | None = None) -> Shift
     return shift(np.array([np.ones(len(m1)), m1, m2]), of, clusters)
 
 
-def log_residual(y1: Floats, y2: Floats, clusters: _Ints | None = None) -> Shift:
+def log_residual(y1: Floats, y2: Floats, clusters: Ints | None = None) -> Shift:
     """Estimate the log of ``Var(y1 - rho y2) / mean(y2)^2``, rho the ratio of means: recovery's se^2 times n."""
 
     def of(t: Floats) -> Floats:
@@ -89,7 +84,7 @@ def log_residual(y1: Floats, y2: Floats, clusters: _Ints | None = None) -> Shift
     return shift(np.array([np.ones(len(y1)), y1, y2, y1 * y1, y1 * y2, y2 * y2]), of, clusters)
 
 
-def log_fewest(weights: Floats, needed: float, clusters: _Ints | None = None) -> Shift:
+def log_fewest(weights: Floats, needed: float, clusters: Ints | None = None) -> Shift:
     """Estimate the log of the prompts that are worth so many of equal weight: ``needed mean(w^2) / mean(w)^2``."""
 
     def of(t: Floats) -> Floats:
@@ -100,7 +95,7 @@ def log_fewest(weights: Floats, needed: float, clusters: _Ints | None = None) ->
     return found._replace(estimate=found.estimate + math.log(effect))
 
 
-def within_z(squares_score: Floats, squares_label: Floats, products: Floats, clusters: _Ints | None = None) -> Shift:
+def within_z(squares_score: Floats, squares_label: Floats, products: Floats, clusters: Ints | None = None) -> Shift:
     """Estimate Fisher's z of the within-prompt correlation from each prompt's sums of deviations."""
 
     def of(t: Floats) -> Floats:
@@ -139,7 +134,7 @@ _FEWEST = 5
 
 _CELLS = 2_000_000  # of one array, which bounds the memory
 
-Samples = npt.NDArray[np.int64]
+Samples = Ints
 """Positions of the units drawn, shape (samples, units of each)."""
 
 
@@ -167,20 +162,13 @@ class Redrawn(NamedTuple):
 
 
 def small_sample_units(standardised: float, power: float, confidence: float) -> float:
-    """Return the units that a one-sided t test of a mean needs, where values are normal.
-
-    ``((z_alpha + z_power) / standardised)^2 + z_alpha^2 / 2``, Guenther's correction of the z test.
-    """
+    """Return the units a t test needs: ``((z_alpha + z_power) / standardised)^2 + z_alpha^2 / 2`` (Guenther)."""
     z = sample_size.critical_value(confidence, 1)
     return sample_size.mean_units(standardised, power, confidence, 1) + z * z / 2
 
 
 def redraw(
-    passes: Callable[[Samples, np.random.Generator], npt.NDArray[np.bool_]],
-    units: int,
-    start: float,
-    power: float,
-    seed: int,
+    passes: Callable[[Samples, np.random.Generator], Mask], units: int, start: float, power: float, seed: int
 ) -> Redrawn:
     """Find the smallest size at which so many samples, drawn with replacement, pass a gate.
 
@@ -212,10 +200,7 @@ def _reached(sizes: list[int], powers: Floats, power: float) -> float | None:
 
 
 def _share(
-    passes: Callable[[Samples, np.random.Generator], npt.NDArray[np.bool_]],
-    units: int,
-    size: int,
-    rng: np.random.Generator,
+    passes: Callable[[Samples, np.random.Generator], Mask], units: int, size: int, rng: np.random.Generator
 ) -> float:
     """Return the share of the samples of one size that pass, some of them at a time."""
     passed, left, block = 0, _samples(size), max(1, _CELLS // size)

@@ -6,21 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.progress import counting
-from bonwise.stats import draw_prior, sums
+from bonwise.stats import draw_prior
 from bonwise.stats.beliefs import Beliefs
 
-__all__ = ["CallCurve", "CallPrice", "Replay", "Stopped", "lengthened", "replay"]
+__all__ = ["CallCurve", "CallPrice", "Replay", "lengthened", "replay"]
 
 _SAME = 1e-9
 """Opportunity costs this close, as a share of themselves, are one: a price cannot part them."""
 
 
 class CallPrice(NamedTuple):
-    """What a call costs: one of two neighbouring prices, which one is decided by each pool's own lot.
-
-    Scores are coarse: one price takes all of many pools at one opportunity cost, or none; two meet a mean of calls.
-    """
+    """What a call costs: one of two neighbouring prices, by each pool's lot, as scores are coarse."""
 
     lower: float
     """In score units."""
@@ -37,9 +35,9 @@ class CallPrice(NamedTuple):
 class CallCurve(NamedTuple):
     """How many calls a price buys."""
 
-    calls: sums.Floats
+    calls: Floats
     """Of a pool on average, increasing, from the first draws alone to all draws."""
-    prices: sums.Floats
+    prices: Floats
     """At which just as many are taken, decreasing to 0; none lies on an opportunity cost."""
 
     def prices_for(self, mean_calls: float) -> CallPrice:
@@ -58,34 +56,33 @@ class CallCurve(NamedTuple):
         kept = np.unique(np.concatenate([behind - 1, behind]))
         return CallCurve(self.calls[kept], self.prices[kept])
 
-    def _behind(self, calls: sums.Floats) -> np.typing.NDArray[np.int64]:
+    def _behind(self, calls: Floats) -> Ints:
         """Return the place of the first point that buys so many calls, never the very first one."""
-        found: np.typing.NDArray[np.int64] = np.clip(np.searchsorted(self.calls, calls), 1, len(self.calls) - 1)
-        return found
+        return np.clip(np.searchsorted(self.calls, calls), 1, len(self.calls) - 1)
 
 
 class Stopped(NamedTuple):
     """Where each pool stands when a call has a price."""
 
-    calls: np.typing.NDArray[np.int64]
+    calls: Ints
     """Draws asked, the first ones among them."""
-    top: np.typing.NDArray[np.bool_]
+    top: Mask
     """The candidates that share the highest posterior mean."""
 
 
 class Replay(NamedTuple):
     """Every step that the rule would take if calls were free; a price only says at which step it ends."""
 
-    first: np.typing.NDArray[np.int64]
+    first: Ints
     """First draws of each pool."""
-    opportunity: sums.Floats
+    opportunity: Floats
     """Expected opportunity cost before each further draw, in score units; minus infinity where none can be asked."""
-    top: np.typing.NDArray[np.bool_]
+    top: Mask
     """As in `Stopped`."""
-    highest: sums.Floats
+    highest: Floats
     """Highest posterior mean, in score units."""
 
-    def at(self, price: float | sums.Floats) -> Stopped:
+    def at(self, price: float | Floats) -> Stopped:
         """Stop each pool before the first draw whose opportunity cost is below the price, one for all or one each."""
         stop = np.broadcast_to(np.asarray(price, dtype=np.float64), len(self.first))[:, None]
         step = (np.minimum.accumulate(self.opportunity, axis=1) >= stop).sum(axis=1)
@@ -105,7 +102,7 @@ class Replay(NamedTuple):
         return CallCurve(self.first.mean() + taken / len(lowest), prices)
 
 
-def replay(draws: sums.Floats, prior: draw_prior.DrawPrior, *, most: int = 8, seed: int = 0) -> Replay:
+def replay(draws: Floats, prior: draw_prior.DrawPrior, *, most: int = 8, seed: int = 0) -> Replay:
     """Apply the rule to stored draws.
 
     `draws` is (n, K, k), ``draws[:, :, 0]`` the first scores, NaN where not scored; all NaN fills up a smaller pool.
@@ -136,7 +133,7 @@ def replay(draws: sums.Floats, prior: draw_prior.DrawPrior, *, most: int = 8, se
     return Replay((~np.isnan(draws).all(axis=2)).sum(axis=1), opportunity, top, highest)
 
 
-def lengthened(draws: sums.Floats, most: int, rng: np.random.Generator, start: int = 1) -> sums.Floats:
+def lengthened(draws: Floats, most: int, rng: np.random.Generator, start: int = 1) -> Floats:
     """Return so many draws per candidate: those stored, and where they end, some of its own from `start` on again."""
     stored = draws.shape[2]
     if stored >= most:

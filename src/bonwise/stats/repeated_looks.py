@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import optimize, special
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.jackknife import moments_df
 from bonwise.stats.running_ratio import RunningRatio
-from bonwise.stats.sums import Floats
 from bonwise.stats.support import enough
 
 __all__ = [
@@ -34,19 +34,13 @@ EARLIEST = 200
 
 
 def mixture_variance(target: float, confidence: float) -> float:
-    """Return k2, the mixture's variance for which the sequence is narrowest after `target` prompts.
-
-    ``k2 = (-2 ln alpha + ln(1 - 2 ln alpha)) / target`` with ``alpha = 1 - confidence``.
-    """
+    """Return k2, narrowest after `target` prompts: ``(-2 ln alpha + ln(1 - 2 ln alpha)) / target``."""
     doubled = -2 * np.log1p(-confidence)
     return float((doubled + np.log1p(doubled)) / target)
 
 
 def squared_critical(count: Floats, target: float, confidence: float) -> Floats:
-    """Return what is in the place of z^2 after `count` prompts: ``(m k2 + 1)/(m k2) ln((m k2 + 1)/alpha^2)``.
-
-    m is the count, k2 the `mixture_variance` for a `target` that is fixed before the first label.
-    """
+    """Return what stands for z^2 after m prompts: ``(m k2 + 1)/(m k2) ln((m k2 + 1)/alpha^2)``."""
     spread = count * mixture_variance(target, confidence)
     found: Floats = (spread + 1) / spread * (np.log1p(spread) - 2 * np.log1p(-confidence))
     return found
@@ -80,10 +74,7 @@ def mixture_weight(margin: float) -> float:
 
 
 def log_wealth(wins: Floats | float, votes: Floats | float, a: float, p: Floats | float = 0.5) -> Floats:
-    """Return ``ln M_n(p)``, the log likelihood ratio of the Beta(a, a) mixture against the share p, in (0, 1).
-
-    Wins are k and votes n, of one shape; a is fixed before the first vote.
-    """
+    """Return ``ln M_n(p)``, the log likelihood ratio of the Beta(a, a) mixture, against the share p."""
     losses = np.subtract(votes, wins)
     mixed = special.betaln(wins + a, losses + a) - special.betaln(a, a)
     return np.asarray(mixed - special.xlogy(wins, p) - special.xlog1py(losses, -p), dtype=np.float64)
@@ -92,8 +83,7 @@ def log_wealth(wins: Floats | float, votes: Floats | float, a: float, p: Floats 
 def vote_sides(wins: Floats, votes: Floats, a: float, than: float, confidence: float) -> Floats:
     """Return after each vote where the confidence sequence lies: 1 above the share `than`, -1 below, 0 around it."""
     out = log_wealth(wins, votes, a, than) >= -np.log1p(-confidence)
-    found: Floats = np.where(out, np.sign(wins - than * votes), 0.0)
-    return found
+    return np.where(out, np.sign(wins - than * votes), 0.0)
 
 
 def share_limits(wins: float, votes: float, a: float, confidence: float) -> tuple[float, float]:
@@ -128,30 +118,22 @@ def first_look(planned: int | None) -> int:
     return max(EARLIEST_LOOK, int(np.ceil(_SHARE_OF_PLANNED * (planned or 0) - 1e-9)))
 
 
-def looks(first: int, running: RunningRatio) -> np.typing.NDArray[np.int64]:
-    """Return the numbers of prompts at which the rule looks, among those there are.
-
-    Every `STEP` prompts from `first` on, once there are `EARLIEST_LOOK` units, `TELLING` of which tell of the ratio,
-    and these are worth as many as a gate needs: where few carry all of the variance, the spread so far says little.
-    """
+def looks(first: int, running: RunningRatio) -> Ints:
+    """Return the looks, every `STEP` prompts from `first` on once `EARLIEST_LOOK` units tell enough."""
     numbers = np.arange(first, len(running.prompts) + 1, STEP, dtype=np.int64)
     seen = running.at(numbers)
     tells = (seen.count >= EARLIEST_LOOK) & (seen.telling >= TELLING)
-    found: np.typing.NDArray[np.int64] = numbers[tells & enough(seen.prompts, seen.effective)]
-    return found
+    return numbers[tells & enough(seen.prompts, seen.effective)]
 
 
-def precise(running: RunningRatio, half_width: float, confidence: float) -> np.typing.NDArray[np.bool_]:
+def precise(running: RunningRatio, half_width: float, confidence: float) -> Mask:
     """Tell at which looks the ratio is known to a half-width."""
     low, high = precision_limits(running, confidence)
     return np.asarray((high - low) / 2 <= half_width)
 
 
 def precision_limits(running: RunningRatio, confidence: float) -> tuple[Floats, Floats]:
-    """Return Fieller's interval with Student's t and ``1 + 10/m`` times the variance, NaN where it is unbounded.
-
-    The degrees of freedom are those of `bonwise.stats.jackknife.kurtosis_df`; each look is after two units or more.
-    """
+    """Return Fieller's interval with Student's t and ``1 + 10/m`` times the variance, NaN where it is unbounded."""
     df = moments_df(1.0, running.kurtosis / running.count, running.count)
     squared = np.square(special.stdtrit(df, 0.5 + confidence / 2), dtype=np.float64)
     return running.limits(squared, 1 + _EXTRA / running.count)

@@ -10,16 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from bonwise.arrays import Floats, Mask
 from bonwise.stats import correlation, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.sums import Floats, compared
+from bonwise.stats.sums import compared
 
 __all__ = [
     "SHARES",
     "Outcomes",
     "RoutedRecovery",
     "gaussian_share",
-    "lift_contributions",
     "routed_differences",
     "routed_part",
     "routed_recovery",
@@ -52,7 +52,7 @@ class Outcomes:
         relative: Floats = self.weights / self.weights.mean()
         return relative
 
-    def some(self, which: np.typing.NDArray[np.bool_]) -> Outcomes:
+    def some(self, which: Mask) -> Outcomes:
         """Return some of the prompts."""
         best = None if self.best is None else self.best[which]
         return Outcomes(self.value[which], self.gain[which], self.weights[which], best)
@@ -133,10 +133,7 @@ def gaussian_share(share: float) -> float:
 
 
 def threshold(signal: Floats, share: float, weights: Floats | None = None) -> float:
-    """Return the value of the signal such that the share, in (0, 1], of prompts lies at or above it.
-
-    NaN comes last, infinity first; where these fill the share, it is the highest of the others.
-    """
+    """Return the value such that the share of prompts lies at or above it, infinity first and NaN last."""
     found, _ = _edge(_ranked(signal), share, np.ones(len(signal)) if weights is None else weights)
     finite = signal[np.isfinite(signal)]
     return found if np.isfinite(found) else float(finite.max() if found > 0 else finite.min())
@@ -180,8 +177,7 @@ def lift_contributions(signal: Floats, outcomes: Outcomes, share: float, *, exac
     values, w, gain = _ranked(signal), outcomes.relative, outcomes.gain
     edge, _ = _edge(values, share, w)
     there = edge if exact else _gain_at(values, values == edge, gain, w)
-    found: Floats = (routed_part(signal, share, w) - share) * (gain - there)
-    return found
+    return (routed_part(signal, share, w) - share) * (gain - there)
 
 
 def _from_spread(predicted: Floats, outcomes: Outcomes, share: float) -> tuple[float, Floats]:
@@ -205,7 +201,7 @@ def _from_lift(signal: Floats, outcomes: Outcomes, share: float) -> tuple[float,
     return lift, w * (mine - lift)
 
 
-def _gain_at(values: Floats, ties: np.typing.NDArray[np.bool_], gain: Floats, w: Floats) -> float:
+def _gain_at(values: Floats, ties: Mask, gain: Floats, w: Floats) -> float:
     """Return the mean gain at the threshold: of the prompts that tie there, or of enough around it."""
     around = max(_LEAST_WINDOW, int(_WINDOW * len(values)))
     near = ties
@@ -293,11 +289,7 @@ def routed_recovery(
 def routed_differences(
     signal: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95
 ) -> tuple[Estimate, Estimate, Estimate]:
-    """Estimate the mean label where a share, in [0, 1], is sent on, and its distance to the two judges alone.
-
-    Returned are the mean label, it minus the first judge's, and the stronger judge's minus it: the means of
-    ``v + p g``, ``p g`` and ``(1 - p) g``, symbols as in `routed_recovery`, for fresh prompts.
-    """
+    """Return the mean label of a routed share, it less the first judge's, and the stronger's less it."""
     w, sent = outcomes.relative, _sent(signal, outcomes, share)
     value, over, under = (
         correlation.from_influence(float(np.mean(w * part)), w * (part - np.mean(w * part)), confidence=confidence)

@@ -6,10 +6,9 @@ from dataclasses import dataclass, fields
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.clusters import cluster_codes
-from bonwise.stats.sums import Floats
 from bonwise.stats.support import losses_so_far
 
 __all__ = ["RunningRatio", "UnitSums"]
@@ -25,14 +24,14 @@ class UnitSums:
 
     count: Floats
     """Clusters so far."""
-    new: npt.NDArray[np.bool_]
+    new: Mask
     """Whether the prompt is the first one of its cluster."""
     before: Floats
     after: Floats
     """Of numerator and denominator; 0 before the first prompt."""
 
     @classmethod
-    def of(cls, numerator: Floats, denominator: Floats, clusters: npt.NDArray[np.int64] | None) -> UnitSums:
+    def of(cls, numerator: Floats, denominator: Floats, clusters: Ints | None) -> UnitSums:
         """Sum up prompts in the order in which they came."""
         values = np.array([numerator, denominator], dtype=np.float64)
         prompts = values.shape[1]
@@ -81,15 +80,10 @@ class UnitSums:
 
 _ROUNDING = 1e-12  # a variance below this share of the mean square is rounding, not variation
 
-_Ints = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class RunningRatio:
-    """Means of numerator and denominator after 1, 2, ... prompts, with the covariance matrix of the means.
-
-    A unit is a prompt, or a cluster of prompts with the sums over those that came so far.
-    """
+    """Means of numerator and denominator after 1, 2, ... prompts or clusters, with their covariance matrix."""
 
     prompts: Floats
     count: Floats
@@ -117,15 +111,11 @@ class RunningRatio:
         cls,
         numerator: Floats,
         denominator: Floats,
-        clusters: _Ints | None = None,
+        clusters: Ints | None = None,
         worst: Floats | None = None,
         confidence: float = 0.95,
     ) -> RunningRatio:
-        """Sum up prompts in the order in which they came: what the pick, and the best, gain over a random pick.
-
-        `worst` is what the worst pick loses against a random one, for `after_losses` at a
-        two-sided confidence.
-        """
+        """Sum up prompts as they came: what the pick and the best gain over a random one, the `worst` loses."""
         units = UnitSums.of(numerator, denominator, clusters)
         m = units.count
         a, b = np.cumsum(numerator) / m, np.cumsum(denominator) / m
@@ -157,7 +147,7 @@ class RunningRatio:
         moved = np.divide(self.pull, below, out=np.zeros(below.shape), where=below > 0)
         return self.estimate + np.minimum(moved, 0.0)
 
-    def at(self, looks: _Ints) -> RunningRatio:
+    def at(self, looks: Ints) -> RunningRatio:
         """Return some looks only, named by their number of prompts."""
         return RunningRatio(*(getattr(self, one.name)[looks - 1] for one in fields(self)))
 
@@ -170,11 +160,7 @@ class RunningRatio:
         return RunningRatio(*(getattr(self, one.name)[-1] * scaled.get(one.name, kept) for one in fields(self)))
 
     def limits(self, squared: Floats, inflation: Floats | float = 1.0) -> tuple[Floats, Floats]:
-        """Return Fieller's interval at every look, NaN where it is unbounded or units do not vary.
-
-        It reaches to where further losses would take the ratio. `squared`, (looks,), is the squared critical value;
-        `inflation` is a factor on the covariances.
-        """
+        """Return Fieller's interval at every look, to where further losses take it; NaN where unbounded."""
         squared = squared * inflation
         lead = self.b**2 - squared * self.cbb
         middle = self.a * self.b - squared * self.cab
@@ -192,12 +178,11 @@ class RunningRatio:
         variance = self.caa - 2 * than * self.cab + than**2 * self.cbb
         return self.a - than * self.b, np.sqrt(np.maximum(variance, 0.0))
 
-    def varies(self, than: Floats | float) -> npt.NDArray[np.bool_]:
+    def varies(self, than: Floats | float) -> Mask:
         """Tell at which looks ``psi`` differs between units."""
         _, se = self.gap(than)
         square = self.a**2 + self.b**2 + self.count * (self.caa + self.cbb)
-        found: npt.NDArray[np.bool_] = self.count * se**2 > _ROUNDING * square
-        return found
+        return self.count * se**2 > _ROUNDING * square
 
 
 def _covariance_of_means(products: Floats, first: Floats, second: Floats, m: Floats) -> Floats:

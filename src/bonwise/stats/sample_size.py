@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from bonwise.stats.sums import Floats
+from bonwise.arrays import Floats
 
 __all__ = [
     "SMALLEST_MARGIN",
@@ -42,20 +42,14 @@ def critical_value(confidence: float, sides: int) -> float:
 
 
 def mean_power(standardised: float, n: float, confidence: float, sides: int) -> float:
-    """Return the power of a z test of a mean; with one side it is of a mean above 0.
-
-    `standardised` is the mean over the standard deviation of one of n units.
-    """
+    """Return the power of a z test of a mean, `standardised` for one unit; with one side of a mean above 0."""
     z, drift = critical_value(confidence, sides), standardised * np.sqrt(n)
     other = special.ndtr(-drift - z) if sides == 2 else 0.0
     return float(special.ndtr(drift - z) + other)
 
 
 def correlation_power(r: float, least: float, pairs: float, confidence: float) -> float:
-    """Return the power to find a within-prompt correlation above a threshold, one-sided, by Fisher's z.
-
-    `pairs` is the degrees of freedom plus 1, P (n - 1) for P prompts of n; the variance is 1 / (pairs - 2).
-    """
+    """Return the power to find a correlation above a threshold: Fisher's z, its variance 1 / (pairs - 2)."""
     apart = np.arctanh(r) - np.arctanh(least)
     return float(special.ndtr(apart * np.sqrt(max(pairs - 2, 0.0)) - critical_value(confidence, 1)))
 
@@ -77,15 +71,11 @@ def votes_power(delta: float, n: _Counts, confidence: float) -> Floats:
 def _lower_region(votes: Floats, tail: float) -> Floats:
     """Return the largest count with P(K <= count) <= tail under a fair coin, -1 where there is none."""
     near = stats.binom.ppf(tail, votes, 0.5)
-    last: Floats = np.where(stats.binom.cdf(near, votes, 0.5) <= tail, near, near - 1)
-    return last
+    return np.where(stats.binom.cdf(near, votes, 0.5) <= tail, near, near - 1)
 
 
 def equal_votes_power(bound: float, n: _Counts, confidence: float) -> Floats:
-    """Return how likely two exact one-sided tests show that a margin of 0 lies within a bound, in (0, 1/2).
-
-    n counts decisive votes, and `confidence` is that of each of the two tests.
-    """
+    """Return how likely two exact one-sided tests show that a margin of 0 lies within a bound, in (0, 1/2)."""
     votes = np.asarray(n, dtype=np.float64)
     low = stats.binom.isf(1 - confidence, votes, 0.5 - bound) + 1
     inside = stats.binom.cdf(votes - low, votes, 0.5) - stats.binom.cdf(low - 1, votes, 0.5)

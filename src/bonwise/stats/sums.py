@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.flags import TIE_DECIMALS, compared_decimals, decimals_of_pool
 
 __all__ = [
     "ColumnScale",
-    "Floats",
-    "PairCounts",
     "SumRows",
     "Sums",
     "by_rank",
@@ -32,17 +31,15 @@ __all__ = [
     "tied_by_rounding",
 ]
 
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
 
-PairCounts = _Ints
+PairCounts = Ints
 """Of shape (4, prompts): pairs apart in score, apart in label, apart in both, and concordant."""
 
 _SORTED_FROM = 64  # candidates: from here on, sorting costs less than looking at each pair
 _SORTED_CELLS = 1 << 12  # sorted at a time, but for a single prompt that has more: what sorting takes is short-lived
 
 
-def pair_counts(scores: _Floats, labels: _Floats) -> PairCounts:
+def pair_counts(scores: Floats, labels: Floats) -> PairCounts:
     """Count the pairs of candidates of each prompt, exactly; scores and labels are (prompts, K), no NaN."""
     n, K = scores.shape
     if K < _SORTED_FROM:
@@ -52,7 +49,7 @@ def pair_counts(scores: _Floats, labels: _Floats) -> PairCounts:
     return np.concatenate(parts, axis=1)
 
 
-def single_pairs(scores: _Floats, labels: _Floats) -> PairCounts:
+def single_pairs(scores: Floats, labels: Floats) -> PairCounts:
     """Look at each pair: K (K - 1) / 2 steps a prompt."""
     n, K = scores.shape
     S, O = _by_candidate(scores), _by_candidate(labels)
@@ -66,17 +63,13 @@ def single_pairs(scores: _Floats, labels: _Floats) -> PairCounts:
     return counts
 
 
-def _by_candidate(values: _Floats) -> _Floats:
+def _by_candidate(values: Floats) -> Floats:
     """Put a candidate of all prompts into one row: what is compared then stands side by side in memory."""
     return np.ascontiguousarray(values.T)
 
 
-def sorted_pairs(scores: _Floats, labels: _Floats) -> PairCounts:
-    """Sort instead: about K log(K)^2 steps a prompt.
-
-    Of candidates in the order of their scores, and of their labels where scores tie, exactly the discordant pairs
-    have falling labels (Knight 1966, doi:10.1080/01621459.1966.10480879).
-    """
+def sorted_pairs(scores: Floats, labels: Floats) -> PairCounts:
+    """Sort instead, about K log(K)^2 steps: then exactly discordant pairs have falling labels (Knight 1966)."""
     K = scores.shape[1]
     S, O = _ranks(scores), _ranks(labels)
     cells = np.sort(S * K + O, axis=1)
@@ -88,11 +81,11 @@ def sorted_pairs(scores: _Floats, labels: _Floats) -> PairCounts:
     return np.stack([pairs - tied_S, pairs - tied_O, both, both - _falling(cells % K)])
 
 
-def _order(left: _Floats, right: _Floats) -> npt.NDArray[np.int8]:
+def _order(left: Floats, right: Floats) -> npt.NDArray[np.int8]:
     return (left > right).view(np.int8) - (left < right).view(np.int8)
 
 
-def _ranks(values: _Floats) -> _Ints:
+def _ranks(values: Floats) -> Ints:
     """Number the distinct values of each row from 0."""
     order = values.argsort(axis=1)
     ranks = np.empty(values.shape, np.int64)
@@ -101,26 +94,23 @@ def _ranks(values: _Floats) -> _Ints:
     return ranks
 
 
-def _starts(rising: npt.NDArray[np.float64 | np.int64]) -> npt.NDArray[np.bool_]:
+def _starts(rising: npt.NDArray[np.float64 | np.int64]) -> Mask:
     """Mark the first of each run of equal values in each row."""
     starts = np.ones(rising.shape, np.bool_)
     np.not_equal(rising[:, 1:], rising[:, :-1], out=starts[:, 1:])
     return starts
 
 
-def _tied(rising: _Ints) -> _Ints:
+def _tied(rising: Ints) -> Ints:
     """Count the pairs of equal values in each row."""
     positions = np.arange(rising.shape[1])
     first = np.maximum.accumulate(np.where(_starts(rising), positions, 0), axis=1)
-    tied: _Ints = (positions - first).sum(axis=1)
+    tied: Ints = (positions - first).sum(axis=1)
     return tied
 
 
-def _falling(ranks: _Ints) -> _Ints:
-    """Count the pairs in each row of which the later is smaller, by the first binary digit in which they differ.
-
-    Before each pass a row is sorted by the digits before, so that numbers that share them stand together.
-    """
+def _falling(ranks: Ints) -> Ints:
+    """Count the pairs in each row of which the later is smaller, by the first binary digit in which they differ."""
     falling = np.zeros(len(ranks), np.int64)
     for digit in reversed(range((ranks.shape[1] - 1).bit_length())):
         ones = ranks >> digit & 1
@@ -129,9 +119,6 @@ def _falling(ranks: _Ints) -> _Ints:
         falling += ((before - elsewhere) * (1 - ones)).sum(axis=1)
         ranks = np.take_along_axis(ranks, (ranks >> digit).argsort(axis=1, kind="stable"), 1)
     return falling
-
-
-Floats = npt.NDArray[np.float64]
 
 
 def tie_decimals(column: Floats) -> int:
@@ -162,7 +149,7 @@ def compared(values: Floats) -> Floats:
     return np.round(values, tie_decimals(values))
 
 
-def distinct(values: Floats) -> tuple[Floats, _Ints]:
+def distinct(values: Floats) -> tuple[Floats, Ints]:
     """Return the distinct values, sorted, and the place of each value among them; no NaN."""
     # Few of them are the rule for scores, and looking them up takes a fraction of the time that sorting does.
     known = np.unique(values[:: 1 + len(values) // _FIRST_VALUES])
@@ -176,7 +163,7 @@ def distinct(values: Floats) -> tuple[Floats, _Ints]:
     return known, at.reshape(-1)
 
 
-def tied_by_rounding(values: Floats, sizes: _Ints) -> int:
+def tied_by_rounding(values: Floats, sizes: Ints) -> int:
     """Count the cells that tie with another of their prompt only as `compared`, rounding errors of doubles apart."""
     rounded, least = compared(values), _ROUNDING * float(np.nanmax(np.abs(values), initial=0.0))
     if not (np.abs(values - rounded) > least / 2).any():
@@ -189,7 +176,7 @@ def tied_by_rounding(values: Floats, sizes: _Ints) -> int:
     return int(np.count_nonzero(same & apart))
 
 
-def pool_decimals(values: Floats, sizes: _Ints) -> _Ints:
+def pool_decimals(values: Floats, sizes: Ints) -> Ints:
     """Return the decimals by which each pool alone is compared, as `bonwise.table.verdicts.pool_decimals` has it."""
     if not len(sizes):
         return np.zeros(0, dtype=np.int64)
@@ -204,7 +191,7 @@ def pool_decimals(values: Floats, sizes: _Ints) -> _Ints:
     return decimals
 
 
-def rounded_each(values: Floats, decimals: _Ints) -> Floats:
+def rounded_each(values: Floats, decimals: Ints) -> Floats:
     """Return each value rounded to its own decimals."""
     scale = 10.0**decimals
     rounded: Floats = np.rint(values * scale) / scale
@@ -272,7 +259,7 @@ class Sums(NamedTuple):
 
 
 def prompt_sums(
-    scores: Floats, labels: Floats, sizes: _Ints, ranked: Floats | None = None, shared: ColumnScale | None = None
+    scores: Floats, labels: Floats, sizes: Ints, ranked: Floats | None = None, shared: ColumnScale | None = None
 ) -> Floats:
     """Compute the sums of every prompt, (len(Sums._fields), prompts), in memory proportional to the rows.
 
@@ -306,7 +293,7 @@ class SumRows:
         self._rows = rows
 
     @classmethod
-    def of_scored(cls, scores: Floats, labels: Floats, sizes: _Ints) -> SumRows:
+    def of_scored(cls, scores: Floats, labels: Floats, sizes: Ints) -> SumRows:
         """Return what `prompt_sums` does where every candidate has a score, in two thirds of the memory."""
         own, held, places = _scale_of(scores, labels), dict[int, Floats](), list[int]()
         for prompts, cells, size in _blocks(sizes):
@@ -342,11 +329,8 @@ class SumRows:
         return np.array([row.sum(axis - 1) for row in self._rows])
 
 
-def by_rank(scores: Floats, sizes: _Ints | None = None, first: npt.NDArray[np.bool_] | None = None) -> Floats:
-    """Return scores, (cells,) or (cells, columns), what lacks one below all others, so that it is picked last.
-
-    Where nothing of a prompt has one all are alike; if `first` marks its first cell, that is above the others.
-    """
+def by_rank(scores: Floats, sizes: Ints | None = None, first: Mask | None = None) -> Floats:
+    """Return scores with what lacks one below all others; if `first` marks its first cell, that is above those."""
     lost = np.isnan(scores)
     if not lost.any():
         return scores
@@ -359,7 +343,7 @@ def by_rank(scores: Floats, sizes: _Ints | None = None, first: npt.NDArray[np.bo
     return ranked
 
 
-def filled_scores(scores: Floats, sizes: _Ints) -> Floats:
+def filled_scores(scores: Floats, sizes: Ints) -> Floats:
     """Return scores for models: where a candidate has none the lowest of its prompt, else the mean of all."""
     lost = np.isnan(scores)
     if not lost.any():
@@ -381,7 +365,7 @@ def _middle(values: Floats, decimals: int) -> float:
     return float(np.round(values[np.abs(values - values.mean()).argmin()], decimals)) if values.size else 0.0
 
 
-def _blocks(sizes: _Ints) -> Iterator[tuple[_Ints | slice, _Ints | slice, int]]:
+def _blocks(sizes: Ints) -> Iterator[tuple[Ints | slice, Ints | slice, int]]:
     """Yield prompts of one pool size together, with the positions of their cells."""
     starts = np.cumsum(sizes) - sizes
     distinct = np.unique(sizes)
@@ -439,7 +423,7 @@ def _with_unscored(S: Floats, O: Floats, ranked: Floats, middle_S: float, middle
     return out
 
 
-def over_prompts(ufunc: np.ufunc, values: npt.NDArray[Any], sizes: _Ints) -> npt.NDArray[Any]:
+def over_prompts(ufunc: np.ufunc, values: npt.NDArray[Any], sizes: Ints) -> npt.NDArray[Any]:
     """Reduce the cells of each prompt by a function of two values, such as ``numpy.maximum``."""
     reduced: npt.NDArray[Any] = values[:0]
     size = int(sizes[0]) if len(sizes) else 0

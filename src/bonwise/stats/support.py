@@ -8,25 +8,22 @@ from math import ceil, isfinite, log
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats import catalog, clusters, estimand, jackknife, no_gain
 from bonwise.stats.laws import Student
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 
 if TYPE_CHECKING:
     from bonwise.stats.estimation import IntervalRule
 
 __all__ = [
     "FEWEST",
-    "FEWEST_ON_OPEN_SCALE",
-    "MOST_TIMES",
     "ONE_SIDED",
     "REACHING",
     "Further",
     "FurtherPick",
     "GateDecision",
-    "LossesSoFar",
     "SeenPools",
     "Support",
     "Worth",
@@ -68,14 +65,9 @@ MOST_TIMES = 100
 _LARGE = 0.25 - 1e-9
 _DECIMALS = 9  # equal weights count as many as they are
 
-_Ints = npt.NDArray[np.int64]
 
-
-def effective_count(weights: Floats, of_clusters: _Ints | None = None) -> float:
-    """Return ``(sum w)^2 / sum w^2``, the equal weights that these are worth; 0 where all are 0.
-
-    Weights of prompts in clusters are worth so many times fewer as their design effect is.
-    """
+def effective_count(weights: Floats, of_clusters: Ints | None = None) -> float:
+    """Return ``(sum w)^2 / sum w^2``, so many times fewer in clusters as their design effect; 0 where all are 0."""
     square = float(weights @ weights)
     if square <= 0:
         return 0.0
@@ -89,15 +81,12 @@ _FEWEST_ALIKE = 2  # that say anything of their own scatter
 
 
 def too_light(count: float, what: str) -> str:
-    """Return why no interval can rest on weights that are worth so many equal ones; empty where one can.
-
-    One heavy prompt or label then is the estimate, and the scatter of the light ones says nothing of it.
-    """
+    """Return why no interval can rest on weights worth so many equal ones: one heavy label then is the estimate."""
     reason = f"the weights are worth {count:.1f} {what}, and an interval needs {_FEWEST_ALIKE}"
     return "" if count > _FEWEST_ALIKE - 1e-9 else reason
 
 
-def enough(prompts: Floats | float, count: Floats | float, needed: int = FEWEST) -> npt.NDArray[np.bool_]:
+def enough(prompts: Floats | float, count: Floats | float, needed: int = FEWEST) -> Mask:
     """Tell whether prompts, and the effective ones among them, are as many as a gate needs."""
     return np.asarray((np.asarray(prompts) >= FEWEST) & (np.round(count, _DECIMALS) >= needed))
 
@@ -174,7 +163,7 @@ class Support:
 class LossesSoFar(NamedTuple):
     """After each prompt, the losses to reckon with beyond those seen: of which prompt, its gain, and how many."""
 
-    at: _Ints
+    at: Ints
     gain: Floats
     further: Floats
 
@@ -201,7 +190,7 @@ def _after_all(gained: Floats, possible: Floats, worst: Floats) -> tuple[int, fl
 
 
 def _losses(
-    gained: Floats, possible: Floats, worst: Floats, confidence: float, largest_of: Callable[[Floats], _Ints]
+    gained: Floats, possible: Floats, worst: Floats, confidence: float, largest_of: Callable[[Floats], Ints]
 ) -> LossesSoFar:
     lost, span = np.nan_to_num(possible - gained), possible + worst  # a pick without a label shows no loss
     largest, widest = largest_of(lost), largest_of(span)
@@ -211,16 +200,15 @@ def _losses(
     return LossesSoFar(at, gain, np.where(seen, 1.0, unseen_losses(confidence)))
 
 
-def shows_losses(lost: Floats, span: Floats) -> npt.NDArray[np.bool_]:
+def shows_losses(lost: Floats, span: Floats) -> Mask:
     """Tell whether the largest loss of a pick is a quarter as large as the worst pick that a pool allows."""
     return np.asarray(lost >= _LARGE * span)  # some of the picks of a tie may lose it, but for rounding
 
 
-def _first_largest(values: Floats) -> _Ints:
+def _first_largest(values: Floats) -> Ints:
     """Return after each value the position of the largest so far, the first of equal ones."""
     before = np.concatenate([[-np.inf], np.maximum.accumulate(values)[:-1]])
-    positions: _Ints = np.maximum.accumulate(np.where(values > before, np.arange(len(values)), 0))
-    return positions
+    return np.maximum.accumulate(np.where(values > before, np.arange(len(values)), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,10 +275,7 @@ def with_support(
     rule: IntervalRule,
     weights: Floats | None = None,
 ) -> dict[str, estimand.Estimate]:
-    """Return figures with what they rest on: the `worth` of some, n* up to n of rates, of what unequal weights leave.
-
-    With a range of the labels a mean label is a rate; without one its interval is as wide as their tails ask for.
-    """
+    """Return figures with what they rest on: a rate's n*, or what unequal weights leave."""
     out = {}
     share = 1.0 if weights is None else effective_count(weights) / len(weights)
     for e in catalog.ESTIMANDS:
@@ -332,10 +317,7 @@ def of_whole_prompts(
     rule: IntervalRule,
     weights: Floats | None = None,
 ) -> dict[str, estimand.Estimate]:
-    """Return figures with what they rest on: ``(sum w)^2 / sum w^2`` over w, the `weight` of the metric.
-
-    `t` and the `lowest` labels are of prompts labelled whole, `weights` their 1 / pi in a sample.
-    """
+    """Return figures with ``(sum w)^2 / sum w^2`` over the `weight` of the metric, of prompts labelled whole."""
     w = np.ones(len(t.R)) if weights is None else weights / weights.mean()
     room = t.M - t.R
     weighed = {e.name: e.weight for e in catalog.ESTIMANDS if e.weight is not None}
@@ -350,10 +332,7 @@ def of_difference(
     sides: tuple[Mapping[str, estimand.Estimate], Mapping[str, estimand.Estimate]],
     paired: tuple[Floats, Sums, Floats] | None = None,
 ) -> dict[str, estimand.Estimate]:
-    """Return differences with what they rest on: what the thinner side does, and further prompts that differ.
-
-    `paired` are the differences of the labels of the picks, the sums of one side, and the lowest labels.
-    """
+    """Return differences with what the thinner side rests on, and further prompts that differ."""
     out = dict(differences)
     most = _FurthestApart.of(*paired) if paired is not None and paired[0].size else None
     for name, apart in differences.items():
@@ -394,11 +373,8 @@ class _FurthestApart(NamedTuple):
         return {side: Further(times * (end - apart * own), total, times * own, what) for side, end in ends.items()}
 
 
-def worth_of_mean(added: Floats, prompts: float, of_clusters: _Ints | None = None) -> float:
-    """Return n_B where B is known of some prompts: of what each of all adds to its mean, and how many are labelled.
-
-    ``1 / (1 / m + se^2 / mean^2)``; with every B known this is ``(sum B)^2 / sum B^2``.
-    """
+def worth_of_mean(added: Floats, prompts: float, of_clusters: Ints | None = None) -> float:
+    """Return n_B where B is known of some prompts: ``1 / (1 / m + se^2 / mean^2)``."""
     mean = float(added.mean())
     if mean <= 0 or prompts <= 0:
         return 0.0
@@ -415,7 +391,7 @@ class SeenPools(NamedTuple):
     lowest: Floats
 
     @classmethod
-    def of(cls, labels: Floats, top: npt.NDArray[np.bool_], sizes: _Ints) -> SeenPools:
+    def of(cls, labels: Floats, top: Mask, sizes: Ints) -> SeenPools:
         """Return them for labels, NaN where there is none, as is what a pick without a label is worth."""
         starts, known = np.cumsum(sizes) - sizes, ~np.isnan(labels)
         counts, picks = (np.add.reduceat(some.astype(np.float64), starts) for some in (known, known & top))
@@ -454,10 +430,7 @@ class GateDecision(NamedTuple):
 
 
 def open_ground(figure: estimand.Estimate, value: float) -> Literal["", "count", "loss"]:
-    """Return on which ground a figure settles nothing of a value, whatever its interval says; empty for none.
-
-    Effective prompts are too few on either side of the value; further losses, or wins, take the figure across it.
-    """
+    """Return on which ground a figure settles nothing of a value, whatever its interval; empty for none."""
     if figure.support is None or figure.estimate is None:
         return ""
     if figure.support.thin:
@@ -474,10 +447,7 @@ def deals_disagree(figure: estimand.Estimate, value: float, ends: tuple[float, f
 
 
 def decide(found: estimand.Estimate, value: float) -> GateDecision | None:
-    """Decide whether a figure lies above a value; None where it has no bounds.
-
-    That `FEWEST` prompts have labels is checked by who counts them, see `enough`.
-    """
+    """Decide whether a figure lies above a value, None without bounds; see `enough` for the labels it takes."""
     law = found.no_gain.law if value == 0 and found.no_gain is not None else found.law
     own = None if found.estimate is None or law is None else law.at(2 * ONE_SIDED - 1)
     if own is None or found.estimate is None:

@@ -8,11 +8,11 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.stats import catalog, estimation, jackknife, laws, no_gain, support
 from bonwise.stats.estimand import Estimand, Estimate
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 
 __all__ = ["HELD", "ROWS", "Facts", "HeldSums", "J", "M", "R", "SweptSums", "facts_of", "merged"]
 
@@ -136,11 +136,11 @@ class HeldSums(estimation.JudgeSums):
     """The sums of prompts of one judge or of two, all rows of them."""
 
     rows: Floats
-    places: npt.NDArray[np.int64]
+    places: Ints
     """Which prompts of the table they are of."""
 
     @classmethod
-    def of(cls, rows: Floats, rule: estimation.IntervalRule, places: npt.NDArray[np.int64]) -> HeldSums:
+    def of(cls, rows: Floats, rule: estimation.IntervalRule, places: Ints) -> HeldSums:
         """Return the sums of the judges whose rows are there."""
         return cls([own[:FIELDS] for own in np.split(rows, len(rows) // ROWS)], rule, rows, places)
 

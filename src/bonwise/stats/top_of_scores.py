@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.stats.sums import Floats, by_rank, compared
+from bonwise.arrays import Floats, Ints, Mask
+from bonwise.stats.sums import by_rank, compared
 
 __all__ = ["TopOfScores", "at_top", "top_of_scores"]
 
@@ -21,17 +22,17 @@ class TopOfScores(NamedTuple):
     tied: Floats  # candidates that may be picked
 
 
-def at_top(scores: Floats, sizes: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.bool_]:
+def at_top(scores: Floats, sizes: Ints) -> Mask:
     """Return which cells hold the highest score of their prompt, ties as `compared` has them; NaN is below."""
     if not len(scores):
         return np.zeros(0, dtype=bool)
     ranked = by_rank(compared(scores))
     top = np.maximum.reduceat(ranked, np.cumsum(sizes) - sizes)
-    highest: np.typing.NDArray[np.bool_] = ranked == np.repeat(top, sizes)
+    highest: Mask = ranked == np.repeat(top, sizes)
     return highest
 
 
-def top_of_scores(scores: Floats, sizes: np.typing.NDArray[np.int64], ranked: Floats | None = None) -> TopOfScores:
+def top_of_scores(scores: Floats, sizes: Ints, ranked: Floats | None = None) -> TopOfScores:
     """Compute the features, (cells,), of scores grouped by prompt, NaN for none; `ranked` makes the pick."""
     scores = compared(scores)
     starts = np.cumsum(sizes) - sizes
@@ -49,13 +50,7 @@ def top_of_scores(scores: Floats, sizes: np.typing.NDArray[np.int64], ranked: Fl
     return TopOfScores(mean, spread, top, margin, tied)
 
 
-def _of_scored(
-    scores: Floats,
-    sizes: np.typing.NDArray[np.int64],
-    starts: np.typing.NDArray[np.int64],
-    highest: np.typing.NDArray[np.bool_],
-    tied: Floats,
-) -> TopOfScores:
+def _of_scored(scores: Floats, sizes: Ints, starts: Ints, highest: Mask, tied: Floats) -> TopOfScores:
     """Compute the features where some candidates have no score."""
     ranked, seen = by_rank(scores), ~np.isnan(scores)
     counts = np.add.reduceat(seen.astype(float), starts)

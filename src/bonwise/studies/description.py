@@ -14,18 +14,7 @@ from bonwise.report.numbers import count, counted, percent, unit_of_difference, 
 from bonwise.report.table_facts import table_facts
 from bonwise.table.facts import StudyCounts, StudySettings
 
-__all__ = [
-    "Counts",
-    "DescribedStudy",
-    "Losses",
-    "change_words",
-    "counts_table",
-    "data_blocks",
-    "left_out",
-    "losses_table",
-    "study_facts",
-    "undrawn",
-]
+__all__ = ["Counts", "DescribedStudy", "Losses", "change_words", "data_blocks", "left_out", "study_facts", "undrawn"]
 
 Counts = Mapping[str, Mapping[str, int]]
 """By judge and by key."""

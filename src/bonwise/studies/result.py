@@ -125,8 +125,7 @@ def study_class(name: str) -> type[StudyDocument]:
 
 def study_classes(name: str) -> Sequence[type[StudyDocument]]:
     """Return the classes that a document of a study may have: its ``MODELS``, or ``MODEL`` alone."""
-    models: Sequence[type[StudyDocument]] = getattr(_module(name), "MODELS", (study_class(name),))
-    return models
+    return getattr(_module(name), "MODELS", (study_class(name),))
 
 
 def _module(name: str) -> ModuleType:

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import RowError
 from bonwise.printable import listed, quoted
 from bonwise.table import checks, identifiers, label_words, numbers, reading_options, scales
@@ -17,16 +18,7 @@ from bonwise.table.cells import cell_words, distinct_cells, draw_columns, label_
 from bonwise.table.columns import LabelColumns
 from bonwise.table.store import Categories, CodedColumn, Names, Rows
 
-__all__ = [
-    "DEFAULT_RULES",
-    "Aggregated",
-    "AnnotatorLabels",
-    "LabelKind",
-    "OneLabelEach",
-    "aggregate",
-    "kind_of_labels",
-    "with_one_label_each",
-]
+__all__ = ["AnnotatorLabels", "aggregate", "kind_of_labels", "with_one_label_each"]
 
 LabelKind = Literal["yes or no", "ordered categories", "numbers"]
 
@@ -41,22 +33,19 @@ _WIDEST = 10
 _SAME = 9
 """Decimals to which labels are rounded before they are compared."""
 
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
-
 
 class Aggregated(NamedTuple):
     """One label for each of several cells."""
 
-    labels: _Floats
+    labels: Floats
     """NaN where a cell has no label."""
-    split: npt.NDArray[np.bool_]
+    split: Mask
     """Cells whose labels do not settle on one: several labels are the most frequent, or the median is between two
     different labels. Their label is the mean of these.
     """
 
 
-def kind_of_labels(values: _Floats, *, words: bool = False) -> LabelKind:
+def kind_of_labels(values: Floats, *, words: bool = False) -> LabelKind:
     """Tell the kind of labels, NaN where none; with `words`, more than two different ones are ordered categories."""
     known = np.unique(np.round(values[~np.isnan(values)], _SAME))
     if np.isin(known, (0.0, 1.0)).all() or (words and len(known) <= 2):
@@ -65,7 +54,7 @@ def kind_of_labels(values: _Floats, *, words: bool = False) -> LabelKind:
     return "ordered categories" if words or whole else "numbers"
 
 
-def aggregate(rule: checks.AnnotatorRule, at: _Ints, values: _Floats, count: int) -> Aggregated:
+def aggregate(rule: checks.AnnotatorRule, at: Ints, values: Floats, count: int) -> Aggregated:
     """Return one label for each of `count` cells; `at` is the cell of each label in `values`, which hold no NaN."""
     if rule == "mean":
         return Aggregated(mean_by_cell(at, values, count), np.zeros(count, dtype=bool))
@@ -79,18 +68,18 @@ def aggregate(rule: checks.AnnotatorRule, at: _Ints, values: _Floats, count: int
     return Aggregated(mean_by_cell(at, values, count), split)
 
 
-def _middle(at: _Ints, values: _Floats, count: int) -> _Ints:
+def _middle(at: Ints, values: Floats, count: int) -> Ints:
     """Return the label in the middle of each cell, or the two of an even number."""
     order = np.lexsort((values, at))
     sizes = np.bincount(at, minlength=count)
     starts = np.cumsum(sizes) - sizes
     some = np.flatnonzero(sizes)
     places = np.concatenate([starts[some] + (sizes[some] - 1) // 2, starts[some] + sizes[some] // 2])
-    middle: _Ints = order[np.unique(places)]
+    middle: Ints = order[np.unique(places)]
     return middle
 
 
-def _most_frequent(at: _Ints, values: _Floats) -> _Ints:
+def _most_frequent(at: Ints, values: Floats) -> Ints:
     """Return one of each of the most frequent labels of every cell."""
     order = np.lexsort((values, at))
     cells, ordered = at[order], np.round(values[order], _SAME)
@@ -100,7 +89,7 @@ def _most_frequent(at: _Ints, values: _Floats) -> _Ints:
     times = np.diff(starts, append=len(order))
     most = np.zeros(int(at.max(initial=-1)) + 1, dtype=np.int64)
     np.maximum.at(most, cells[starts], times)
-    frequent: _Ints = order[starts[times == most[cells[starts]]]]
+    frequent: Ints = order[starts[times == most[cells[starts]]]]
     return frequent
 
 
@@ -124,16 +113,16 @@ class AnnotatorLabels:
     """Whether the user named the rule."""
     prompts: Categories = field(repr=False)
     candidates: Categories = field(repr=False)
-    annotators: _Ints = field(repr=False)
+    annotators: Ints = field(repr=False)
     """Positions in `names`."""
-    values: _Floats = field(repr=False)
+    values: Floats = field(repr=False)
     """On the declared scale of labels."""
     several: int
     """Candidates with two labels or more."""
     split: int
     """Candidates whose labels do not settle on one, see `bonwise.table.annotators.Aggregated`."""
 
-    def cell_keys(self, prompts: Names, candidates: Names) -> _Ints:
+    def cell_keys(self, prompts: Names, candidates: Names) -> Ints:
         """Return the cell of each label, keyed as a table with these prompts and candidates keys it; -1 for none."""
         prompt = prompts.get_indexer(self.prompts.categories)[self.prompts.codes].astype(np.int64)
         name = candidates.get_indexer(self.candidates.categories)[self.candidates.codes].astype(np.int64)
@@ -173,7 +162,7 @@ class _RowCells(NamedTuple):
     names: Categories
 
     @property
-    def keys(self) -> _Ints:
+    def keys(self) -> Ints:
         """One integer a row that is equal exactly where prompt and candidate are."""
         return np.asarray(self.prompts.codes.astype(np.int64) * len(self.names.categories) + self.names.codes)
 
@@ -181,19 +170,16 @@ class _RowCells(NamedTuple):
 class _Given(NamedTuple):
     """Labels as they were given: the row, the annotator and the worth of each."""
 
-    rows: _Ints
-    annotators: _Ints
-    labels: _Floats
+    rows: Ints
+    annotators: Ints
+    labels: Floats
     names: tuple[str, ...]
 
 
 def with_one_label_each(
     frame: Rows, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
 ) -> OneLabelEach | None:
-    """Return the rows with one label per candidate; None where there are no annotators.
-
-    A RowError is a label without an annotator, two of one annotator, and rows that differ in more than the label.
-    """
+    """Return the rows with one label per candidate, None without annotators; refuses rows that differ otherwise."""
     columns = taken.get("oracle_label")
     several = isinstance(columns, LabelColumns)
     if columns is None or not (several or "annotator" in taken):
@@ -228,7 +214,7 @@ def with_one_label_each(
 
 def _made_one(
     given: _Given, cells: _RowCells, reading: reading_options.ReadingOptions, *, words: bool
-) -> tuple[AnnotatorLabels, _Floats]:
+) -> tuple[AnnotatorLabels, Floats]:
     """Return the labels by annotator, and the one label of the candidate of each row."""
     keys = cells.keys
     known = distinct_cells(keys)
@@ -307,11 +293,11 @@ def _refuse_mixed(
             )
 
 
-def _are_yes_or_no(values: _Floats) -> bool:
+def _are_yes_or_no(values: Floats) -> bool:
     return bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
 
 
-def _is_empty(column: CodedColumn) -> npt.NDArray[np.bool_]:
+def _is_empty(column: CodedColumn) -> Mask:
     """Tell which cells name nobody; a name such as NA is one like any other."""
     return column.marked([not str(cell).strip() for cell in column.cells], missing=True)
 
@@ -339,11 +325,8 @@ def _without_repeats(given: _Given, cells: _RowCells, index: npt.NDArray[Any], s
     return _Given(given.rows[kept], given.annotators[kept], given.labels[kept], given.names)
 
 
-def _one_row_each(frame: Rows, taken: Mapping[str, str], cells: _RowCells, source: str) -> tuple[_Ints, Rows]:
-    """Return one row per candidate, judge and draw, without the column of annotators, and which rows these are.
-
-    An annotator who stands twice there, and rows that differ in what is not the annotator's, are refused.
-    """
+def _one_row_each(frame: Rows, taken: Mapping[str, str], cells: _RowCells, source: str) -> tuple[Ints, Rows]:
+    """Return one row per candidate, judge and draw without annotators, and which; refuses one who stands twice."""
     units, annotators = _grouped(frame, taken, cells.keys), frame.columns[taken["annotator"]]
     nobody = _is_empty(annotators)
     who = np.where(nobody, -1, annotators.codes) + 1
@@ -372,7 +355,7 @@ def _one_row_each(frame: Rows, taken: Mapping[str, str], cells: _RowCells, sourc
     return first_rows, rows_kept.assign(common)
 
 
-def _grouped(frame: Rows, taken: Mapping[str, str], cells: _Ints) -> _Ints:
+def _grouped(frame: Rows, taken: Mapping[str, str], cells: Ints) -> Ints:
     """Return a number for each row that is the same where candidate, judge and draw are."""
     group = cells
     for role in ("judge", "draw"):
@@ -390,7 +373,7 @@ def _common(frame: Rows, taken: Mapping[str, str]) -> Iterator[str]:
     yield from draw_columns(frame.columns)
 
 
-def _stated_rows(column: CodedColumn, name: str, units: _Ints, taken: Mapping[str, str], source: str) -> _Ints:
+def _stated_rows(column: CodedColumn, name: str, units: Ints, taken: Mapping[str, str], source: str) -> Ints:
     """Return, group by group as they appear, the first row that says something in a column, or the first of all."""
     is_stated = ~numbers.is_blank(column)
     _, first, group = np.unique(units, return_index=True, return_inverse=True)

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import ColumnError, FileError, InputError, RowError
 from bonwise.extras import REMOTE, SORTING
 from bonwise.printable import listed, quoted
@@ -28,10 +29,7 @@ from bonwise.table.text_files import file_errors, open_plain
 
 __all__ = ["MOST_JUDGES", "Batch", "Batches", "NotTogetherError", "hashes", "spill_folder"]
 
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
 _Hashes = npt.NDArray[np.uint64]
-_Mask = npt.NDArray[np.bool_]
 
 _ROWS = 1 << 17  # that are read at a time
 _FIRST = 2_000  # rows by which columns are told apart
@@ -49,16 +47,16 @@ class Batch:
 
     prompts: Any  # their ids, an array of Arrow
     clusters: Any  # names of their clusters, an array of Arrow; None without a column of clusters
-    sizes: _Ints
+    sizes: Ints
     names: _Hashes  # of the candidates' names, by cell
-    scores: _Floats  # by judge and cell, NaN where there is none
-    asked: _Mask  # by judge and prompt, whether there is a row
-    labels: _Floats  # by cell, NaN where there is none
+    scores: Floats  # by judge and cell, NaN where there is none
+    asked: Mask  # by judge and prompt, whether there is a row
+    labels: Floats  # by cell, NaN where there is none
     words: Sequence[str]  # the names of the candidates of this batch, each once
     emptied: int  # prompts of which no candidate is left
 
     @property
-    def starts(self) -> _Ints:
+    def starts(self) -> Ints:
         """Where the cells of each prompt begin."""
         return np.cumsum(self.sizes) - self.sizes
 
@@ -80,7 +78,7 @@ class Batch:
             ]
 
 
-def _or_none(values: _Floats) -> list[float | None]:
+def _or_none(values: Floats) -> list[float | None]:
     return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124 - NaN
 
 
@@ -177,7 +175,7 @@ class Batches:
                         f"{file}: cannot be read: {error}", hint="check the ending of its name"
                     ) from error
 
-    def _batch(self, table: Any, starts: _Ints, row: int) -> Batch:
+    def _batch(self, table: Any, starts: Ints, row: int) -> Batch:
         owner = np.repeat(np.arange(len(starts)), np.diff(starts, append=table.num_rows))
         codes, words = self._names(table, "candidate", row)
         prompts = _text(table[self.columns["prompt_id"]].combine_chunks().take(starts))
@@ -219,13 +217,13 @@ class Batches:
     def _bad(self, row: int, what: str, hint: str) -> RowError:
         return RowError(f"{self.name}, rows from {row}: {what}", hint=hint)
 
-    def _names(self, table: Any, role: str, row: int) -> tuple[_Ints, list[str]]:
+    def _names(self, table: Any, role: str, row: int) -> tuple[Ints, list[str]]:
         """Return a code of each row, and the names by code."""
         column = table[self.columns[role]].combine_chunks()
         column = column if _is_dictionary(column) else column.dictionary_encode()
         self._refuse_blank(column, role, row)
         names = _text(column.dictionary)
-        codes: _Ints = column.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        codes: Ints = column.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         few = len(names) <= len(codes)
         used = np.flatnonzero(np.bincount(codes, minlength=len(names))) if few else np.unique(codes)
         self._refuse_blank(names.take(used), role, row)
@@ -241,7 +239,7 @@ class Batches:
             raise self._bad(row, f"more than {MOST_JUDGES} judges", "name the column of judges with --judge-col")
         return np.array([self.judges.index(name) for name in names])[codes]
 
-    def _clusters(self, table: Any, starts: _Ints, owner: _Ints, row: int) -> Any:
+    def _clusters(self, table: Any, starts: Ints, owner: Ints, row: int) -> Any:
         if "cluster" not in self.columns:
             return None
         codes, names = self._names(table, "cluster", row)
@@ -254,7 +252,7 @@ class Batches:
         if column.null_count or (text and pc.any(pc.equal(pc.utf8_trim_whitespace(column), "")).as_py()):
             raise self._bad(row, f"no {role}", f"give every row a {role}")
 
-    def _values(self, table: Any, role: str, row: int) -> _Floats:
+    def _values(self, table: Any, role: str, row: int) -> Floats:
         """Return the numbers of a column, NaN where there is none."""
         if role not in self.columns:
             return np.full(table.num_rows, np.nan)
@@ -266,7 +264,7 @@ class Batches:
                 column = pc.if_else(pc.is_in(column, pa.array(sorted(numbers.BLANK))), None, column)
             elif pa.types.is_boolean(column.type):
                 column = column.cast(pa.int8())
-            values: _Floats = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            values: Floats = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
         except pa.ArrowException as error:
             hint = "in passes numbers are written plainly; leave the cell blank for none"
             raise self._bad(row, f"{role} holds what is not a plain number: {error}", hint) from error
@@ -286,7 +284,7 @@ def _text(values: Any) -> Any:
     return pc.replace_substring_regex(values.cast(pa.string()), r"^(0|-?[1-9][0-9]*)\.0$", r"\1")
 
 
-def _starts(column: Any) -> _Ints:
+def _starts(column: Any) -> Ints:
     """Return the rows at which another prompt begins."""
     column = column if _is_dictionary(column) else column.dictionary_encode()
     codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Floats
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table import cells, columns, identifiers, label_words, numbers, reading_options, roles
@@ -123,7 +124,7 @@ def canonical(
 
 def _numbers(
     column: CodedColumn, role: str, reading: reading_options.ReadingOptions, source: str
-) -> tuple[np.typing.NDArray[np.float64], Mapping[str, float], str]:
+) -> tuple[Floats, Mapping[str, float], str]:
     """Return the values of a column, what its words were taken for, and how it was read."""
     if role not in ("judge_score", "oracle_label"):
         values, how = numbers.read_numbers(column, role=role, source=source)

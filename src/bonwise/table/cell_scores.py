@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import RowError
 from bonwise.printable import quoted
 from bonwise.table.cells import averaged, cell_words, draw_columns, mean_by_cell, positions
@@ -33,22 +33,19 @@ __all__ = [
     "unscored_reasons",
 ]
 
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
 
-
-def scores_of(table: ScoreTable, panel: Panel, judge: str) -> _Floats:
+def scores_of(table: ScoreTable, panel: Panel, judge: str) -> Floats:
     """Return a judge's scores of the cells of a panel laid out from this table, NaN where it gave none."""
     return mean_of_judge(table, panel, table.rows.columns["judge_score"], judge)
 
 
-def mean_of_judge(table: ScoreTable, panel: Panel, values: _Floats, judge: str) -> _Floats:
+def mean_of_judge(table: ScoreTable, panel: Panel, values: Floats, judge: str) -> Floats:
     """Return values of one judge's rows of a table at the cells of a panel, averaged as `mean_of_rows` does."""
     of_judge = table.rows.columns["judge"].are(judge)
     return mean_of_rows(table, panel, np.where(of_judge, values, np.nan))
 
 
-def mean_of_rows(table: ScoreTable, panel: Panel, values: _Floats) -> _Floats:
+def mean_of_rows(table: ScoreTable, panel: Panel, values: Floats) -> Floats:
     """Average `values` (rows), NaN where a row says nothing, by cell (cells), NaN where no row says anything."""
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
     # Candidates of a pool are in the order of their names, prompts in that of their ids: the keys rise.
@@ -56,7 +53,7 @@ def mean_of_rows(table: ScoreTable, panel: Panel, values: _Floats) -> _Floats:
     return mean_by_cell(positions(table.cell_keys(), cells), values, len(cells))
 
 
-def further_scores(table: ScoreTable, panel: Panel) -> dict[str, _Floats]:
+def further_scores(table: ScoreTable, panel: Panel) -> dict[str, Floats]:
     """Return the scores of every other judge of the table, by judge."""
     return {judge: scores_of(table, panel, judge) for judge in table.judges if judge != panel.judge}
 
@@ -65,7 +62,7 @@ NOT_SAID = "no reason given"
 """The reason of a candidate without a score of which the table says none."""
 
 
-def unscored_reasons(table: ScoreTable, panel: Panel, lost: npt.NDArray[np.bool_]) -> dict[str, int]:
+def unscored_reasons(table: ScoreTable, panel: Panel, lost: Mask) -> dict[str, int]:
     """Count the cells of a panel that are `lost` by the reason that the table holds, the most frequent first."""
     by_cell: dict[tuple[str, str], str] = {}
     if lost.any() and table.words is not None and "unscored" in table.words.columns:
@@ -92,7 +89,7 @@ def differ_within_prompts(table: ScoreTable) -> bool:
     return bool((least < most).any())
 
 
-def _ends_by_prompt(table: ScoreTable) -> tuple[_Floats, _Floats]:
+def _ends_by_prompt(table: ScoreTable) -> tuple[Floats, Floats]:
     """Return the lowest and the highest propensity of each prompt, NaN where it has none."""
     codes, stated = table.rows.columns["prompt_id"].codes, table.rows.columns["propensity"]
     least, most = np.full((2, len(table.prompts)), np.nan)
@@ -101,7 +98,7 @@ def _ends_by_prompt(table: ScoreTable) -> tuple[_Floats, _Floats]:
     return least, most
 
 
-def candidate_propensities(table: ScoreTable, panel: Panel) -> npt.NDArray[np.float64]:
+def candidate_propensities(table: ScoreTable, panel: Panel) -> Floats:
     """Return the propensity of each cell; a candidate without one, or a state with two, is a RowError."""
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
     cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
@@ -127,17 +124,14 @@ def candidate_propensities(table: ScoreTable, panel: Panel) -> npt.NDArray[np.fl
     return chances
 
 
-def _cell(panel: Panel, chosen: npt.NDArray[np.bool_]) -> str:
+def _cell(panel: Panel, chosen: Mask) -> str:
     first = int(np.flatnonzero(chosen)[0])
     prompt = panel.prompt_ids[int(np.searchsorted(np.cumsum(panel.sizes), first, side="right"))]
     return cell_words(prompt, panel.candidates[panel.names[first]])
 
 
-def propensities(table: ScoreTable, prompt_ids: Names, labelled: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """Return the propensity of some prompts of a table, NaN where an unlabelled one has none.
-
-    Both arrays are (prompts,). A labelled prompt without one is a RowError, and so is a prompt with two.
-    """
+def propensities(table: ScoreTable, prompt_ids: Names, labelled: Mask) -> Floats:
+    """Return the propensity of prompts, (prompts,), NaN where an unlabelled one has none; two are a RowError."""
     least, most = _ends_by_prompt(table)
     at = table.prompts.get_indexer(prompt_ids)
     if (absent := np.isnan(least[at]) & labelled).any():
@@ -150,8 +144,7 @@ def propensities(table: ScoreTable, prompt_ids: Names, labelled: npt.NDArray[np.
             f"{table.source}: {quoted(prompt_ids[apart][0])} has two propensities",
             hint="give each row of a prompt the same; bonwise audit reads propensities of candidates",
         )
-    chances: npt.NDArray[np.float64] = least[at]
-    return chances
+    return least[at]
 
 
 First = Literal["score", "draw_0"]
@@ -162,13 +155,13 @@ First = Literal["score", "draw_0"]
 class Repeats:
     """What one judge said of each candidate besides its score, cell by cell as in its panel."""
 
-    first: _Floats = field(repr=False)
+    first: Floats = field(repr=False)
     """What the first pass said: the score where the table has one of its own, else the first draw, NaN where the
     judge gave none at that draw.
     """
-    draws: _Floats | None = field(repr=False)
+    draws: Floats | None = field(repr=False)
     """Every draw, in order, NaN where one is absent; None where this judge has no draws."""
-    width: _Floats | None = field(repr=False)
+    width: Floats | None = field(repr=False)
     """Width of the interval that the judge stated, in the unit of the scores, NaN where it stated none; the mean over
     rows where a candidate has several. None where this judge stated no interval.
     """
@@ -177,10 +170,7 @@ class Repeats:
 
 
 def cell_repeats(table: ScoreTable, panel: Panel, *, one_draw: bool = False) -> Repeats:
-    """Return the first pass, the draws and the interval widths behind a panel, aligned with its cells.
-
-    With `one_draw` the first draw is the first pass even where the table has a score of its own.
-    """
+    """Return first pass, draws and interval widths by cell of a panel; `one_draw` takes the first draw first."""
     rows, at = _rows_of(table, panel)
     draws = _wide(table, rows, at, len(panel.scores))
     if draws is None:
@@ -198,7 +188,7 @@ def _has_own_score(table: ScoreTable) -> bool:
     return bool(wide) and table.columns.get("judge_score") not in {averaged(wide), *wide}
 
 
-def _rows_of(table: ScoreTable, panel: Panel) -> tuple[_Ints, _Ints]:
+def _rows_of(table: ScoreTable, panel: Panel) -> tuple[Ints, Ints]:
     """Return the rows of the panel's judge that belong to its cells, and the cell of each."""
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
     cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
@@ -208,7 +198,7 @@ def _rows_of(table: ScoreTable, panel: Panel) -> tuple[_Ints, _Ints]:
     return rows, at[rows]
 
 
-def _wide(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | None:
+def _wide(table: ScoreTable, rows: Ints, at: Ints, count: int) -> Floats | None:
     names = list(draw_columns(table.rows.columns))
     values = np.column_stack([np.empty((len(rows), 0)), *(table.rows.columns[name][rows] for name in names)])
     if np.isnan(values).all():
@@ -218,7 +208,7 @@ def _wide(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | No
     return draws
 
 
-def _long(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | None:
+def _long(table: ScoreTable, rows: Ints, at: Ints, count: int) -> Floats | None:
     if "draw" not in table.rows.columns:
         return None
     column: Categories = table.rows.columns["draw"][rows].used()
@@ -231,7 +221,7 @@ def _long(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | No
     return draws
 
 
-def _width(table: ScoreTable, rows: _Ints, at: _Ints, count: int) -> _Floats | None:
+def _width(table: ScoreTable, rows: Ints, at: Ints, count: int) -> Floats | None:
     stated = table.rows
     if "ci_width" in stated.columns:
         values = stated.columns["ci_width"][rows]

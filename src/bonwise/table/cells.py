@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.printable import quoted
 
 if TYPE_CHECKING:
@@ -26,16 +26,13 @@ __all__ = [
     "span",
 ]
 
-_Ints = npt.NDArray[np.int64]
-_Floats = npt.NDArray[np.float64]
-
 
 def cell_words(prompt_id: object, candidate: object) -> str:
     """Return a prompt and its candidate, as an error names them."""
     return f"{quoted(prompt_id)} / {quoted(candidate)}"
 
 
-def distinct_cells(keys: _Ints) -> _Ints:
+def distinct_cells(keys: Ints) -> Ints:
     """Return the distinct keys, sorted."""
     if (np.diff(keys) > 0).all():
         return keys
@@ -44,7 +41,7 @@ def distinct_cells(keys: _Ints) -> _Ints:
     return ordered[np.diff(ordered, prepend=-1) > 0]
 
 
-def positions(keys: _Ints, cells: _Ints) -> _Ints:
+def positions(keys: Ints, cells: Ints) -> Ints:
     """Return where each key is in the sorted `cells`, -1 where it does not."""
     if not len(cells):
         return np.full(len(keys), -1)
@@ -52,7 +49,7 @@ def positions(keys: _Ints, cells: _Ints) -> _Ints:
     return np.where(cells[at] == keys, at, -1)
 
 
-def mean_by_cell(at: _Ints, values: _Floats, count: int) -> _Floats:
+def mean_by_cell(at: Ints, values: Floats, count: int) -> Floats:
     """Average the values of each of `count` cells, blanks left out, NaN for none; `at` has a row's cell or -1."""
     used = (at >= 0) & ~np.isnan(values)
     at, values = at[used], values[used]
@@ -63,11 +60,11 @@ def mean_by_cell(at: _Ints, values: _Floats, count: int) -> _Floats:
         at, values = at[order], values[order]
     sums = np.bincount(at, weights=values, minlength=count)
     # A single value is kept to the bit, which a sum that starts at 0.0 does.
-    means: _Floats = np.divide(sums, counts, out=np.full(count, np.nan), where=counts > 0)
+    means: Floats = np.divide(sums, counts, out=np.full(count, np.nan), where=counts > 0)
     return means
 
 
-def label_by_cell(at: _Ints, values: _Floats, count: int) -> tuple[_Floats, _Ints]:
+def label_by_cell(at: Ints, values: Floats, count: int) -> tuple[Floats, Ints]:
     """Return labels (count,), NaN for none, and positions of rows that contradict one; `at` is -1 for no cell."""
     rows = np.flatnonzero((at >= 0) & ~np.isnan(values))
     labels = np.full(count, np.nan)
@@ -99,7 +96,7 @@ def averaged(columns: tuple[str, ...]) -> str:
     return f"{span(columns)}, averaged"
 
 
-def mean_of_draws(draws: _Floats) -> _Floats:
+def mean_of_draws(draws: Floats) -> Floats:
     """Average each row of (rows, draws), blanks left out; NaN where a row has none."""
     # Summed from the smallest up, as rows of draws are, so that either layout gives the same bits.
     ordered = np.sort(draws, axis=1)
@@ -107,5 +104,5 @@ def mean_of_draws(draws: _Floats) -> _Floats:
     sums = np.zeros(len(draws))
     for at in range(draws.shape[1]):
         sums += np.where(at < counts, ordered[:, at], 0.0)
-    means: _Floats = np.divide(sums, counts, out=np.full(len(draws), np.nan), where=counts > 0)
+    means: Floats = np.divide(sums, counts, out=np.full(len(draws), np.nan), where=counts > 0)
     return means

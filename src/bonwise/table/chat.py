@@ -29,12 +29,7 @@ class NotAnAnswerError(Exception):
 
 
 def prompt_text(prompt: Any) -> str:
-    r"""Return a prompt as the judge reads it.
-
-    Several messages become blocks ``role: text`` with a blank line between two. Parts stand one per line, an image as
-    ``[image]``, a tool call as its name and arguments; thoughts are left out. What is neither text nor chat is a
-    UsageError.
-    """
+    """Return a prompt as the judge reads it, messages in blocks ``role: text``; thoughts are left out."""
     if isinstance(prompt, str):
         return prompt
     messages = _messages(prompt)
@@ -47,11 +42,7 @@ def prompt_text(prompt: Any) -> str:
 
 
 def answer_text(answer: Any) -> str | None:
-    """Return an answer as the judge reads it; None where it holds neither text nor tool calls.
-
-    What is no text, chat message, choice, or object with `text`, `page_content` or ``get_content()`` is a
-    NotAnAnswerError. What a model refuses with is its text.
-    """
+    """Return an answer as the judge reads it, None without text or tool calls; NotAnAnswerError for another type."""
     if answer is None or isinstance(answer, str):
         return answer
     message = _field(answer, "message")

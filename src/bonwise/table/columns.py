@@ -66,10 +66,7 @@ def names_of_columns(column: str) -> tuple[str, ...]:
 def label_column_groups(
     frame: Rows, candidate: str | None, worth: Mapping[str, float], taken: Collection[str]
 ) -> list[LabelColumns]:
-    """Return the groups of columns that hold labels of several annotators, such as ``rater_a`` and ``rater_b``.
-
-    The letters of ``label_a`` and ``label_b`` are no annotators where these are names of candidates.
-    """
+    """Return groups of annotators' columns, as ``rater_a`` and ``rater_b``, but not of candidates' names."""
     groups: dict[tuple[str, ...], dict[str, str]] = {}
     for column in frame.columns:
         if column in taken or (parts := _stem_and_mark(column)) is None:
@@ -285,11 +282,7 @@ def resolve_columns(  # noqa: PLR0913 - all but the frame and what the user name
     missing: Sequence[str] = (),
     labels_elsewhere: bool = False,
 ) -> dict[str, str]:
-    """Map each role to the column that plays it; a role nobody plays is absent.
-
-    Words in `worth` are in lower case; `missing` are scores that mean none. With `labels_elsewhere` only plain names
-    of labels count. An unknown role in `overrides` is a UsageError; a ColumnError names every other problem.
-    """
+    """Map each role to the column that plays it, if any; a ColumnError names every problem at once."""
     overrides = _with_label_columns(overrides, frame)
     _refuse_bad_overrides(overrides, source)
     claims = all_claims({*roles, "draw"}, frame.columns)

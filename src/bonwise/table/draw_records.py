@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError, RowError
 from bonwise.printable import quoted
 from bonwise.table.numbers import is_blank, parse_numbers
@@ -29,8 +30,6 @@ __all__ = [
     "refuse_words",
 ]
 
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
 
 AS_WRITTEN = "keep the file as it was written, or draw again"
 
@@ -40,7 +39,7 @@ _ROUNDING = 1e-6
 _TRUTH = frozenset({"true", "false"})
 
 
-def draw_numbers(column: pd.Series, *, role: str, source: str) -> _Floats:
+def draw_numbers(column: pd.Series, *, role: str, source: str) -> Floats:
     """Parse a column of a record; true and false are no numbers there, and what is not a finite number is refused."""
     truth = column.dtype.kind == "b" or column.astype(str).str.strip().str.lower().isin(_TRUTH)
     bad = np.flatnonzero(np.broadcast_to(np.asarray(truth), len(column)))
@@ -52,7 +51,7 @@ def draw_numbers(column: pd.Series, *, role: str, source: str) -> _Floats:
     return parse_numbers(column, role=role, source=source)
 
 
-def refuse_phases(phase: _Ints, source: str) -> None:
+def refuse_phases(phase: Ints, source: str) -> None:
     """Refuse a record that drew nothing, and phases that are not numbered 1, 2, ..."""
     known = np.unique(phase[phase > 0])
     if not known.size:
@@ -62,7 +61,7 @@ def refuse_phases(phase: _Ints, source: str) -> None:
         raise InputError(f"{source}: there is a phase {known[-1]}, and no phase {missing[0] + 1}", hint=AS_WRITTEN)
 
 
-def refuse_other_seeds(phase: _Ints, seeds: _Ints, seed: int, rows: pd.Index, source: str) -> None:
+def refuse_other_seeds(phase: Ints, seeds: Ints, seed: int, rows: pd.Index, source: str) -> None:
     """Refuse a prompt that was not drawn and has another seed than the last phase."""
     bad = np.flatnonzero((phase == 0) & (seeds != seed))
     if bad.size:
@@ -75,7 +74,7 @@ def refuse_other_seeds(phase: _Ints, seeds: _Ints, seed: int, rows: pd.Index, so
 
 def refuse_split_clusters(
     clusters: Sequence[str], columns: Sequence[npt.NDArray[Any]], rows: pd.Index, source: str
-) -> _Ints:
+) -> Ints:
     """Return a prompt per cluster (all without clusters); refuse one whose prompts differ in one of `columns`."""
     if not len(clusters):
         return np.arange(len(rows), dtype=np.int64)
@@ -90,7 +89,7 @@ def refuse_split_clusters(
     return first.astype(np.int64)
 
 
-def refuse_strata(stratum: _Ints, propensity: _Floats, drawn: npt.NDArray[np.bool_], source: str) -> None:
+def refuse_strata(stratum: Ints, propensity: Floats, drawn: Mask, source: str) -> None:
     """Refuse strata (from 0) whose propensity, where above 0, is not the part that was drawn; all are (prompts,)."""
     known, at = np.unique(stratum, return_inverse=True)
     if known[-1] != len(known) - 1:
@@ -110,9 +109,7 @@ def refuse_strata(stratum: _Ints, propensity: _Floats, drawn: npt.NDArray[np.boo
         )
 
 
-def refuse_words(
-    words: Sequence[str], wanted: npt.NDArray[np.bool_], *, role: str, rows: pd.Index, source: str
-) -> None:
+def refuse_words(words: Sequence[str], wanted: Mask, *, role: str, rows: pd.Index, source: str) -> None:
     """Refuse a candidate where none was drawn, and none (an empty word) where one was."""
     there = np.array([bool(word.strip()) for word in words], dtype=bool)
     bad = np.flatnonzero(there != wanted)
@@ -131,34 +128,27 @@ CHANCE_COLUMNS = ("part", "propensity_top", "propensity_other", "propensity_pair
 
 _PARTS = ("", "whole", "pair")
 
-_Mask = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
 class CellChances:
     """What of each prompt was drawn, and the probability with which each of its cells, and each pair, was."""
 
-    whole: _Mask = field(repr=False)
+    whole: Mask = field(repr=False)
     """Drawn with all candidates."""
-    top: _Floats = field(repr=False)
+    top: Floats = field(repr=False)
     """Probability of a candidate with the highest score, and of one of the others, to be labelled; NaN of the others
     where the judge ties all.
     """
-    other: _Floats = field(repr=False)
+    other: Floats = field(repr=False)
     """Probability of a candidate with the highest score, and of one of the others, to be labelled; NaN of the others
     where the judge ties all.
     """
-    pair: _Floats = field(repr=False)
+    pair: Floats = field(repr=False)
     """Probability of a top candidate and another one to be labelled both; NaN where the judge ties all."""
 
     @classmethod
-    def of(
-        cls, whole: _Mask, whole_share: _Floats, pair_share: _Floats, tied: _Floats, sizes: npt.NDArray[np.int64]
-    ) -> CellChances:
-        """Return the chances that follow from the shares of each prompt's stratum that are drawn whole, and as pairs.
-
-        All arrays are (prompts,); `tied` counts the candidates with the highest score.
-        """
+    def of(cls, whole: Mask, whole_share: Floats, pair_share: Floats, tied: Floats, sizes: Ints) -> CellChances:
+        """Return chances from the shares of strata drawn whole and as pairs, `tied` at the top; all (prompts,)."""
         rest = sizes - tied
         apart, others = rest > 0, np.maximum(rest, 1)
         return cls(
@@ -168,17 +158,17 @@ class CellChances:
             np.where(apart, whole_share + pair_share / (tied * others), np.nan),
         )
 
-    def columns(self, drawn: _Mask) -> Mapping[str, Sequence[str] | _Floats]:
+    def columns(self, drawn: Mask) -> Mapping[str, Sequence[str] | Floats]:
         """Return the columns of the record."""
         parts = np.where(self.whole, "whole", np.where(drawn, "pair", "")).tolist()
         return dict(zip(CHANCE_COLUMNS, (parts, self.top, self.other, self.pair), strict=True))
 
-    def at(self, order: npt.NDArray[np.int64]) -> CellChances:
+    def at(self, order: Ints) -> CellChances:
         """Return the same of prompts in another order."""
         return CellChances(self.whole[order], self.top[order], self.other[order], self.pair[order])
 
 
-def read_chances(raw: pd.DataFrame, drawn: _Mask, source: str, *, pools: bool) -> CellChances:
+def read_chances(raw: pd.DataFrame, drawn: Mask, source: str, *, pools: bool) -> CellChances:
     """Read `CHANCE_COLUMNS` back; a part that does not fit the draw, or is whole without `pools`, is a RowError."""
     parts = raw["part"].astype(object).where(raw["part"].notna(), "").astype(str).str.strip().to_numpy()
     allowed = _PARTS if pools else ("", "pair")
@@ -193,7 +183,7 @@ def read_chances(raw: pd.DataFrame, drawn: _Mask, source: str, *, pools: bool) -
     return CellChances(parts == "whole", *chances)
 
 
-def _chances(column: pd.Series, name: str, source: str) -> _Floats:
+def _chances(column: pd.Series, name: str, source: str) -> Floats:
     blank = np.asarray(is_blank(column), dtype=bool)
     chances = np.full(len(column), np.nan)
     if not blank.all():

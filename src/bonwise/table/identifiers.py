@@ -38,11 +38,7 @@ _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)\.0")
 
 
 def as_categories(column: CodedColumn | pd.Series, *, role: str, source: str) -> Categories:
-    """Turn a column of identifiers into sorted names and a code per row.
-
-    The numbers 1 and 1.0 and their texts are one identifier, because CSV, JSON and DataFrames hold it in these ways;
-    ``001`` and ``NA`` are others. One that is blank, bytes, an object, a list or no valid text is a RowError.
-    """
+    """Turn identifiers into sorted names and codes; 1, 1.0 and their texts are one, ``001`` and ``NA`` are not."""
     column = CodedColumn.of(column)
     held = column.held_cells
     if isinstance(held, Texts) and held.are_plain_names and column.codes.min() >= 0:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted, shell_path
 from bonwise.table import identifiers, reading, writing
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["BY_CANDIDATE", "BY_PROMPT", "DESIGN_HEADER", "WHOLE_AND_PAIR", "LabelDesign", "refuse_other_draw"]
+__all__ = ["BY_CANDIDATE", "DESIGN_HEADER", "WHOLE_AND_PAIR", "LabelDesign", "refuse_other_draw"]
 
 BY_PROMPT = ("rule", "uniform", "stratified", "neyman")
 """Rules that draw prompts, all of whose candidates are labelled."""
@@ -48,8 +48,6 @@ WHOLE_AND_PAIR = "whole-and-pair"
 
 _RULES = (*BY_PROMPT, *BY_CANDIDATE, WHOLE_AND_PAIR)
 
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
 
 DESIGN_HEADER = ("prompt_id", "phase", "propensity", "stratum", "seed", "rule", "judge")
 _DRAWN = ("pick", "other")
@@ -94,16 +92,16 @@ class LabelDesign:
     """
 
     prompt_ids: Names = field(repr=False)
-    phase: _Ints = field(repr=False)
-    propensity: _Floats = field(repr=False)
-    stratum: _Ints = field(repr=False)
+    phase: Ints = field(repr=False)
+    propensity: Floats = field(repr=False)
+    stratum: Ints = field(repr=False)
     rule: str
     seed: int
     judge: str
     picks: Sequence[str] = field(default=(), repr=False)
     others: Sequence[str] = field(default=(), repr=False)
     source: str = "design"
-    seeds: _Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    seeds: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
     cells: CellChances | None = field(default=None, repr=False)
     clusters: Sequence[str] = field(default=(), repr=False)
 
@@ -112,7 +110,7 @@ class LabelDesign:
             object.__setattr__(self, "seeds", np.full(len(self.phase), self.seed, dtype=np.int64))
 
     @property
-    def drawn(self) -> npt.NDArray[np.bool_]:
+    def drawn(self) -> Mask:
         """Whether each prompt was drawn, shape (prompts,)."""
         return self.phase > 0
 
@@ -122,7 +120,7 @@ class LabelDesign:
         return self.rule in (*BY_CANDIDATE, WHOLE_AND_PAIR)
 
     @property
-    def whole(self) -> npt.NDArray[np.bool_]:
+    def whole(self) -> Mask:
         """Whether each prompt was drawn with all its candidates, shape (prompts,)."""
         return self.drawn & (not self.by_candidate) if self.cells is None else self.cells.whole
 
@@ -148,7 +146,7 @@ class LabelDesign:
         return pd.DataFrame(columns).iloc[self.order].reset_index(drop=True)
 
     @property
-    def order(self) -> _Ints:
+    def order(self) -> Ints:
         """Prompts as they are to be labelled: the drawn ones first, phase by phase, each in a random order.
 
         Whoever labels from the top has labelled prompts in random order whenever they stop. A later phase leaves the
@@ -164,7 +162,7 @@ class LabelDesign:
             of_phase = self.phase == phase
             stream = np.random.default_rng([int(self.seeds[of_phase][0]), phase, 1])
             place[of_phase] = stream.permutation(len(place))[place[of_phase]]
-        order: _Ints = np.lexsort(
+        order: Ints = np.lexsort(
             (by_name.argsort(), place, np.where(self.drawn, self.phase, self.phase.max(initial=0) + 1))
         )
         return order
@@ -212,7 +210,7 @@ class LabelDesign:
             names, phase, propensity, stratum, rule, seed, judge, picks, others, source, seeds, cells, clusters
         )
 
-    def refuse_other_clusters(self, at: _Ints, clusters: _Ints | None) -> None:
+    def refuse_other_clusters(self, at: Ints, clusters: Ints | None) -> None:
         """Refuse a draw of clusters for a table that has none, or others.
 
         Parameters
@@ -280,7 +278,7 @@ def _one(raw: pd.DataFrame, column: str, source: str) -> str:
     return str(stated[0])
 
 
-def _candidates(raw: pd.DataFrame, rule: str, drawn: npt.NDArray[np.bool_], source: str) -> tuple[list[str], ...]:
+def _candidates(raw: pd.DataFrame, rule: str, drawn: Mask, source: str) -> tuple[list[str], ...]:
     """Return the drawn picks and other candidates, empty for rules by prompt, which draw no candidate."""
     wanted = {"pick": rule not in BY_PROMPT, "other": rule in ("pair", WHOLE_AND_PAIR)}
     sides = []
@@ -309,7 +307,7 @@ def _refuse_twice(prompts: Categories, rows: pd.Index, source: str) -> None:
         )
 
 
-def _whole(raw: pd.DataFrame, column: str, source: str) -> _Ints:
+def _whole(raw: pd.DataFrame, column: str, source: str) -> Ints:
     values = draw_numbers(raw[column], role=column, source=source)
     whole = np.isfinite(values) & (values >= 0) & (values < _TOO_LARGE) & (values == np.round(values))
     bad = np.flatnonzero(~whole)
@@ -321,7 +319,7 @@ def _whole(raw: pd.DataFrame, column: str, source: str) -> _Ints:
     return values.astype(np.int64)
 
 
-def _last_seed(phase: _Ints, seeds: _Ints, source: str) -> int:
+def _last_seed(phase: Ints, seeds: Ints, source: str) -> int:
     """Return the seed of the last phase, refusing a phase with two."""
     for number in np.unique(phase[phase > 0]).tolist():
         stated = np.unique(seeds[phase == number])
@@ -333,7 +331,7 @@ def _last_seed(phase: _Ints, seeds: _Ints, source: str) -> int:
     return int(seeds[np.argmax(phase)])
 
 
-def _refuse_impossible(propensity: _Floats, phase: _Ints, rows: pd.Index, source: str) -> None:
+def _refuse_impossible(propensity: Floats, phase: Ints, rows: pd.Index, source: str) -> None:
     possible = (propensity > 0) & (propensity <= 1)
     bad = np.flatnonzero(~np.where(phase > 0, possible, possible | (propensity == 0)))
     if bad.size:
@@ -348,11 +346,7 @@ _MOST_FILES = 1000
 
 
 def refuse_other_draw(design: object, labels: object, table: ScoreTable) -> None:
-    """Refuse a uniform draw that was stated of labels whose record says otherwise.
-
-    Of `design` only ``"uniform"`` and ``"cells"`` count. It is refused where beside the file `labels` lies a record
-    by which every labelled prompt was drawn with unequal chances, and none by which all were drawn uniformly.
-    """
+    """Refuse a uniform draw, of prompts or cells, stated of `labels` whose record beside them says otherwise."""
     if str(design) not in ("uniform", "cells") or not isinstance(labels, str | Path):
         return
     labelled = table.frame.loc[table.frame["oracle_label"].notna(), "prompt_id"].astype(object).unique()

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Mask
 from bonwise.errors import RowError, UsageError
 from bonwise.printable import quoted, shell_word
 from bonwise.table.numbers import BLANK, first_text_row, is_blank, read_numbers
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ReadLabels", "fits_labels", "label_words", "parse_labels", "parse_word_values", "read_labels"]
 
-_Floats = npt.NDArray[np.float64]
 
 _GOOD_AND_BAD = (
     *(("pass", "fail"), ("passed", "failed"), ("yes", "no"), ("y", "n"), ("true", "false"), ("correct", "incorrect")),
@@ -51,7 +50,7 @@ _MOST_PROPOSED = 8
 class ReadLabels(NamedTuple):
     """A column of labels as numbers."""
 
-    values: _Floats
+    values: Floats
     """NaN where the cell is blank."""
     words: Mapping[str, float]
     """What its words were taken for; empty where it holds numbers."""
@@ -96,7 +95,7 @@ def label_words(column: CodedColumn, worth: Mapping[str, float] = MappingProxyTy
     return next((pair for pair in _PAIRS if first in pair), {})
 
 
-def parse_labels(column: CodedColumn | pd.Series, *, source: str) -> _Floats:
+def parse_labels(column: CodedColumn | pd.Series, *, source: str) -> Floats:
     """Parse one column of labels to floats, see `read_labels`."""
     values, _, _ = read_labels(column, source=source)
     return values
@@ -109,10 +108,7 @@ def read_labels(
     worth: Mapping[str, float] = MappingProxyType({}),
     role: str = "oracle_label",
 ) -> ReadLabels:
-    """Parse one column of labels, or of scores, and say how it was read; `worth` is by words in lower case.
-
-    RowErrors are what is no number or word, words of two pairs, and words beside numbers other than 0 and 1.
-    """
+    """Parse a column of labels or scores and say how; RowErrors are unknown words, two pairs, words and numbers."""
     column = CodedColumn.of(column)
     try:
         if role == "judge_score":
@@ -186,7 +182,7 @@ def _as_numbers(column: CodedColumn, values: Mapping[str, float]) -> CodedColumn
     return column.with_cells([every.get(word, cell) for word, cell in zip(column.words, column.cells, strict=True)])
 
 
-def _refuse(column: CodedColumn, strange: npt.NDArray[np.bool_], word: str, role: str, source: str) -> None:
+def _refuse(column: CodedColumn, strange: Mask, word: str, role: str, source: str) -> None:
     """Refuse a cell that stands beside a word and is on another scale, or may be."""
     if strange.any():
         at = int(np.flatnonzero(strange)[0])

@@ -10,17 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.printable import quoted
 from bonwise.table import checks, identifiers, nested, numbers, reading, vote_columns, vote_readings, vote_rows
 from bonwise.table.facts import JoinedLabels
 from bonwise.table.store import Categories
 
-__all__ = ["LABEL_REASONS", "JoinedVotes", "LabelledVerdicts", "PairKeys", "VotedPairs", "join_votes"]
+__all__ = ["LabelledVerdicts"]
 
-_Floats = npt.NDArray[np.float64]
-_Bools = npt.NDArray[np.bool_]
-_Ints = npt.NDArray[np.int64]
 
 LABEL_REASONS = ("no verdict", "a model against itself", "prompt not judged", "pair not judged")
 """Why a label is left out."""
@@ -35,9 +33,9 @@ class VotedPairs:
     """``prompt``, ``apart``, ``low`` and ``high`` of each row, as text; the last two are empty where no column names
     the sides.
     """
-    turned: _Bools = field(repr=False)
+    turned: Mask = field(repr=False)
     """Where the second column holds the first side."""
-    worth: _Floats = field(repr=False)
+    worth: Floats = field(repr=False)
 
     @classmethod
     def of(cls, rows: vote_rows.VoteRows) -> VotedPairs:
@@ -56,14 +54,14 @@ class VotedPairs:
             if columns.pair
             else [blank, blank]
         )
-        turned: _Bools = np.asarray(first > other, dtype=bool)
+        turned: Mask = np.asarray(first > other, dtype=bool)
         names = {"prompt": prompt, "apart": more, "low": np.where(turned, other, first)}
         names["high"] = np.where(turned, first, other)
-        values: _Floats = np.where(turned[:, None], 1 - rows.worth, rows.worth)
+        values: Floats = np.where(turned[:, None], 1 - rows.worth, rows.worth)
         return cls(rows, pd.DataFrame(names, index=raw.index), turned, values)
 
     @property
-    def alone(self) -> _Bools:
+    def alone(self) -> Mask:
         """Which rows compare a side with itself."""
         if not self.rows.columns.pair:
             return np.zeros(len(self.names), dtype=bool)
@@ -74,10 +72,10 @@ class VotedPairs:
 class PairKeys:
     """The number of the pair, and of the prompt, of the rows of two files."""
 
-    verdicts: _Ints
-    labels: _Ints
-    verdict_prompts: _Ints
-    label_prompts: _Ints
+    verdicts: Ints
+    labels: Ints
+    verdict_prompts: Ints
+    label_prompts: Ints
 
     @classmethod
     def of(cls, verdicts: VotedPairs, labels: VotedPairs) -> PairKeys:
@@ -94,7 +92,7 @@ class PairKeys:
 class JoinedVotes:
     """The labels of the judged pairs, and what became of every vote."""
 
-    label: _Floats = field(repr=False)
+    label: Floats = field(repr=False)
     """Of the pair of each verdict: 1 where more votes prefer the alphabetically first side, 0 where fewer, 1/2 where
     as many; NaN where there is no vote.
     """
@@ -188,9 +186,9 @@ class LabelledVerdicts:
     prompt: Categories = field(repr=False)
     judge: Categories = field(repr=False)
     context: Categories = field(repr=False)
-    verdicts: _Floats = field(repr=False)
+    verdicts: Floats = field(repr=False)
     """1 for the first candidate, 0 for the second, 1/2 for a tie; NaN where there is none."""
-    oracle: _Floats = field(repr=False)
+    oracle: Floats = field(repr=False)
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Rows left out, by judge and reason."""
     asked: Mapping[str, frozenset[int]] = field(default_factory=dict, repr=False)
@@ -201,11 +199,11 @@ class LabelledVerdicts:
     """How the files were read, by column."""
     joined: JoinedVotes | None = None
     """Of labels in a second file."""
-    both_orders: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
+    both_orders: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
     """Pairs that a judge saw in two rows, each side first in one of them; they are averaged."""
     label: str = ""
     """CodedColumn of the labels."""
-    kept: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    kept: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
     """Positions of the rows in the source."""
 
     @classmethod
@@ -223,10 +221,7 @@ class LabelledVerdicts:
         second_order: checks.SecondOrder | None = None,
         in_part: bool = False,
     ) -> LabelledVerdicts:
-        """Read a file or frame; several columns together may name a prompt, a judge, a context or a pair.
-
-        Refused: an absent column, no verdict, a pair judged twice, a prompt in two contexts, no verdict with a label.
-        """
+        """Read a file or frame, names perhaps of several columns; refuses pairs judged twice and no label at all."""
         taken = {"label": (oracle,), "prompt": prompt, "judge": judge, "context": context, "pair": pair}
         _refuse_twice(verdicts, taken)
         wanted = [*verdicts, oracle, *prompt, *judge, *context, *pair]
@@ -272,11 +267,7 @@ class LabelledVerdicts:
         verdict_map: Mapping[str, str] | None = None,
         second_order: checks.SecondOrder | None = None,
     ) -> LabelledVerdicts:
-        """Read a judge's verdicts, and the votes of a second file as their labels.
-
-        The first side of a pair is the alphabetically first one, in both files. `named` is of the verdicts, its pair
-        and prompt also of labels that have them; `label` is the column of the votes, or several with commas between.
-        """
+        """Read a judge's verdicts, and the votes of a second file as their labels; the first side is alphabetical."""
         wanted = [*(named.verdicts or ()), *(named.prompt or ()), *context]
         raw, name = nested.open_frame(source, wanted, in_part=True)
         others, where = nested.open_frame(labels, [label], "labels")
@@ -333,8 +324,8 @@ def _sides_by_position(
 
 def _of_rows(
     rows: vote_rows.VoteRows,
-    verdicts: _Floats,
-    gold: _Floats,
+    verdicts: Floats,
+    gold: Floats,
     reason: npt.NDArray[np.object_],
     pairs: Categories,
     context: Sequence[str],
@@ -369,7 +360,7 @@ def _of_rows(
     )
 
 
-def _in_one_order(rows: vote_rows.VoteRows, worth: _Floats, pairs: _Ints) -> _Bools:
+def _in_one_order(rows: vote_rows.VoteRows, worth: Floats, pairs: Ints) -> Mask:
     """Tell which verdicts are on a pair whose other order, a row of its own, has none."""
     missing = pd.Series(np.isnan(worth).any(axis=1))
     judge = [rows.frame[name].astype(str).to_numpy() for name in rows.columns.judge]

@@ -81,10 +81,7 @@ def open_frame(
 
 
 def _at_path(rows: Rows, path: str, parsed: dict[str, list[Any]]) -> CodedColumn | None:
-    """Return what stands at a path; None where its beginning is no column, or no cell has it.
-
-    `parsed` keeps what the cells of a column hold.
-    """
+    """Return what stands at a path, from `parsed` cells; None where it begins at no column, or no cell has it."""
     roots = [name for name in rows.columns if path.startswith((f"{name}.", f"{name}["))]
     for root in sorted(roots, key=len, reverse=True):
         rest = path[len(root) :]
@@ -162,11 +159,7 @@ def lists_of(column: CodedColumn) -> list[Any] | None:
 
 
 def records_by_key(document: object) -> list[dict[str, Any]] | None:
-    """Return the rows of objects within an object, by their keys; None for another document.
-
-    Of two levels of keys the one with more of them, or the one whose keys do not recur, names prompts; of as many the
-    outer one does.
-    """
+    """Return the rows of objects by their keys, of two levels prompts by the more, or by those that do not recur."""
     if not isinstance(document, Mapping) or not document:
         return None
     if not all(isinstance(inner, Mapping) and inner for inner in document.values()):
@@ -187,11 +180,7 @@ def records_by_key(document: object) -> list[dict[str, Any]] | None:
 def unfolded(
     rows: Rows, options: ReadingOptions, taken: Mapping[str, str] | None, source: str
 ) -> tuple[Rows, str] | None:
-    """Return rows whose score cells list draws or candidates with one score a cell, and how; None where none does.
-
-    Beside a column of candidates a list holds draws; a row without one is a prompt, and a list holds the scores of
-    its candidates. With two columns of one judge in both orders `options.second_order` says what the second lists.
-    """
+    """Return rows with one score a cell for lists, and how; beside candidates lists hold draws. None without any."""
     named = dict(options.named_columns)
     columns = _score_columns(rows, named)
     lists = {name: values for name in columns if (values := lists_of(rows.column(name))) is not None}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Floats, Mask
 from bonwise.errors import RowError
 from bonwise.printable import quoted
 from bonwise.table.cells import draw_columns
@@ -116,10 +117,7 @@ _STYLES = (
 
 
 def styled(words: Sequence[str], *, decimal_comma: bool = False) -> Styled | None:
-    """Find the style of most `words`, distinct cells in lower case; with `decimal_comma` ``8,500`` is 8.5, not 8500.
-
-    None where fewer than half of the cells that are no plain numbers, or than half of all, are in one style.
-    """
+    """Find the style of most `words`, None where fewer than half fit; with `decimal_comma` ``8,500`` is 8.5."""
     best: tuple[int, int, _Style] | None = None
     for order, style in enumerate(_STYLES):
         if decimal_comma and style.value is _grouped:
@@ -148,14 +146,12 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 LARGEST, _SMALLEST = 1e100, 1e-152
 
 
-def parse_numbers(column: CodedColumn | pd.Series, *, role: str, source: str) -> np.typing.NDArray[np.float64]:
+def parse_numbers(column: CodedColumn | pd.Series, *, role: str, source: str) -> Floats:
     """Parse a column to floats, NaN for blanks; text, infinities and magnitudes beyond 1e100 are a RowError."""
     return read_numbers(column, role=role, source=source)[0]
 
 
-def read_numbers(
-    column: CodedColumn | pd.Series, *, role: str, source: str
-) -> tuple[np.typing.NDArray[np.float64], str]:
+def read_numbers(column: CodedColumn | pd.Series, *, role: str, source: str) -> tuple[Floats, str]:
     """Do what `parse_numbers` does, and say the style, such as ``percent, 85% = 0.85``; empty where it is plain."""
     column = CodedColumn.of(column)
     values, text, reading = _convert(column)
@@ -183,14 +179,14 @@ def read_numbers(
     return values, reading
 
 
-def plain_numbers(column: CodedColumn) -> npt.NDArray[np.float64]:
+def plain_numbers(column: CodedColumn) -> Floats:
     """Return the cells that are plain numbers, NaN for others."""
     if column.numbers is not None:
         return column.numbers.astype(np.float64)
     return column.where([_float(word) for word in column.words], np.nan, np.float64)
 
 
-def check_propensities(values: np.typing.NDArray[np.float64], rows: npt.NDArray[Any], source: str) -> None:
+def check_propensities(values: Floats, rows: npt.NDArray[Any], source: str) -> None:
     """Refuse what is not a probability of being drawn, in (0, 1]; a blank is none."""
     bad = np.flatnonzero((values <= 0) | (values > 1))
     if bad.size:
@@ -204,11 +200,10 @@ def first_text_row(column: CodedColumn | pd.Series) -> Hashable | None:
     """Return the row number of the first cell that is neither blank nor a number."""
     column = CodedColumn.of(column)
     text = None if column.numbers is not None else _of_cells(column)[1]
-    row: Hashable = None if text is None or not text.any() else column.index[int(column.marked(text).argmax())]
-    return row
+    return None if text is None or not text.any() else column.index[int(column.marked(text).argmax())]
 
 
-def is_blank(column: CodedColumn | pd.Series) -> np.typing.NDArray[np.bool_]:
+def is_blank(column: CodedColumn | pd.Series) -> Mask:
     """Tell which cells count as missing: NaN, None, or a word for nothing."""
     column = CodedColumn.of(column)
     if column.kind != "O":
@@ -250,8 +245,8 @@ def distinct(column: CodedColumn | pd.Series) -> tuple[npt.NDArray[Any], npt.NDA
 class _Converted(NamedTuple):
     """The values of a column, NaN where there is none; which cells hold text; and how the numbers are written."""
 
-    values: np.typing.NDArray[np.float64]
-    text: np.typing.NDArray[np.bool_]
+    values: Floats
+    text: Mask
     reading: str
 
 
@@ -272,13 +267,7 @@ def _of_cells(column: CodedColumn) -> _Converted:
     return _Converted(numbers, text, reading)
 
 
-def _restyle(
-    words: list[str],
-    numbers: np.typing.NDArray[np.float64],
-    text: np.typing.NDArray[np.bool_],
-    *,
-    decimal_comma: bool,
-) -> str:
+def _restyle(words: list[str], numbers: Floats, text: Mask, *, decimal_comma: bool) -> str:
     """Read the cells in the style of their column, in place, and say which; say nothing where there is none."""
     present = [at for at, word in enumerate(words) if word not in BLANK]
     style = styled([words[at] for at in present], decimal_comma=decimal_comma)

@@ -8,8 +8,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.stats.sums import SumRows, by_rank, compared, over_prompts, prompt_sums
@@ -45,9 +45,6 @@ RECTANGULAR_SHARE = 0.9
 MAY_LACK = 0.05
 """Share of prompts that may lack labels, or a pick, before figures stop describing the whole table."""
 
-_Ints = npt.NDArray[np.int64]
-_Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
 class PromptLeftOut:
@@ -62,17 +59,17 @@ class Pools:
     """The pools of a table, whoever judged them: cells grouped by prompt, prompts sorted by id."""
 
     prompt_ids: Names
-    sizes: _Ints
+    sizes: Ints
     """Candidates per prompt."""
-    names: _Ints
+    names: Ints
     """Position of each cell's candidate name in `candidates`."""
     candidates: Names
     """All candidate names of the table."""
-    keys: _Ints
+    keys: Ints
     """The table's cell keys."""
     shape: Shape
     dropped: tuple[PromptLeftOut, ...]
-    clusters: _Ints | None = None
+    clusters: Ints | None = None
     """Code of the cluster that each prompt belongs to."""
 
 
@@ -82,30 +79,30 @@ class Panel:
 
     judge: str
     prompt_ids: Names = field(repr=False)
-    sizes: _Ints = field(repr=False)
+    sizes: Ints = field(repr=False)
     """Candidates per prompt, 2 or more."""
-    scores: _Floats = field(repr=False)
+    scores: Floats = field(repr=False)
     """Cells stand grouped by prompt; a score is NaN where the judge gave none."""
-    labels: _Floats = field(repr=False)
+    labels: Floats = field(repr=False)
     """Cells stand grouped by prompt; a label is NaN where there is none."""
-    names: _Ints = field(repr=False)
+    names: Ints = field(repr=False)
     """Position of each cell's candidate name in `candidates`."""
     candidates: Names = field(repr=False)
     shape: Shape
     dropped: tuple[PromptLeftOut, ...] = field(repr=False)
-    clusters: _Ints | None = field(default=None, repr=False)
+    clusters: Ints | None = field(default=None, repr=False)
     """Code of the cluster that each prompt belongs to."""
-    first: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    first: Mask | None = field(default=None, repr=False)
     """The first cell of each prompt, picked where none has a score; None where one is then picked at random."""
-    weights: _Floats | None = field(default=None, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
     """What each prompt weighs, above 0; None where all weigh alike."""
 
     @cached_property
-    def ranked(self) -> _Floats:
+    def ranked(self) -> Floats:
         """The scores as picks are made by them, see `rank`."""
         return self.rank(self.scores)
 
-    def rank(self, scores: _Floats) -> _Floats:
+    def rank(self, scores: Floats) -> Floats:
         """Return scores of the cells as picks are made by them, see `bonwise.stats.sums.by_rank`."""
         return by_rank(scores, self.sizes, self.first)
 
@@ -115,16 +112,16 @@ class Panel:
         return len(self.candidates)
 
     @cached_property
-    def scored_cells(self) -> _Ints:
+    def scored_cells(self) -> Ints:
         """Number of scored candidates of each prompt, shape (prompts,)."""
         return _sum_by_prompt(~np.isnan(self.scores), self.sizes)
 
     @cached_property
-    def labelled_cells(self) -> _Ints:
+    def labelled_cells(self) -> Ints:
         """Number of labelled candidates of each prompt, shape (prompts,)."""
         return _sum_by_prompt(~np.isnan(self.labels), self.sizes)
 
-    def keep(self, prompts: npt.NDArray[np.bool_], dropped: Sequence[PromptLeftOut] = ()) -> Panel:
+    def keep(self, prompts: Mask, dropped: Sequence[PromptLeftOut] = ()) -> Panel:
         """Return the panel of some prompts only."""
         if prompts.all():
             return self
@@ -178,23 +175,23 @@ class Panel:
         lost = [PromptLeftOut(str(prompt), "no score for any candidate") for prompt in self.prompt_ids[~scored]]
         return self.keep(scored, lost)
 
-    def sums(self, scores: _Floats | None = None) -> _Floats:
+    def sums(self, scores: Floats | None = None) -> Floats:
         """Return the sums of every prompt, all labelled, times its weight, by its scores or others of the cells."""
         own, ranked = (self.scores, self.ranked) if scores is None else (scores, self.rank(scores))
         return self.weighted(prompt_sums(own, self.labels, self.sizes, ranked))
 
-    def sum_rows(self) -> _Floats:
+    def sum_rows(self) -> Floats:
         """Return the same sums to read, in less memory where nothing is lost and prompts weigh alike."""
         plain = self.weights is None and self.clusters is None and len(self.sizes) and not np.isnan(self.scores).any()
         # It is read as a matrix is.
         rows = SumRows.of_scored(self.scores, self.labels, self.sizes) if plain else self.sums()
-        return cast("_Floats", rows)
+        return cast("Floats", rows)
 
-    def lowest_labels(self) -> _Floats:
+    def lowest_labels(self) -> Floats:
         """Return the lowest label of every prompt, all labelled, times its weight."""
         return self.weighted(over_prompts(np.minimum, self.labels, self.sizes))
 
-    def weighted(self, values: _Floats) -> _Floats:
+    def weighted(self, values: Floats) -> Floats:
         """Return values of prompts (..., prompts) times their weights, which have a mean of 1."""
         return values if self.weights is None else values * (self.weights / self.weights.mean())
 
@@ -202,13 +199,7 @@ class Panel:
 def lay_out(
     table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | None = None, alike: bool = False
 ) -> tuple[Panel, ...]:
-    """Lay a table out as one panel per judge, all with the same cells but for prompts that are left out.
-
-    A lacking score is NaN. A prompt with none is kept or not as the table says, one that the judge was not asked
-    about is left out; with `alike` both are kept. Without a `shape` it is rectangular when at least 90 % of the
-    prompts carry the same names. An unknown name in `exclude` is a UsageError, no prompt with two candidates an
-    InputError.
-    """
+    """Lay a table out as one panel per judge with the same cells; without a `shape` 90 % alike are rectangular."""
     rows = _included(table, exclude)
     keys = table.cell_keys()[rows]
     pools = _pools(table, cells.distinct_cells(keys), shape)
@@ -237,28 +228,28 @@ def lay_out(
     return tuple(panels)
 
 
-def _asked(panel: Panel, cells: _Ints) -> Panel:
+def _asked(panel: Panel, cells: Ints) -> Panel:
     """Leave out the prompts of which the judge has no row: it was not asked."""
     rows = np.bincount(cells[cells >= 0], minlength=len(panel.scores))
     asked = _sum_by_prompt(rows > 0, panel.sizes) > 0
     return panel.keep(asked, [PromptLeftOut(str(prompt), "not judged") for prompt in panel.prompt_ids[~asked]])
 
 
-def _first_rows(at: _Ints, count: int, panel: Panel) -> _Ints:
+def _first_rows(at: Ints, count: int, panel: Panel) -> Ints:
     """Return the first row that each cell has, by its number."""
     first = np.full(len(panel.scores), count)
     np.minimum.at(first, at[at >= 0], np.flatnonzero(at >= 0))
     return first
 
 
-def _first_cells(panel: Panel, rows: _Ints) -> npt.NDArray[np.bool_]:
+def _first_cells(panel: Panel, rows: Ints) -> Mask:
     """Mark the cell whose row comes first in each prompt."""
     earliest = np.minimum.reduceat(rows, np.cumsum(panel.sizes) - panel.sizes)
-    first: npt.NDArray[np.bool_] = rows == np.repeat(earliest, panel.sizes)
+    first: Mask = rows == np.repeat(earliest, panel.sizes)
     return first
 
 
-def _included(table: ScoreTable, exclude: Sequence[str]) -> _Ints | slice:
+def _included(table: ScoreTable, exclude: Sequence[str]) -> Ints | slice:
     """Return the rows of all candidates but some; all rows as a slice, by which no column is copied."""
     unknown = [name for name in exclude if name not in table.candidates]
     if unknown:
@@ -272,7 +263,7 @@ def _included(table: ScoreTable, exclude: Sequence[str]) -> _Ints | slice:
     return np.flatnonzero(~left_out[table.rows.columns["candidate"].codes])
 
 
-def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
+def _pools(table: ScoreTable, keys: Ints, shape: Shape | None) -> Pools:
     width = len(table.candidates)
     codes = keys // width
     names = keys - codes * width
@@ -318,7 +309,7 @@ def _without_cells(table: ScoreTable, prompts: Names) -> list[PromptLeftOut]:
     return [PromptLeftOut(str(prompt), "no candidate left") for prompt in table.prompts[~table.prompts.isin(prompts)]]
 
 
-def _most_common_set(names: _Ints, starts: _Ints, sizes: _Ints) -> npt.NDArray[np.bool_]:
+def _most_common_set(names: Ints, starts: Ints, sizes: Ints) -> Mask:
     """Mark the prompts that carry the most common set of two or more candidate names."""
     common = sizes >= 2
     if not common.any():
@@ -335,13 +326,13 @@ def _most_common_set(names: _Ints, starts: _Ints, sizes: _Ints) -> npt.NDArray[n
     return common
 
 
-def _name_sets(names: _Ints, starts: _Ints, sizes: _Ints, wanted: _Ints) -> Iterator[_Ints]:
+def _name_sets(names: Ints, starts: Ints, sizes: Ints, wanted: Ints) -> Iterator[Ints]:
     """Yield the candidate names of some prompts."""
     for x in wanted.tolist():
         yield names[starts[x] : starts[x] + sizes[x]]
 
 
-def _shape_reasons(candidates: Names, pools: Iterator[_Ints], shape: Shape) -> Iterator[str]:
+def _shape_reasons(candidates: Names, pools: Iterator[Ints], shape: Shape) -> Iterator[str]:
     """Say why each pool after the first does not fit, the first being one that does."""
     usual = set(next(pools).tolist())
     for names in pools:
@@ -361,9 +352,9 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(map(str, names[:most])) + more
 
 
-def _cell_labels(table: ScoreTable, rows: _Ints | slice, at: _Ints | None, count: int) -> _Floats:
+def _cell_labels(table: ScoreTable, rows: Ints | slice, at: Ints | None, count: int) -> Floats:
     """Return one label per cell; several rows of a cell may repeat it but not contradict it."""
-    values: _Floats = table.rows.columns["oracle_label"][rows]
+    values: Floats = table.rows.columns["oracle_label"][rows]
     if at is None:
         return values
     labels, contradictions = cells.label_by_cell(at, values, count)
@@ -377,7 +368,7 @@ def _cell_labels(table: ScoreTable, rows: _Ints | slice, at: _Ints | None, count
     return labels
 
 
-def _whole(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
+def _whole(judge: str, pools: Pools, scores: Floats, labels: Floats) -> Panel:
     return Panel(
         judge,
         pools.prompt_ids,
@@ -392,7 +383,7 @@ def _whole(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
     )
 
 
-def _sum_by_prompt(cells: npt.NDArray[np.bool_], sizes: _Ints) -> _Ints:
+def _sum_by_prompt(cells: Mask, sizes: Ints) -> Ints:
     return over_prompts(np.add, cells.astype(np.int64), sizes)
 
 
@@ -435,7 +426,7 @@ def _tell_of_names(whole: Panel, panel: Panel) -> bool:
     return len(whole.sizes) >= max(min(EASY_POOLS, len(panel.sizes)), 1)
 
 
-def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) -> tuple[EasyCandidate, ...]:
+def easy_candidates(panel: Panel, values: Floats, *, by_labels: bool = True) -> tuple[EasyCandidate, ...]:
     """Return the candidates that are worst almost everywhere; `values` of cells, labels or scores, hold no NaN."""
     sizes, prompts = panel.sizes, len(panel.sizes)
     if not prompts or sizes.max() < EASY_FEWEST:
@@ -455,7 +446,7 @@ def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) ->
     return tuple(EasyCandidate(str(panel.candidates[code]), float(among[code]), by_labels) for code in easy)
 
 
-def _count(panel: Panel, cells: npt.NDArray[np.bool_]) -> _Floats:
+def _count(panel: Panel, cells: Mask) -> Floats:
     """Count cells by candidate name."""
     return np.bincount(panel.names[cells], minlength=panel.all_names).astype(np.float64)
 
@@ -499,7 +490,7 @@ def outstanding_groups(panel: Panel) -> tuple[OutstandingGroup, ...]:
     return tuple(sorted(groups, key=lambda group: (group.chance - group.held, len(group.names))))
 
 
-def _at_the_top(panel: Panel, values: _Floats, end: Literal["best", "lowest"]) -> Iterator[OutstandingGroup]:
+def _at_the_top(panel: Panel, values: Floats, end: Literal["best", "lowest"]) -> Iterator[OutstandingGroup]:
     """Yield the groups that hold the highest value; no tie with another candidate counts."""
     prompts = len(panel.sizes)
     # Only others of its group reach a member, so a prompt has at most three members. At most 10 names can be there in
@@ -530,7 +521,7 @@ def _at_the_top(panel: Panel, values: _Floats, end: Literal["best", "lowest"]) -
                 yield OutstandingGroup(names, end, held, chance)
 
 
-def _near_the_top(values: _Floats, sizes: _Ints, largest: int) -> npt.NDArray[np.bool_]:
+def _near_the_top(values: Floats, sizes: Ints, largest: int) -> Mask:
     """Mark the cells that fewer others of their prompt have reached than the largest group has names."""
     left = values
     near, at_or_above = np.zeros(len(values), dtype=bool), np.zeros(len(sizes), dtype=np.int64)

@@ -80,10 +80,7 @@ class Picks:
         return reasons
 
     def rows(self, judge: str | None = None) -> PickRows:
-        """Return the picks as scores of a judge: 1 for what was kept, 0 for the rest, none where nothing was.
-
-        The expected pick of such a judge, its ties broken at random, is the logged pick.
-        """
+        """Return the picks as scores, 1 for what was kept, else 0: the expected pick is the logged one."""
         cells = [
             (pick.prompt_id, name, float(name in pick.kept) if pick.kept else None)
             for pick in self.picks

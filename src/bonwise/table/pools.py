@@ -86,12 +86,7 @@ _SHAPE = 'a pool is {"prompt_id": "p1", "prompt": "...", "candidates": ["...", {
 
 
 def read_pools(path: str | Path) -> Iterator[Pool]:
-    """Yield the pools of a file, plain or gzipped, in its order.
-
-    A line is ``{"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}``, a prompt or
-    candidate perhaps chat messages. Without ids candidates are ``c0``, ``c1`` ... A blank text is for the judge to
-    leave unscored. A line that is no pool, or an identifier that occurs twice, is a RowError.
-    """
+    """Yield the pools of a file, plain or gzipped, in its order; ids without a name are ``c0``, ``c1`` ..."""
     return _pools(lambda: text_files.json_lines(Path(path)), str(path), _HELD)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from bonwise.errors import ColumnError, FileError, InputError, RowError, UsageError
 from bonwise.extras import TABLES
 from bonwise.printable import quoted
-from bonwise.table import archives, retrieval, sheet_keys, stored_tables, workbooks, writing
+from bonwise.table import archives, retrieval, sheet_keys, stored_tables, writing
 from bonwise.table.store import CodedColumn, Rows, StructuredText, Texts, objects
 from bonwise.table.text_files import (
     LONGEST_LINE,
@@ -44,7 +44,6 @@ __all__ = [
     "REMOTE_ADDRESS",
     "RowSource",
     "in_batches",
-    "is_frame",
     "kind_of_file",
     "name_of",
     "open_frame",
@@ -93,11 +92,7 @@ _MOST_FIELDS = 2_000
 
 
 def read_raw(path: Path, *, in_part: bool = False) -> Rows:
-    """Read a file, or a folder of ``<policy>_responses.jsonl``, without interpreting a cell, by row numbers.
-
-    With `in_part` a file that ends within a record is read but for that. A FileError is a file that cannot be used,
-    a RowError a line with too few or too many cells, or no JSON object.
-    """
+    """Read a file, or a folder of ``<policy>_responses.jsonl``, uninterpreted, by row; `in_part` may be cut off."""
     TABLES.require(f"reading {path}")
     with file_errors(path):
         rows = _read_folder(path) if path.is_dir() else _reader(path)(path)
@@ -177,7 +172,7 @@ def _read_part(path: Path) -> Rows:
 
 
 def _read_sheet(path: Path, sheet: str) -> Rows:
-    grid, note = workbooks.read_workbook(path, sheet)
+    grid, note = stored_tables.read_workbook(path, sheet)
     filled = [at for at, row in enumerate(grid) if any(cell is not None for cell in row)]
     header = ["" if cell is None else str(cell) for cell in grid[filled[0]]] if filled else []
     columns = [[grid[at][place] for at in filled[1:]] for place in range(len(header))]
@@ -233,10 +228,7 @@ def _without_quotes(column: CodedColumn) -> CodedColumn:
 
 
 def _csv_header(path: Path, separator: str, opened: Callable[[], IO[bytes]]) -> tuple[str, list[str]]:
-    """Return what separates cells, and the names of the columns, or their positions.
-
-    A header that is one cell by the separator of the ending, and several by another, has that other one.
-    """
+    """Return what separates cells, not as the ending says where that makes one cell, and names or positions."""
     cells = _first_record(path, separator, opened)
     if len(cells) == 1:
         others = {other: names for other in _SEPARATORS if len(names := _first_record(path, other, opened)) > 1}
@@ -372,10 +364,7 @@ def _texts_of(texts: Any) -> list[str]:
 
 
 def _in_runs(path: Path, separator: str, width: int, opened: Callable[[], IO[bytes]]) -> list[int]:
-    """Return the columns of a large file whose equal cells stand together, by its first rows: these are compared.
-
-    Every other cell has to be looked up, which takes longer.
-    """
+    """Return columns of a large file whose equal cells stand together: compared, as looking up takes longer."""
     if path.suffix.lower() == ".gz" or not _LARGE <= path.stat().st_size < _MOST_LETTERS:
         return []
     with io.TextIOWrapper(opened(), encoding="utf-8-sig", newline="") as stream:
@@ -602,7 +591,7 @@ def _rows_of_arrow(table: Any) -> Rows:
 
     index, columns = np.arange(len(table)), {}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if _is_index(name):
+        if name.startswith("__index_level_"):
             continue
         if types.is_dictionary(column.type) and types.is_string(column.type.value_type):
             columns[name] = CodedColumn(index, dictionary=_dictionary(column))
@@ -615,10 +604,6 @@ def _rows_of_arrow(table: Any) -> Rows:
 
 def _most_fields() -> int:
     return limit("MOST_COLUMNS", _MOST_FIELDS)
-
-
-def _is_index(name: str) -> bool:
-    return name.startswith("__index_level_")
 
 
 def _response_files(path: Path) -> list[Path]:
@@ -663,10 +648,7 @@ def name_of(source: object, name: str) -> str:
 
 
 def open_rows(source: RowSource, name: str = "table", *, in_part: bool = False) -> tuple[Rows, str]:
-    """Return the rows of a file, a frame or a sequence as they stand, and how errors name them.
-
-    Keys of a blind label sheet become ids; what a mapping lacks is blank; a row that is no mapping is a UsageError.
-    """
+    """Return rows of a file, frame or sequence, keys of blind sheets as ids, and how errors name them."""
     if isinstance(source, str | Path):
         rows = read_raw(Path(source), in_part=in_part)
         return sheet_keys.with_ids(rows, str(source)), name_of(source, name)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Floats
 from bonwise.errors import FileError, RowError
 from bonwise.table.roles import key_of
 from bonwise.table.store import CodedColumn, Rows
@@ -49,7 +50,7 @@ class Unretrieved:
     prompts: npt.NDArray[np.object_]
     """The topic of each, some of which the table lacks."""
     names: npt.NDArray[np.object_]
-    labels: npt.NDArray[np.float64]
+    labels: Floats
     """In the unit of the table's labels."""
 
 

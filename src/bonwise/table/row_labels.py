@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Ints
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table import canonical, columns, identifiers, nested
@@ -23,11 +24,7 @@ __all__ = ["unlike_in_form", "with_row_labels"]
 
 
 def with_row_labels(source: RowSource, options: ReadingOptions) -> tuple[OpenedSource, ReadingOptions]:
-    """Return the rows of scores with the labels of `options.labels` beside them, and how they are read then.
-
-    A label file whose keys repeat, or of which none matches, is refused, and so are two files of unequal length by
-    line. Rows that found no partner are counted.
-    """
+    """Return the rows of scores with labels beside them, counting those alone; refuses repeated or unequal keys."""
     named = options.named_columns
     own = {role: column for role, column in named.items() if role != "oracle_label"}
     scores = open_source(source, own)
@@ -60,7 +57,7 @@ def _label_columns(labels: OpenedSource, options: ReadingOptions) -> tuple[str, 
     return columns.names_of_columns(taken["oracle_label"])
 
 
-def _by_line(scores: OpenedSource, labels: OpenedSource, names: Sequence[str]) -> npt.NDArray[np.int64]:
+def _by_line(scores: OpenedSource, labels: OpenedSource, names: Sequence[str]) -> Ints:
     for opened in (scores, labels):
         if opened.imported is not None:
             raise UsageError(
@@ -100,9 +97,7 @@ def _differ(cell: object, other: object) -> bool:
     return True
 
 
-def _by_columns(
-    scores: OpenedSource, labels: OpenedSource, names: Sequence[str]
-) -> tuple[npt.NDArray[np.int64], str]:
+def _by_columns(scores: OpenedSource, labels: OpenedSource, names: Sequence[str]) -> tuple[Ints, str]:
     """Return the row of labels of each row of scores, -1 for none, and what became of both."""
     of_scores, of_labels = _keys(scores, names), _keys(labels, names)
     keys = of_labels.to_numpy().tolist()
@@ -165,6 +160,6 @@ def _keys(opened: OpenedSource, names: Sequence[str]) -> Categories:
     return identifiers.joined_names(rows, names, "key", opened.name)
 
 
-def _placed(column: CodedColumn, at: npt.NDArray[np.int64], index: npt.NDArray[np.object_]) -> CodedColumn:
+def _placed(column: CodedColumn, at: Ints, index: npt.NDArray[np.object_]) -> CodedColumn:
     codes = np.append(column.codes, -1)[at]
     return CodedColumn(index, dictionary=(codes, column.cells), decimal_comma=column.decimal_comma)

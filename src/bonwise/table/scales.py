@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.errors import RowError, UsageError
 from bonwise.flags import takes_numbers
 from bonwise.printable import quoted
 
 __all__ = ["Scale", "likely_scale", "mismatch", "off_scale", "parse_scale", "to_unit"]
-
-_Floats = np.typing.NDArray[np.float64]
 
 
 @takes_numbers
@@ -47,7 +46,7 @@ def parse_scale(text: str) -> Scale:
         raise UsageError(f"not a scale: {quoted(text)}", hint="write LOW:HIGH, such as 0:100") from None
 
 
-def likely_scale(values: _Floats) -> str:
+def likely_scale(values: Floats) -> str:
     """Return the usual scale that values, not all NaN, are likely on, such as ``1:5``; empty where none holds."""
     low, high = np.nanmin(values), np.nanmax(values)
     tops = [top for top in (1, 5, 7, 10, 100) if 0 <= low and high <= top]
@@ -55,8 +54,8 @@ def likely_scale(values: _Floats) -> str:
 
 
 def to_unit(
-    values: _Floats, scale: Scale | None, *, rows: np.typing.NDArray[Any], role: str, source: str, flag: str = ""
-) -> _Floats:
+    values: Floats, scale: Scale | None, *, rows: np.typing.NDArray[Any], role: str, source: str, flag: str = ""
+) -> Floats:
     """Map values from their declared scale, if any, to [0, 1]; a value off it is a RowError that names a `flag`."""
     if scale is None:
         return values
@@ -76,12 +75,8 @@ def to_unit(
 _MARKS = (-1.0, -9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0)
 
 
-def off_scale(scores: _Floats) -> list[float]:
-    """Return usual numbers for "no score" that lie off the scale of all other scores, of which there are enough.
-
-    The others of a negative one are 0 or more, and span 4 or more, or begin at 1, or lie closer together than half of
-    the distance to it: -1, 0 and 1 are a scale. Those of a positive one reach a ninth of it at most.
-    """
+def off_scale(scores: Floats) -> list[float]:
+    """Return usual numbers for "no score" that lie far off the scale of enough other scores."""
     present = scores[~np.isnan(scores)]
     values = np.unique(present)
     is_mark = np.isin(values, _MARKS)
@@ -97,12 +92,8 @@ def off_scale(scores: _Floats) -> list[float]:
     ]
 
 
-def mismatch(scores: _Floats, labels: _Floats) -> int | None:
-    """Return the position of the first value that shows that scores and labels are on different scales.
-
-    One side lies in [0, 1], the other looks like ratings; labels of only 0 and 1 are verdicts, scores below 0 or
-    above 100 logits or rewards, without a scale. Both are (rows,), NaN where missing.
-    """
+def mismatch(scores: Floats, labels: Floats) -> int | None:
+    """Return the first position where scores and labels, (rows,), are on different scales: [0, 1] and ratings."""
     if _is_unit(scores) and _is_rating(labels):
         return int(np.flatnonzero(labels > 1)[0])
     if _is_unit(labels) and _is_rating(scores) and not np.isin(labels[~np.isnan(labels)], (0.0, 1.0)).all():
@@ -110,16 +101,16 @@ def mismatch(scores: _Floats, labels: _Floats) -> int | None:
     return None
 
 
-def ends_of(values: _Floats) -> tuple[float, float]:
+def ends_of(values: Floats) -> tuple[float, float]:
     """Return the lowest and the highest value that is there, NaN where none is."""
     return float(np.fmin.reduce(values, initial=np.nan)), float(np.fmax.reduce(values, initial=np.nan))
 
 
-def _is_unit(values: _Floats) -> bool:
+def _is_unit(values: Floats) -> bool:
     low, high = ends_of(values)
     return low >= 0 and high <= 1
 
 
-def _is_rating(values: _Floats) -> bool:
+def _is_rating(values: Floats) -> bool:
     low, high = ends_of(values)
     return low >= 0 and 1 < high <= 100

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table import canonical, numbers, roles
@@ -31,14 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelRows", "ScoreTable"]
 
-_Floats = npt.NDArray[np.float64]
-
 
 class LabelRows(NamedTuple):
     """Where the labels of a file of labels stand in it."""
 
     source: str
-    keys: npt.NDArray[np.int64]
+    keys: Ints
     """The cell key of each label."""
     rows: npt.NDArray[Any]
     """Its row number."""
@@ -127,7 +126,7 @@ class ScoreTable:
     lower_is_better: tuple[str, ...] = ()
     turned: frozenset[str] = field(default=frozenset(), repr=False)
     missing: tuple[str, ...] = ()
-    weights: _Floats | None = field(default=None, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
     unretrieved: Unretrieved | None = field(default=None, repr=False)
 
     @classmethod
@@ -316,7 +315,7 @@ class ScoreTable:
         return named.categories
 
     @cached_property
-    def clusters(self) -> npt.NDArray[np.int64] | None:
+    def clusters(self) -> Ints | None:
         """The code of each prompt's cluster, in the order of `prompts`; None without a column of clusters."""
         if "cluster" not in self.rows.columns:
             return None
@@ -423,12 +422,12 @@ class ScoreTable:
             self, rows=others, reference=judge, label_rows=None, words=words, label_words={}, annotators=None
         )
 
-    def cell_keys(self) -> npt.NDArray[np.int64]:
+    def cell_keys(self) -> Ints:
         """One integer a row that is equal exactly where prompt and candidate are."""
         prompts = self.rows.columns["prompt_id"].codes.astype(np.int64)
         return np.asarray(prompts * len(self.candidates) + self.rows.columns["candidate"].codes)
 
-    def scale_mismatches(self) -> Iterator[tuple[str, _Floats, _Floats, Hashable]]:
+    def scale_mismatches(self) -> Iterator[tuple[str, Floats, Floats, Hashable]]:
         """Yield each judge whose scores and labels look like different scales.
 
         Yields
@@ -440,7 +439,7 @@ class ScoreTable:
             source, row = self._giveaway(at)
             yield judge, scores, labels, row if source == self.source else f"{row} of {source}"
 
-    def _mismatches(self) -> Iterator[tuple[str, _Floats, _Floats, int]]:
+    def _mismatches(self) -> Iterator[tuple[str, Floats, Floats, int]]:
         """Yield what `scale_mismatches` does, with the position of the giveaway in place of its row number."""
         scores, labels, codes = (
             *(self.rows.columns[role] for role in ("judge_score", "oracle_label")),

@@ -22,7 +22,7 @@ from bonwise.table.store import Rows, StructuredText
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OpenedSource", "importers", "open_labels", "open_source", "read_by_importer", "with_columns"]
+__all__ = ["OpenedSource", "importers", "open_labels", "open_source", "with_columns"]
 
 GROUP_OF_IMPORTERS = "bonwise.importers"
 
@@ -33,10 +33,7 @@ def importers() -> list[Kind]:
 
 
 def read_by_importer(material: Material) -> Imported | None:
-    """Return what the importer of a format found, a built-in one first; None where no importer knows it.
-
-    Refused are a known format in which nothing can be used, and one that two plug-ins know.
-    """
+    """Return what a format's importer found, a built-in one first; None for unknown. Two plug-ins are refused."""
     imported: dict[str, Imported] = {}
     for name, factory, built_in in _factories():
         made = factory.make(material)
@@ -192,10 +189,7 @@ def _records(document: object) -> list[Any] | None:
 def with_columns(
     opened: OpenedSource, options: reading_options.ReadingOptions, *, complete: bool = True
 ) -> tuple[OpenedSource, dict[str, str]]:
-    """Return the rows of a table of scores and the columns by their role; another shape goes through its importer.
-
-    Without `complete` scores need not be there. What is no table of scores otherwise is a ColumnError.
-    """
+    """Return rows and columns by role, through an importer for another shape; without `complete` scores may lack."""
     if opened.imported is None and not opened.is_unfolded:
         if (other := pools_or_picks(opened.rows, opened.name)) is not None and not options.named_columns:
             raise other

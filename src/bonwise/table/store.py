@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Self, overload
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Mask
+
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
     "CUT_OFF",
-    "DECIMAL_COMMA",
     "Categories",
     "CodedColumn",
     "Names",
@@ -167,7 +168,7 @@ class Names:
         """Return where a name is; KeyError where it is not."""
         return self._places[name]
 
-    def isin(self, names: Names | Collection[Any]) -> npt.NDArray[np.bool_]:
+    def isin(self, names: Names | Collection[Any]) -> Mask:
         """Tell which names are among others."""
         others = names if isinstance(names, Names) else Names(objects(names))
         return others.get_indexer(self) >= 0
@@ -215,7 +216,7 @@ class Categories:
         """Return the name of each row."""
         return np.asarray(self.categories.to_numpy()[self.codes])
 
-    def are(self, name: str) -> npt.NDArray[np.bool_]:
+    def are(self, name: str) -> Mask:
         """Tell which rows have a name."""
         return np.asarray(self.codes == (self.categories.get_loc(name) if name in self.categories else -1))
 
@@ -289,7 +290,7 @@ class CodedColumn:
         code = self.codes[at]
         return None if code < 0 else self.held_cells[code]
 
-    def is_missing(self) -> npt.NDArray[np.bool_]:
+    def is_missing(self) -> Mask:
         """Tell which rows hold nothing, not even a blank."""
         if self.numbers is None:
             return np.asarray(self.codes < 0)
@@ -300,7 +301,7 @@ class CodedColumn:
         every = objects([*by_cell, missing]) if dtype is object else np.append(np.asarray(by_cell, dtype), missing)
         return np.asarray(every[self.codes])
 
-    def marked(self, by_cell: Sequence[bool] | _Array, *, missing: bool = False) -> npt.NDArray[np.bool_]:
+    def marked(self, by_cell: Sequence[bool] | _Array, *, missing: bool = False) -> Mask:
         """Mark the rows whose distinct cell is marked, and those that hold nothing where `missing`."""
         return self.where(by_cell, missing, bool)
 
@@ -314,7 +315,7 @@ class CodedColumn:
             return replace(self, index=index, dictionary=(self.codes[1:] - np.int32(1), self.held_cells[1:]))
         return replace(self, index=index, dictionary=_of_use(self.codes[rows], self.held_cells))
 
-    def masked(self, rows: npt.NDArray[np.bool_]) -> CodedColumn:
+    def masked(self, rows: Mask) -> CodedColumn:
         """Return the column without the cells of the marked rows."""
         return replace(self, numbers=None, dictionary=_of_use(np.where(rows, -1, self.codes), self.held_cells))
 

@@ -1,8 +1,11 @@
-"""Tables of SQLite and Arrow, and data sets of Hugging Face on disk: read as they are, and never written to."""
+"""Tables that are no text: SQLite, Arrow, data sets on disk and workbooks, read as they are and never written to."""
 
 from __future__ import annotations
 
+import io
+import re
 import struct
+import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
@@ -10,12 +13,107 @@ from pathlib import Path
 from typing import Any
 
 from bonwise.errors import ColumnError, FileError
-from bonwise.printable import quoted
-from bonwise.table import archives, workbooks
+from bonwise.extras import EXCEL
+from bonwise.printable import listed, quoted
+from bonwise.table import archives
 from bonwise.table.store import Rows
 from bonwise.table.text_files import LONGEST_LINE, file_errors, limit, open_bytes, open_plain
 
-__all__ = ["arrow_table", "data_files", "read_sqlite"]
+__all__ = ["MOST_CELLS", "arrow_table", "data_files", "only_name", "read_sqlite", "read_workbook"]
+
+MOST_CELLS = 20_000_000
+"""Cells of the rectangle around a sheet, each of which takes memory, blank or not."""
+
+_CELL_OR_ROW = re.compile(rb"""\br\s*=\s*["']\s*([A-Za-z]*)([0-9]+)""")
+_ROW = re.compile(rb"<(?:\w+:)?row\b")
+_CELL = re.compile(rb"<(?:\w+:)?c\b")
+_ERROR = re.compile(rb"""<(?:\w+:)?c\b[^>]*\bt\s*=\s*["']e["']""")
+_ODS_ROW = re.compile(rb"<table:table-row\b([^>]*)")
+_ODS_CELL = re.compile(rb"<table:(?:covered-)?table-cell\b([^>]*?)(/?)>")
+_REPEATED = re.compile(rb"""repeated\s*=\s*["']\s*\+?([0-9]+)""")
+
+
+def read_workbook(path: Path, sheet: str) -> tuple[list[list[Any]], str]:
+    """Return all cells of a sheet, and a note on them; one of several must be named, as ``scores.xlsx:SHEET``."""
+    with open_plain(path) as stream:
+        content = stream.read()
+    EXCEL.require(f"reading {path}")
+    import python_calamine  # noqa: PLC0415 - an extra brings it
+
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        raise FileError(f"{path}: not a whole workbook of .xlsx or .ods", hint="save it as .xlsx or CSV")
+    errors = _refuse_growth(path)
+    try:
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
+        sheets = {name: book.get_sheet_by_name(name) for name in book.sheet_names}
+        filled = {name: held for name, held in sheets.items() if held.height}
+        grid = filled[only_name(path, sheet, list(filled), "sheet")].to_python(skip_empty_area=False)
+    except (FileError, KeyboardInterrupt, MemoryError, SystemExit):
+        raise
+    except BaseException as error:  # what is damaged may end in a panic of the reader, which is no Exception
+        raise FileError(f"{path}: not a workbook of Excel or LibreOffice", hint="save it as .xlsx or CSV") from error
+    note = f"{errors:,} cells that hold errors, such as #N/A, are blank" if errors else ""
+    return [[_plain(cell) for cell in row] for row in grid], note
+
+
+def _plain(cell: Any) -> Any:
+    """Return a cell as JSON would hold it: None where it is blank, whole numbers as such, times as text."""
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    return cell if isinstance(cell, bool | int | float) else str(cell) if str(cell).strip() else None
+
+
+def only_name(path: Path, named: str, names: list[str], what: str) -> str:
+    """Return the part of a file that was named, or its only one."""
+    if named in names or (not named and len(names) == 1):
+        return named or names[0]
+    if not names:
+        raise FileError(f"{path}: no {what} with rows", hint="check that whatever wrote it has finished")
+    trouble = f"no {what} named {quoted(named)}" if named else f"{len(names)} {what}s, and none is named"
+    raise FileError(f"{path}: {trouble}", hint=f"write {path}:NAME; the names are {listed(names)}")
+
+
+def _refuse_growth(path: Path) -> int:
+    """Refuse a workbook that unpacks to more than is read; return the cells of Excel that hold errors."""
+    errors, most = 0, limit("MOST_CELLS", MOST_CELLS)
+    for _, part in archives.unpacked_parts(path):
+        if max(_cells_of_excel(part), _cells_of_ods(part)) > most:
+            raise FileError(
+                f"{path}: a sheet of more than {most:,} cells",
+                hint="save the table as CSV, or set BONWISE_MOST_CELLS",
+            )
+        errors += len(_ERROR.findall(part))
+    return errors
+
+
+def _cells_of_excel(part: bytes) -> int:
+    """Return the cells of the rectangle from the first to the last one of a sheet."""
+    rows, columns = 0, 0
+    for letters, number in _CELL_OR_ROW.findall(part):
+        rows, column = max(rows, int(number[:9])), 0
+        for letter in letters[:4].upper():
+            column = column * 26 + letter - 64
+        columns = max(columns, column)
+    pieces = _ROW.split(part)
+    return max(rows, len(pieces)) * max(columns, *(len(_CELL.findall(piece)) for piece in pieces))
+
+
+def _cells_of_ods(part: bytes) -> int:
+    """Return the cells of the rectangle to the last one that holds anything; a sheet ends in repeated blanks."""
+    rows, last, width, pieces = 0, 0, 0, _ODS_ROW.split(part)
+    for own, cells in zip(pieces[1::2], pieces[2::2], strict=True):
+        rows, reach, place = rows + _times(own), 0, 0
+        for attributes, is_blank in _ODS_CELL.findall(cells):
+            place += _times(attributes)
+            reach = reach if is_blank and b"value" not in attributes else place
+        last, width = rows if reach else last, max(width, reach)
+    return last * width
+
+
+def _times(attributes: bytes) -> int:
+    """Return how often a row or a cell is repeated, the largest number of any attribute that says so."""
+    return max([1, *(int(number[:9]) for number in _REPEATED.findall(attributes))])
+
 
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
 
@@ -29,10 +127,7 @@ def _only_reads(action: int, of: str | None, *_: object) -> int:
 
 
 def read_sqlite(path: Path, table: str, most: int) -> Rows:
-    """Return the rows of a table, up to one more than `most`; one of several must be named, as ``scores.db:TABLE``.
-
-    Views, virtual tables and columns that call functions are refused, because they run what the file says.
-    """
+    """Return rows of a table, perhaps ``scores.db:TABLE``, up to one beyond `most`; views would run code."""
     import sqlite3  # noqa: PLC0415 - other files need none of it
 
     with open_plain(path) as stream:
@@ -47,7 +142,7 @@ def read_sqlite(path: Path, table: str, most: int) -> Rows:
             names = sorted(name for (name,) in store.execute(_TABLES) if not name.startswith("sqlite_"))
             if (table,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'view'"):
                 raise FileError(f"{path}: {quoted(table)} is a view", hint="write its rows as a table or CSV")
-            name = workbooks.only_name(path, table, names, "table").replace('"', '""')
+            name = only_name(path, table, names, "table").replace('"', '""')
             if any(hidden for *_, hidden in store.execute(f'PRAGMA table_xinfo("{name}")')):
                 raise FileError(f"{path}: {table or name} has columns that are computed", hint="write it as CSV")
             cursor = store.execute(f'SELECT * FROM "{name}" LIMIT {most + 1}')  # noqa: S608 - quoted
@@ -91,7 +186,7 @@ def _with_words(path: Path, table: Any) -> Any:
     for at, column in enumerate(table.columns):
         elements = compute.sum(compute.list_value_length(column)).as_py() if pa.types.is_list(column.type) else 0
         is_dense = not any(word in str(column.type) for word in ("run_end_encoded", "list_view"))
-        if not is_dense or (elements or 0) > limit("MOST_CELLS", workbooks.MOST_CELLS):
+        if not is_dense or (elements or 0) > limit("MOST_CELLS", MOST_CELLS):
             raise FileError(f"{path}: a column of {column.type}", hint="write plain values")
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             table = table.set_column(at, table.column_names[at], column.cast(pa.string()).dictionary_encode())

@@ -83,10 +83,7 @@ _KINDS = (("pipe", stat.S_ISFIFO), ("socket", stat.S_ISSOCK), ("device", stat.S_
 
 
 def open_plain(path: Path) -> IO[bytes]:
-    """Open a file for reading bytes as they are; all that bonwise reads is opened here.
-
-    A folder, a pipe, a socket and a device are refused by their kind before they are opened, which may wait for ever.
-    """
+    """Open a regular file for reading bytes: all is opened here, since a pipe may make it wait for ever."""
     _refuse_kind(path, path.stat().st_mode)
     # What takes the place of the file in between is opened without waiting, and refused too.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -144,16 +141,13 @@ class _BoundedGzip(gzip.GzipFile):
         return part
 
 
-def open_text(path: Path, *, newline: str | None = None) -> io.TextIOWrapper:
+def open_text(path: Path) -> io.TextIOWrapper:
     """Open a plain or gzipped file for reading UTF-8, with or without a byte order mark."""
-    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline=newline)
+    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig")
 
 
 def open_as_utf_8(path: Path) -> tuple[Callable[[], IO[bytes]], str]:
-    """Return what opens a checked file of text as UTF-8, and a note where it is written in UTF-16 or Windows-1252.
-
-    Windows-1252 has a letter for nearly every byte: it is taken only where few bytes are not ASCII.
-    """
+    """Return what opens a text as UTF-8, and a note on UTF-16, or Windows-1252 if few bytes are not ASCII."""
     try:
         check_text(path)
     except FileError:
@@ -277,10 +271,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 def json_lines(path: Path, cut_off: list[int] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield row number and object of each non-blank line; no single object, or a key twice in one, is a RowError.
-
-    With a list `cut_off`, a last line without its end that is no JSON is left out and its number noted.
-    """
+    """Yield row number and object of each line; with `cut_off` a last line without its end is noted and left out."""
     check_text(path)
     deepest, name = limit("DEEPEST", DEEPEST), str(path)
     with file_errors(path), open_text(path) as lines:

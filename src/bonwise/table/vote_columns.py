@@ -21,7 +21,6 @@ __all__ = [
     "VoteColumns",
     "columns_of_votes",
     "find_vote_columns",
-    "holds_lists",
     "pair_of",
     "rounds_of",
 ]
@@ -222,10 +221,7 @@ def find_vote_columns(
     needed: Sequence[str] = ("verdicts", "pair"),
     verdict_map: Mapping[str, verdict_words.Side] = _NO_MAP,
 ) -> VoteColumns:
-    """Return the columns of a file of votes; a ColumnError names every problem.
-
-    Roles in `needed` are ``verdicts``, ``pair``, ``prompt``, and ``apart``, what tells the pairs of a prompt apart.
-    """
+    """Return the columns of a file of votes by role, those in `needed`; a ColumnError names every problem."""
     if named.pair is not None and len(named.pair) == 1:
         raise _two_sides(source, named.pair)
     search = _VoteSearch(frame, source, named, verdict_map)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Floats, Mask
 from bonwise.errors import RowError
 from bonwise.printable import quoted
 from bonwise.table.numbers import distinct, is_blank, parse_numbers
@@ -19,7 +20,6 @@ from bonwise.table.verdicts import preferred
 
 __all__ = ["ReadVotes", "earned_shares", "holds_votes", "read_votes", "verdicts_or_nothing", "votes_of_shares"]
 
-_Floats = npt.NDArray[np.float64]
 
 _NO_MAP: Mapping[str, Side] = MappingProxyType({})
 _MOST_SHOWN = 8
@@ -34,11 +34,11 @@ _FLAG = "--verdict-map"
 class ReadVotes(NamedTuple):
     """Verdicts, and how they were read."""
 
-    worth: _Floats
+    worth: Floats
     """1 where the first side is preferred, 0 where the second, 1/2 for a tie, NaN where there is no verdict."""
     reading: str
     """What the cells were taken for, such as ``A>>B, A>B: first; B>A: second``."""
-    weights: _Floats | None = None
+    weights: Floats | None = None
     """The share of each vote that is for the first side, where numbers between two sides say so."""
 
 
@@ -55,10 +55,7 @@ class _Numbers(NamedTuple):
 def read_votes(
     column: pd.Series, source: str, *, sides: pd.DataFrame | None = None, verdict_map: Mapping[str, Side] = _NO_MAP
 ) -> ReadVotes:
-    """Read a column of verdicts; `sides` is (rows, 2), the names of either side: a verdict may name the winner.
-
-    A RowError is no verdict, a word that means one side and names the other, or numbers that may mean either side.
-    """
+    """Read a column of verdicts, which may name a winner of `sides`, (rows, 2); a RowError may mean either."""
     values, names = verdicts_or_nothing(column, source, sides=sides, verdict_map=verdict_map)
     unknown = np.isnan(values) & ~is_blank(column) & ~_says_none(column, verdict_map)
     if unknown.any():
@@ -98,7 +95,7 @@ def verdicts_or_nothing(
     sides: pd.DataFrame | None = None,
     verdict_map: Mapping[str, Side] = _NO_MAP,
     words: Mapping[str, Side] = _NO_MAP,
-) -> tuple[_Floats, npt.NDArray[np.bool_]]:
+) -> tuple[Floats, Mask]:
     """Do what `read_votes` does, NaN for what is no verdict; the mask is which cells are the name of one side."""
     codes, cells = distinct(column)
     numbers = _numbers(column, verdict_map, sides)
@@ -119,7 +116,7 @@ def verdicts_or_nothing(
     return np.where(named & ~mapped, by_name, by_word), named & ~mapped
 
 
-def earned_shares(column: pd.Series, source: str) -> _Floats:
+def earned_shares(column: pd.Series, source: str) -> Floats:
     """Read what the first side earned, from 0 to 1, as ``judge --pairs`` writes it; another cell is a RowError."""
     values = parse_numbers(column, role=str(column.name), source=source)
     off = (values < 0) | (values > 1)
@@ -170,14 +167,14 @@ def _structured(column: pd.Series) -> bool:
     return any(isinstance(cell, StructuredText | list | dict | np.ndarray) for cell in column.iloc[:20])
 
 
-def _says_none(column: pd.Series, verdict_map: Mapping[str, Side]) -> npt.NDArray[np.bool_]:
+def _says_none(column: pd.Series, verdict_map: Mapping[str, Side]) -> Mask:
     """Tell which cells say that there is no verdict, such as ``error``."""
     codes, cells = distinct(column)
     sides = [verdict_map.get(plain_word(cell)) or side_of(str(cell)) for cell in cells]
     return np.asarray(np.array([*(side == "none" for side in sides), False], dtype=bool)[codes])
 
 
-def _by_name(column: pd.Series, sides: pd.DataFrame | None, unread: npt.NDArray[np.bool_]) -> _Floats:
+def _by_name(column: pd.Series, sides: pd.DataFrame | None, unread: Mask) -> Floats:
     """Return 1 where a cell is the name of the first side, 0 where of the second; capitals matter only to words."""
     if sides is None:
         return np.full(len(column), np.nan)
@@ -187,7 +184,7 @@ def _by_name(column: pd.Series, sides: pd.DataFrame | None, unread: npt.NDArray[
     return np.where(np.isnan(exact) & unread, loose, exact)
 
 
-def _equal(won: npt.NDArray[np.object_], names: Sequence[npt.NDArray[np.object_]]) -> _Floats:
+def _equal(won: npt.NDArray[np.object_], names: Sequence[npt.NDArray[np.object_]]) -> Floats:
     first, second = (np.asarray(won == name, dtype=bool) & (won != "") for name in names)
     return np.where(first & ~second, 1.0, np.where(second & ~first, 0.0, np.nan))
 
@@ -269,9 +266,7 @@ def _numbered_from_0(pair: Sequence[str]) -> bool:
     return bool(pair) and all(end in words_of(name) for end, name in zip(OPPOSITES[-1], pair, strict=True))
 
 
-def _reading(
-    column: pd.Series, values: _Floats, named: npt.NDArray[np.bool_], verdict_map: Mapping[str, Side]
-) -> str:
+def _reading(column: pd.Series, values: Floats, named: Mask, verdict_map: Mapping[str, Side]) -> str:
     """Say what the cells were taken for."""
     numbers = _numbers(column, verdict_map, None)
     by_side: dict[str, list[str]] = {}
@@ -300,11 +295,7 @@ def _some(cells: Sequence[str]) -> str:
 
 
 def _refuse(
-    column: pd.Series,
-    unknown: npt.NDArray[np.bool_],
-    sides: pd.DataFrame | None,
-    verdict_map: Mapping[str, Side],
-    source: str,
+    column: pd.Series, unknown: Mask, sides: pd.DataFrame | None, verdict_map: Mapping[str, Side], source: str
 ) -> None:
     """Refuse the first cell that is not a verdict, or numbers that may mean either side."""
     rows = np.flatnonzero(unknown)

@@ -10,15 +10,15 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Floats, Mask
 from bonwise.errors import UsageError
 from bonwise.printable import quoted
 from bonwise.table import checks, nested, numbers, roles, verdict_words, vote_columns, vote_readings
 from bonwise.table.store import CUT_OFF, StructuredText
 
-__all__ = ["ShapedVotes", "VoteRows", "check_verdict_map", "one_verdict", "shaped_votes"]
+__all__ = ["VoteRows", "check_verdict_map", "one_verdict", "shaped_votes"]
 
 _GAMES = ("game 1 winner", "game 2 winner")
 _BASELINE = "baseline"
@@ -109,14 +109,13 @@ def _of_marks(frame: pd.DataFrame) -> ShapedVotes:
     return ShapedVotes(shaped, f"the column of {', '.join(columns)} that is marked")
 
 
-def _marked(column: pd.Series) -> npt.NDArray[np.bool_] | None:
+def _marked(column: pd.Series) -> Mask | None:
     """Tell which cells are 1 or true; None where others than 0, 1, true, false and blanks are among them."""
     words = column.astype(str).str.strip().str.lower()
     known = words.isin(["0", "1", "0.0", "1.0", "true", "false"]).to_numpy(dtype=bool) | numbers.is_blank(column)
     return words.isin(["1", "1.0", "true"]).to_numpy(dtype=bool) if known.all() else None
 
 
-_Floats = npt.NDArray[np.float64]
 _NO_MAP: Mapping[str, verdict_words.Side] = MappingProxyType({})
 _SHOWN = ("shown_first", "shown_second")
 
@@ -129,18 +128,15 @@ class VoteRows:
     frame: pd.DataFrame = field(repr=False)
     """The rows; the index holds their numbers."""
     columns: vote_columns.VoteColumns
-    worth: _Floats = field(repr=False)
+    worth: Floats = field(repr=False)
     """1 where the first side is preferred, 0 where the second, 1/2 for a tie, NaN where there is no verdict."""
     readings: Mapping[str, str] = field(default_factory=dict)
     """How the file was read, by column; ``columns`` says which play a role."""
-    weights: _Floats | None = field(default=None, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
     """As `worth`, a graded preference as the share of a vote that it is; None where none is graded."""
 
     def in_order(self, second_order: checks.SecondOrder | None) -> VoteRows:
-        """Return the votes, those of a second order turned round where it names places; what it names is asked.
-
-        Columns at two places of a list are two orders, of which nobody knows what the second names.
-        """
+        """Return the votes, a second order's turned where it names places; unclear lists of two columns are asked."""
         checks.check_second_order(second_order)
         verdicts = self.columns.verdicts
         if second_order is None and not (len(verdicts) == 2 and nested.are_places(*verdicts)):
@@ -182,7 +178,7 @@ class VoteRows:
             frame = frame.assign(**filled)
         sides = frame[list(columns.pair)] if columns.pair else None
         read = {verdict: _read(frame, verdict, columns, sides, source, verdict_map) for verdict in columns.verdicts}
-        values: _Floats = np.column_stack([np.zeros((len(frame), 0)), *(own.worth for own in read.values())])
+        values: Floats = np.column_stack([np.zeros((len(frame), 0)), *(own.worth for own in read.values())])
         # What a shape made of the cells it says itself.
         readings = {column: own.reading for column, own in read.items() if own.reading and column in raw.columns}
         weights = None
@@ -224,7 +220,7 @@ def _said(columns: vote_columns.VoteColumns, shape: str) -> str:
     return "; ".join([*([shape] if shape else []), ", ".join(parts)])
 
 
-def one_verdict(values: _Floats) -> _Floats:
+def one_verdict(values: Floats) -> Floats:
     """Return one verdict per row of those in both orders: the same one, or a tie where they differ."""
     alike = (values == values[:, :1]).all(axis=1)
     return np.where(np.isnan(values).any(axis=1), np.nan, np.where(alike, values[:, 0], 0.5))

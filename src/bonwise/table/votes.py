@@ -8,16 +8,14 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.table import identifiers, reading, vote_columns, vote_rows
 
 __all__ = ["TIES", "Ties", "VoteTable", "tie_value"]
 
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
 
 Ties = Literal["drop", "half", "pessimistic"]
 """How a tie counts: not at all, half for each side, or for the alphabetically second model."""
@@ -41,14 +39,14 @@ class VoteTable:
     source: str
     models: tuple[str, ...] = field(repr=False)
     """Sorted."""
-    first: _Ints = field(repr=False)
+    first: Ints = field(repr=False)
     """Positions in `models`; ``first < second``."""
-    second: _Ints = field(repr=False)
+    second: Ints = field(repr=False)
     """Positions in `models`; ``first < second``."""
-    prompt: _Ints = field(repr=False)
+    prompt: Ints = field(repr=False)
     """Number of the prompt, the cluster of the vote; each vote its own where no column was named."""
     prompts_named: bool
-    preferred: _Floats = field(repr=False)
+    preferred: Floats = field(repr=False)
     """1 where the second model is preferred, 0 where the first, 1/2 for a tie."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Rows left out, by reason."""
@@ -69,12 +67,7 @@ class VoteTable:
         graded: bool = False,
         in_part: bool = True,
     ) -> VoteTable:
-        """Read a file or frame; a column that is not named is found by its name and content.
-
-        Columns of `prompt` together name it, none if empty. With `graded` a preference between two sides is a share
-        of a vote for each, and without `in_part` a file that ends within a row is refused. An InputError: an absent
-        column, no verdict, no vote.
-        """
+        """Read a file or frame, columns not named found by name and content; `graded` shares votes by degree."""
         raw, name = reading.open_frame(source, in_part=in_part)
         named = vote_columns.NamedVoteColumns(
             verdicts=None if verdict is None else (verdict,),
@@ -124,7 +117,7 @@ class VoteTable:
         )
 
     @property
-    def ties(self) -> npt.NDArray[np.bool_]:
+    def ties(self) -> Mask:
         """Which votes are ties."""
         return np.asarray(self.preferred == 0.5)
 
@@ -146,12 +139,12 @@ class VoteTable:
             raise InputError(f"{self.source}: every vote is a tie", hint="count ties: --ties half or pessimistic")
         return self._only(~tied, {"tie": int(tied.sum())})
 
-    def _only(self, kept: npt.NDArray[np.bool_], dropped: Mapping[str, int]) -> VoteTable:
+    def _only(self, kept: Mask, dropped: Mapping[str, int]) -> VoteTable:
         rows = {name: getattr(self, name)[kept] for name in ("first", "second", "prompt", "preferred")}
         return replace(self, **rows, dropped={**self.dropped, **dropped})
 
 
-def _models(raw: pd.DataFrame, pair: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[_Ints, _Ints]]:
+def _models(raw: pd.DataFrame, pair: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[Ints, Ints]]:
     """Return the sorted names of both columns, and where each column's names stand among them."""
     left, right = (identifiers.as_categories(raw[column], role="model", source=source) for column in pair)
     names = sorted({str(name) for part in (left, right) for name in part.categories})

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats
 from bonwise.errors import InputError
 from bonwise.table import cell_scores, pools
 from bonwise.table.store import is_missing
@@ -115,8 +115,6 @@ def _listed(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
-_Floats = npt.NDArray[np.float64]
-
 _TEXTS = ("text", "response")
 """Columns with the texts of candidates; of two the first goes before."""
 
@@ -126,7 +124,7 @@ def holds_texts(table: ScoreTable) -> bool:
     return table.words is not None and any(name in table.words.columns for name in _TEXTS)
 
 
-def text_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = None) -> _Floats:
+def text_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = None) -> Floats:
     """Return the characters of each cell's text, NaN where unknown; texts of `pools` go before the table's."""
     lengths = cell_scores.mean_of_rows(table, panel, _by_row(table))
     if pools is not None:
@@ -135,7 +133,7 @@ def text_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = Non
     return lengths
 
 
-def _by_row(table: ScoreTable) -> _Floats:
+def _by_row(table: ScoreTable) -> Floats:
     out = np.full(len(table.rows), np.nan)
     for name in reversed(_TEXTS):
         if table.words is not None and name in table.words.columns:

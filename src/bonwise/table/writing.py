@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLIND_SHEET",
-    "LABEL_PAGE",
     "SHEET",
     "TASKS",
     "csv_cell",
@@ -89,11 +88,7 @@ def refuse_unwritable(path: str | Path) -> None:
 
 
 def write_whole(path: Path, text: str | bytes | Iterable[str]) -> None:
-    """Write a file so that a reader sees the old one or the new one, never half of either.
-
-    Where parts break off with an error, the old file stays. A pipe, a device, and what standard output or error go to
-    are written in place; a reader of these who leaves early is not an error.
-    """
+    """Write a file so that a reader never sees half; pipes, devices and standard streams are written in place."""
     parts = [text] if isinstance(text, str | bytes) else text
     encoded = (part if isinstance(part, bytes) else part.encode("utf-8") for part in parts)
     with file_errors(path):
@@ -186,10 +181,7 @@ _SEPARATOR = re.compile(r"[,;\t]")
 
 
 def refuse_foreign(path: str | Path, headers: Iterable[Sequence[str]] = (), *, force: bool = False) -> None:
-    """Refuse to replace what bonwise did not write, without `force`, or a label sheet with a label filled in.
-
-    `headers` begin the rows that bonwise writes. An empty file, a pipe and a device hold nothing that could be lost.
-    """
+    """Refuse to replace what `headers` do not begin without `force`, or a sheet with a label; not empty files."""
     place = Path(path)
     with file_errors(place):
         if is_in_place(place) or not place.is_file():

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.table.checks import check_number, check_seed, check_whole
 
 __all__ = ["RatedModels", "simulate_ratings"]
 
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
 
 _BASE = (-2.2, -0.8, 0.6, 2.0)
 """Cutoffs of five categories before each rater moves its own."""
@@ -30,13 +28,13 @@ _WEAK = 0.35
 class RatedModels:
     """A population of three skills, and ratings drawn from it."""
 
-    capabilities: _Floats = field(repr=False)
+    capabilities: Floats = field(repr=False)
     """Of the human first."""
-    cutoffs: _Floats = field(repr=False)
-    human: _Ints = field(repr=False)
+    cutoffs: Floats = field(repr=False)
+    human: Ints = field(repr=False)
     """All the human's ratings, from 0."""
-    judges: _Ints = field(repr=False)
-    labelled: npt.NDArray[np.bool_] = field(repr=False)
+    judges: Ints = field(repr=False)
+    labelled: Mask = field(repr=False)
     """Which of the human's ratings are in the table."""
     seed: int
 
@@ -121,7 +119,7 @@ def simulate_ratings(
     cutoffs = np.array(_BASE) + 0.5 * rng.standard_normal((judges + 1, 1))
     cutoffs += np.cumsum(0.15 * np.abs(rng.standard_normal((judges + 1, len(_BASE)))), axis=1)
 
-    def rated(rater: int) -> _Ints:
+    def rated(rater: int) -> Ints:
         noisy = capabilities[rater] + rng.logistic(size=(prompts, models, 1))[..., 0]
         return np.asarray((noisy[..., None] > cutoffs[rater]).sum(axis=-1), dtype=np.int64)
 

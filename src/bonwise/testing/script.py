@@ -81,17 +81,7 @@ class RequestTarget:
 
 
 def endpoint_of(path: str) -> RequestTarget | None:
-    """Tell whose endpoint a path is; None where it is nobody's.
-
-    Examples
-    --------
-    >>> endpoint_of("/openai/deployments/gpt-5-mini/chat/completions")
-    RequestTarget(service='openai', cloud='azure', model='')
-    >>> endpoint_of("/model/anthropic.claude-opus-5/invoke").model
-    'anthropic.claude-opus-5'
-    >>> endpoint_of("/v1/embeddings") is None
-    True
-    """
+    """Tell whose endpoint a path is; None where it is nobody's."""
     service = service_of(path)
     if service is None:
         return None
@@ -146,14 +136,7 @@ def request_id_header(service: Service, cloud: Cloud) -> str:
 
 
 def as_cloud_error(cloud: Cloud, response: WireResponse) -> WireResponse:
-    """Return a service's error as a cloud would say it.
-
-    Examples
-    --------
-    >>> said = WireResponse(429, {"retry-after": "1"}, b'{"type": "error", "error": {"message": "Too fast."}}')
-    >>> as_cloud_error("bedrock", said)
-    WireResponse(status=429, headers={'x-amzn-errortype': 'ThrottlingException'}, content=b'{"message": "Too fast."}')
-    """
+    """Return a service's error as a cloud would say it."""
     error = json.loads(response.content)["error"]
     if cloud == "azure" and error["code"] == "content_filter":
         return replace(response, content=json.dumps({"error": {**error, **_AZURE_FILTER}}).encode())

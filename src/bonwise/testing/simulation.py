@@ -87,8 +87,7 @@ def _spread(
 ) -> NDArray[np.float64]:
     """How far a prompt's candidates lie apart: more when it is difficult, less when they are all good."""
     log, slope, shrink = (parameters[f"{side}_spread_{part}"] for part in ("log", "difficulty", "level"))
-    spread: NDArray[np.float64] = np.exp(log + slope * difficulty - shrink * level)
-    return spread
+    return np.exp(log + slope * difficulty - shrink * level)
 
 
 def _slipping(
@@ -156,8 +155,7 @@ def widths(redraws: Redraws, latent: Latent, rng: np.random.Generator) -> NDArra
     scatter = redraws.width_log_sd * rng.standard_normal(latent.difficulty.shape)
     log = redraws.width_difficulty * latent.difficulty + redraws.width_level * latent.judge_level + scatter
     steps = np.round((0.04 + 0.08 * np.exp(log)) / 0.02)
-    found: NDArray[np.float64] = np.clip(steps, 1, 30) / 50
-    return found
+    return np.clip(steps, 1, 30) / 50
 
 
 PRESETS = ("arena", "pilot", "one_model")

@@ -42,13 +42,7 @@ _CREATED = 1_790_000_000
 
 
 def service_of(path: str) -> Service | None:
-    """Tell whose endpoint a path is; None where it is nobody's.
-
-    Examples
-    --------
-    >>> service_of("/v1/chat/completions"), service_of("/v1/messages"), service_of("/v1/embeddings")
-    ('openai', 'anthropic', None)
-    """
+    """Tell whose endpoint a path is; None where it is nobody's."""
     if path.endswith("/chat/completions"):
         return "openai"
     # The last two are those of Bedrock and Vertex.
@@ -61,13 +55,7 @@ def body_digest(body: Mapping[str, Any]) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Split a text into pieces of about a token's size; joined they give it back.
-
-    Examples
-    --------
-    >>> tokens("A tie, then")
-    ['A', ' tie', ',', ' then']
-    """
+    """Split a text into pieces of about a token's size; joined they give it back."""
     return _PIECE.findall(text)
 
 
@@ -153,12 +141,6 @@ def reply_body(request: WireRequest, reply: Reply) -> bytes:
     """Write an answer as the service of the request would.
 
     Digest and attempt of the request make the id of the answer. Anthropic has a single choice: the first.
-
-    Examples
-    --------
-    >>> request = WireRequest("openai", {"model": "m"}, "0" * 64)
-    >>> json.loads(reply_body(request, Reply((Choice("B"),), Usage(5, output=1))))["choices"][0]["message"]["content"]
-    'B'
     """
     write = _chat_completion if request.service == "openai" else _message
     return _COMPACT.encode(write(request, reply)).encode()
@@ -353,14 +335,7 @@ class WireError(Exception):
 
 
 def error_response(service: Service, error: WireError, request_id: str) -> WireResponse:
-    """Write an error as a service would; its headers say no more than when to come back.
-
-    Examples
-    --------
-    >>> said = error_response("anthropic", WireError("overloaded"), "req_1")
-    >>> said.status, json.loads(said.content)["error"]["type"]
-    (529, 'overloaded_error')
-    """
+    """Write an error as a service would; its headers say no more than when to come back."""
     said = (_OPENAI if service == "openai" else _ANTHROPIC)[error.kind]
     message = error.message or said.message.format(error.parameter)
     body: dict[str, Any]
@@ -382,13 +357,7 @@ def error_response(service: Service, error: WireError, request_id: str) -> WireR
 
 
 def broken_stream(service: Service, response: WireResponse) -> WireResponse:
-    """Return an answer as a stream of events that ends in an error.
-
-    Examples
-    --------
-    >>> broken_stream("openai", WireResponse(200, {}, b"{}")).content.splitlines()[2][:24]
-    b'data: {"error": {"messag'
-    """
+    """Return an answer as a stream of events that ends in an error."""
     error = error_response(service, WireError("overloaded"), "req_stream").content.decode()
     answer = response.content.decode()
     if service == "openai":
@@ -405,14 +374,6 @@ def rate_limit_headers(service: Service, limits: RateLimits, now: float) -> dict
 
     OpenAI names requests and tokens, with a duration; Anthropic all four, with an instant. `now` is in seconds since
     1970.
-
-    Examples
-    --------
-    >>> limits = RateLimits(requests=Window(500, 499, 63.0))
-    >>> rate_limit_headers("openai", limits, 0.0)["x-ratelimit-reset-requests"]
-    '1m3s'
-    >>> rate_limit_headers("anthropic", limits, 0.0)["anthropic-ratelimit-requests-reset"]
-    '1970-01-01T00:01:03Z'
     """
     if service == "openai":
         return {

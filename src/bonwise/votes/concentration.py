@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from bonwise.arrays import Floats, Ints
 from bonwise.stats import estimand, estimation, jackknife
-from bonwise.stats.sums import Floats
 from bonwise.votes.result import Homogeneity, PairConcentration, PairVariance
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "variance_split",
 ]
 
-_Ints = npt.NDArray[np.int64]
 
 _CHUNK_CELLS = 1 << 20
 
@@ -54,13 +52,8 @@ def mass_fraction(squares: Floats, weights: Floats, share: float) -> Floats:
     return found
 
 
-def debiased_squares(values: Floats, type_: _Ints) -> tuple[Floats, Floats]:
-    """Return an unbiased estimate of each type's squared margin, and its votes, types with one vote left out.
-
-    ``(rate_i - 1/2)^2 - s_i^2 / n_i`` with s_i^2 of divisor n_i - 1; for votes of 0 and 1 the second term is
-    ``rate_i (1 - rate_i) / (n_i - 1)``. A single one may be negative: chance alone makes that. Of `values`, one a
-    vote, 1 is for the second model, 0 for the first and 1/2 half a vote each.
-    """
+def debiased_squares(values: Floats, type_: Ints) -> tuple[Floats, Floats]:
+    """Return each type's unbiased squared margin ``(rate - 1/2)^2 - s^2 / n``, and votes; types of one left out."""
     _, owner = np.unique(type_, return_inverse=True)
     n = np.bincount(owner).astype(np.float64)
     rate = np.bincount(owner, weights=values) / n
@@ -70,7 +63,7 @@ def debiased_squares(values: Floats, type_: _Ints) -> tuple[Floats, Floats]:
     return (rate - 0.5) ** 2 - scatter / (n - 1) / n, n
 
 
-def signal(values: Floats, type_: _Ints, confidence: float = 0.95) -> estimand.Estimate:
+def signal(values: Floats, type_: Ints, confidence: float = 0.95) -> estimand.Estimate:
     """Estimate the types' mean squared margin, by votes, without the bias of squares; a jackknife over types."""
     squares, n = debiased_squares(values, type_)
     if len(n) < 2:
@@ -92,13 +85,7 @@ def homogeneity(sums: Floats, votes: Floats) -> Floats:
 
 
 def concentration(
-    values: Floats,
-    type_: _Ints,
-    *,
-    share: float = 0.2,
-    threshold: float = 1.5,
-    permutations: int = 999,
-    seed: int = 0,
+    values: Floats, type_: Ints, *, share: float = 0.2, threshold: float = 1.5, permutations: int = 999, seed: int = 0
 ) -> PairConcentration | None:
     """Measure how concentrated a preference is, and what chance alone would make of it.
 
@@ -154,9 +141,9 @@ def _permuted(values: Floats, votes: Floats, share: float, permutations: int, se
     return np.concatenate(parts, axis=1)
 
 
-def _rarely_exceeded(null: Floats, significance: float = 0.05) -> float:
-    """Return the order statistic that the data exceed with probability `significance` at most under the null."""
-    last = int(significance * (len(null) + 1) + 1e-9)
+def _rarely_exceeded(null: Floats) -> float:
+    """Return the order statistic that the data exceed with probability .05 at most under the null."""
+    last = int(0.05 * (len(null) + 1) + 1e-9)
     return float(np.sort(null)[-last]) if last else float("inf")
 
 
@@ -164,12 +151,8 @@ def _as_large(null: Floats, seen: float) -> float:
     return float(((null >= seen - 1e-9).sum() + 1) / (len(null) + 1))
 
 
-def cluster_ratio(values: Floats, cluster: _Ints) -> float:
-    """Return the cluster-robust standard error of a mean over that of independent votes.
-
-    ``sqrt(sum_g (sum_{i in g} e_i)^2) / sqrt(sum_i e_i^2)`` with ``e_i = y_i - mean(y)``; its square is the design
-    effect. 1 where no two votes share a cluster, NaN where all votes are equal.
-    """
+def cluster_ratio(values: Floats, cluster: Ints) -> float:
+    """Return the cluster-robust error of a mean over that of independent votes, whose square is the design effect."""
     off = values - values.mean()
     apart = float((off**2).sum())
     if apart <= 1e-12:
@@ -179,7 +162,7 @@ def cluster_ratio(values: Floats, cluster: _Ints) -> float:
     return float(np.sqrt(together / apart))
 
 
-def variance_split(values: Floats, prompt: _Ints) -> PairVariance | None:
+def variance_split(values: Floats, prompt: Ints) -> PairVariance | None:
     """Split the variance of win rates over prompts: chance within prompts, and differences between them.
 
     ``total`` is the variance of the win rates of the prompts with two votes or more, divisor m - 1; ``within`` the
@@ -209,7 +192,7 @@ def variance_split(values: Floats, prompt: _Ints) -> PairVariance | None:
     )
 
 
-def _unbiased_split(values: Floats, owner: _Ints) -> tuple[float, float]:
+def _unbiased_split(values: Floats, owner: Ints) -> tuple[float, float]:
     """Return the variance of the rates of prompts with two votes or more, and the part of it within prompts."""
     count = np.bincount(owner).astype(np.float64)
     rate = np.bincount(owner, weights=values) / count
@@ -219,12 +202,8 @@ def _unbiased_split(values: Floats, owner: _Ints) -> tuple[float, float]:
     return float(rate[several].var(ddof=1)), float((scatter / (n - 1) / n).mean())
 
 
-def likely_rates(values: Floats, prompt: _Ints) -> tuple[Floats, Floats] | None:
-    """Return win rates that vary between prompts as much as prompts differ, chance within prompts taken out.
-
-    ``x + (x_q - x) sqrt(max(between, 0) / total)`` with the mean x of the rates x_q: a supposition for planning, no
-    estimate of any one rate. Of the prompts with two votes or more; None where these are fewer than two.
-    """
+def likely_rates(values: Floats, prompt: Ints) -> tuple[Floats, Floats] | None:
+    """Return win rates shrunk to vary as prompts differ, for planning, where two have two votes; else None."""
     _, owner = np.unique(prompt, return_inverse=True)
     count = np.bincount(owner).astype(np.float64)
     several = count > 1

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.progress import counting
 from bonwise.stats import estimand, estimation, laws
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "PairResamples",
@@ -56,7 +56,7 @@ class ZLaw(NamedTuple):
     chance: Floats
 
 
-def rejections(votes: int, significance: float) -> np.typing.NDArray[np.bool_]:
+def rejections(votes: int, significance: float) -> Mask:
     """Return, for 0 to `votes` votes for one side, whether the exact two-sided binomial test of 1/2 rejects."""
     k = np.arange(votes + 1)
     # A p-value that is the significance level but for rounding rejects, as it does on paper.
@@ -64,12 +64,7 @@ def rejections(votes: int, significance: float) -> np.typing.NDArray[np.bool_]:
 
 
 def detection_rate(pool: PooledVotes, votes: int, *, significance: float, replace: bool) -> float | None:
-    """Return the share of all subsamples of a pool in which the binomial test rejects "no preference".
-
-    Each is weighed by how likely it is. With `replace` the pool is the population; without it, it is all there is,
-    and towards its size the rate becomes the verdict of the pool itself, 0 or 1. None where the pool holds fewer
-    votes, or half votes, for which the test is not defined.
-    """
+    """Return the share of subsamples in which the binomial test rejects, with or without replacement; or None."""
     if pool.halves or (votes > pool.votes and not replace):
         return None
     k = np.flatnonzero(rejections(votes, significance))
@@ -108,11 +103,7 @@ def z_law(pool: PooledVotes, votes: int, *, replace: bool) -> ZLaw | None:
 
 
 def z_quantiles(laws: Sequence[ZLaw], shares: Floats, weights: Floats) -> Floats:
-    """Return quantiles of z over pools, the smallest z that is not exceeded with the share's probability.
-
-    Of the laws, all for subsamples of one size, each is of one pool. `weights` (..., pools) sum to 1 along the last
-    axis; the result is (..., quantiles), infinite where so many subsamples agree.
-    """
+    """Return quantiles of z over pools by `weights`, subsamples of one size; infinite where so many agree."""
     order = np.argsort(laws[0].z, kind="stable")
     below = weights @ np.cumsum([law.chance[order] for law in laws], axis=1)
     # What sums to the share but for rounding has reached it.
@@ -126,10 +117,7 @@ _BOUNDED = 0.25
 
 
 def kl_content(margin: Floats | float) -> Floats:
-    """Return the nats of one vote against "no preference".
-
-    ``(1/2 + d) ln(1 + 2d) + (1/2 - d) ln(1 - 2d)``: 0 at d = 0, ln 2 at d = 1/2 and -1/2.
-    """
+    """Return a vote's nats against "no preference": ``(1/2 + d) ln(1 + 2d) + (1/2 - d) ln(1 - 2d)``."""
     d = np.asarray(margin, dtype=np.float64)
     found = special.xlog1py(0.5 + d, 2 * d) + special.xlog1py(0.5 - d, -2 * d)
     return np.asarray(found, dtype=np.float64)
@@ -146,18 +134,12 @@ def least_error(information: float) -> float:
 
 
 def least_information(significance: float, miss: float) -> float:
-    """Return the nats without which no test keeps both error rates: ln(1 / (2 (significance + miss))), at least 0.
-
-    `significance` is the probability to see a preference that is not there, `miss` to miss one that is.
-    """
+    """Return the nats without which no test keeps both error rates: ln(1 / (2 (significance + miss)))."""
     return max(0.0, float(-np.log(2 * (significance + miss))))
 
 
 def least_votes(margin: float, significance: float, miss: float) -> float:
-    """Return a lower bound on the votes any test needs; no number of votes that suffices.
-
-    It holds even for a test that knows every margin and sign beforehand. Infinite where the margin is 0.
-    """
+    """Return a lower bound on votes any test needs, even one that knows every margin; infinite for margin 0."""
     content = float(kl_content(margin))
     return least_information(significance, miss) / content if content > 0 else float("inf")
 
@@ -175,7 +157,7 @@ class PairResamples:
     confidence: float = 0.95
     """Of the percentile intervals, two-sided."""
 
-    def drawn(self) -> np.typing.NDArray[np.int64]:
+    def drawn(self) -> Ints:
         """Return the numbers of the pairs drawn, shape (resamples, pairs)."""
         return np.random.default_rng(self.seed).integers(0, self.pairs, size=(self.resamples, self.pairs))
 

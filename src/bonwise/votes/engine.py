@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.release import release
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.sums import Floats
 from bonwise.table.vote_rows import check_verdict_map
 from bonwise.table.votes import Ties, VoteTable
 from bonwise.votes import pair_votes, result
@@ -21,7 +21,7 @@ from bonwise.votes.detectability import PairResamples, ZLaw, margin_quantiles, z
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["OverPairs", "near_ties", "studied_votes"]
+__all__ = ["near_ties", "studied_votes"]
 
 QUANTILES = (0.1, 0.25, 0.5)
 """Of the absolute margins: the lower tail decides how many votes are enough."""
@@ -176,8 +176,7 @@ def _median_of_known(values: Floats) -> Floats:
     known = np.isfinite(ordered).sum(axis=-1)
     ends = [np.maximum(at, 0)[..., None] for at in ((known - 1) // 2, known // 2)]
     low, high = (np.take_along_axis(ordered, np.minimum(at, values.shape[-1] - 1), axis=-1)[..., 0] for at in ends)
-    medians: Floats = np.where(known > 0, (low + high) / 2, np.nan)
-    return medians
+    return np.where(known > 0, (low + high) / 2, np.nan)
 
 
 def _needed(margin: Estimate, power: float) -> result.VotesNeeded | None:

@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.results import given
-from bonwise.stats import confidence, estimand, sample_size, sums
+from bonwise.stats import confidence, estimand, sample_size
 from bonwise.table.checks import Limit, check, number, whole
 from bonwise.table.votes import Ties, tie_value
 from bonwise.votes import concentration, detectability, result
@@ -26,14 +26,11 @@ __all__ = [
     "checked",
     "first_stage_votes",
     "needed",
-    "plan_screening",
     "screening",
     "simulate_screening",
     "study_pair",
 ]
 
-
-_Ints = npt.NDArray[np.int64]
 
 _CHUNK_CELLS = 1 << 20
 
@@ -46,10 +43,7 @@ def first_stage_votes(types: int, factor: float = 10.0) -> int:
 def screening(
     votes: int, types: int, *, share: float = 0.2, factor: float = 10.0, each: int | None = None
 ) -> result.Screening:
-    """Return what the two stages would spend: ``b = ceil(c ln m)`` votes on each of m types, the rest on the kept.
-
-    `share` is q, the part kept; `factor` is c, in the paper at least 10; `each` states b. No votes left are refused.
-    """
+    """Return ``b = ceil(c ln m)`` votes on each of m types, the rest on the share q kept; none left is refused."""
     if types < 2 or not 0 < share < 1:
         raise UsageError("screening needs two types and a kept share between 0 and 1", hint="such as share=0.2")
     b = first_stage_votes(types, factor) if each is None else each
@@ -68,14 +62,8 @@ def screening(
     )
 
 
-def allocate(
-    wins: sums.Floats, votes: sums.Floats, weights: sums.Floats, *, kept: int, second_stage: int, seed: int = 0
-) -> _Ints:
-    """Return the votes of the second stage for each type, 0 for one that is not kept.
-
-    Those with the largest squared margins are kept and get votes by weight, by largest remainder; the seed tells
-    equal ones apart. `wins`, for the second model, and `votes` are of the first stage; `weights` need not sum to 1.
-    """
+def allocate(wins: Floats, votes: Floats, weights: Floats, *, kept: int, second_stage: int, seed: int = 0) -> Ints:
+    """Return second-stage votes by type, 0 for one not kept: largest squared margins, by weight; ties by seed."""
     rng = np.random.default_rng(seed)
     top = _strongest(((wins / votes - 0.5) ** 2)[None, :], kept, rng)[0]
     fair = second_stage * weights[top] / weights[top].sum()
@@ -88,8 +76,8 @@ def allocate(
 
 
 def simulate_screening(
-    margins: sums.Floats,
-    weights: sums.Floats,
+    margins: Floats,
+    weights: Floats,
     plan: result.Screening,
     *,
     significance: float = 0.05,
@@ -130,8 +118,8 @@ def simulate_screening(
 
 
 def _run(
-    rate: sums.Floats, weight: sums.Floats, plan: result.Screening, rows: int, rng: np.random.Generator
-) -> tuple[_Ints, _Ints, _Ints]:
+    rate: Floats, weight: Floats, plan: result.Screening, rows: int, rng: np.random.Generator
+) -> tuple[Ints, Ints, Ints]:
     """Return votes won where all are spread by weight, the types kept, and votes won in the second stage."""
     spread = rng.multinomial(plan.votes, weight, size=rows)
     won = rng.binomial(spread, rate).sum(axis=1)
@@ -142,7 +130,7 @@ def _run(
     return won, kept, second
 
 
-def _strongest(squares: sums.Floats, kept: int, rng: np.random.Generator) -> _Ints:
+def _strongest(squares: Floats, kept: int, rng: np.random.Generator) -> Ints:
     """Return the types with the largest squares, shape (rows, kept); equal ones in random order."""
     order = np.lexsort((rng.random(squares.shape), -np.round(squares, 12)), axis=-1)
     return np.asarray(order[:, :kept], dtype=np.int64)
@@ -187,9 +175,7 @@ _TIMES = 2
 """Votes of a plan over those of its first stage: as many are left for the prompts that are kept."""
 
 
-def plan_screening(
-    values: sums.Floats, prompt: np.ndarray, settings: result.VotesSettings
-) -> result.PairScreening | None:
+def plan_screening(values: Floats, prompt: np.ndarray, settings: result.VotesSettings) -> result.PairScreening | None:
     """Plan screening with twice its first stage's votes, and simulate it; None without two prompts of two votes."""
     likely = concentration.likely_rates(values, prompt)
     if likely is None:
@@ -226,9 +212,9 @@ class StudiedPair:
 
 def study_pair(
     names: tuple[str, str],
-    values: sums.Floats,
+    values: Floats,
     prompt: np.ndarray,
-    cast: sums.Floats,
+    cast: Floats,
     settings: result.VotesSettings,
     *,
     named: bool,
@@ -268,7 +254,7 @@ def study_pair(
         if named
         else _without_ratio(NO_PROMPTS),
         variance=(concentration.variance_split(values, prompt) if named else None)
-        or _without_variance(ALONE if named else NO_PROMPTS),
+        or result.PairVariance(total=None, within=None, between=None, reason=(ALONE if named else NO_PROMPTS)),
         information=_information(size, pool.votes, total, settings.power),
         signal=EstimateRecord.of(total),
         concentration=_concentration(values, prompt, settings, named=named),
@@ -300,10 +286,6 @@ def _without_ratio(reason: str) -> result.ClusterRatio:
     return result.ClusterRatio(estimate=None, design_effect=None, reason=reason)
 
 
-def _without_variance(reason: str) -> result.PairVariance:
-    return result.PairVariance(total=None, within=None, between=None, reason=reason)
-
-
 def _information(
     size: tuple[float, float, float], votes: int, total: estimand.Estimate, power: float
 ) -> result.Information:
@@ -331,7 +313,7 @@ def _information(
 
 
 def _concentration(
-    values: sums.Floats, prompt: np.ndarray, settings: result.VotesSettings, *, named: bool
+    values: Floats, prompt: np.ndarray, settings: result.VotesSettings, *, named: bool
 ) -> result.PairConcentration:
     measured = None
     if named:

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import UsageError
 from bonwise.estimates import estimate_records
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats import estimand, estimation, laws
 from bonwise.stats.jackknife import Jackknife, Scatter, from_left_out, kurtosis_df
-from bonwise.stats.sums import Floats
 from bonwise.table import checks, labelled_verdicts, verdict_words, vote_columns, vote_rows
 from bonwise.votes import preferences_result
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PREFERENCE_METRICS", "audited_preferences", "preference_jackknife"]
 
-
-_Ints = npt.NDArray[np.int64]
 
 PREFERENCE_METRICS = (
     "agreement",
@@ -43,12 +40,7 @@ PREFERENCE_METRICS = (
 
 
 class _PairSums(NamedTuple):
-    """Sums over pairs, then over contexts.
-
-    Of contexts ``x`` with n_x pairs and S_uv the sum over them of (u - mean_x u)(v - mean_x v): ``inside_uv`` is the
-    sum of S_uv, ``spread_uv`` that of S_uv n_x / (n_x - 1) over contexts of two pairs or more, ``several`` that of
-    their n_x.
-    """
+    """Sums over pairs, then over contexts: S_uv within, with n_x / (n_x - 1), and n_x of those with several."""
 
     pairs: Floats
     J: Floats
@@ -66,7 +58,7 @@ class _PairSums(NamedTuple):
     several: Floats
 
 
-def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) -> Jackknife:
+def preference_jackknife(J: Floats, O: Floats, prompt: Ints, context: Ints) -> Jackknife:
     """Estimate the decomposition and its standard errors, one prompt left out at a time.
 
     `J` and `O` are 1 where the first candidate is preferred, 0 where the second, 1/2 for a tie (for J also two
@@ -132,8 +124,7 @@ def _parts(t: _PairSums, about_the_mean: Floats, spread: Floats) -> tuple[Floats
 def _reach(var_J: Floats, var_O: Floats) -> Floats:
     """Return the most that a covariance can be; 0 where a variance is nothing but what rounding left."""
     least = np.minimum(var_J, var_O)
-    reach: Floats = np.where(least > 1e-12, np.sqrt(np.maximum(var_J * var_O, 0.0)), 0.0)
-    return reach
+    return np.where(least > 1e-12, np.sqrt(np.maximum(var_J * var_O, 0.0)), 0.0)
 
 
 def _over(numerator: Floats, denominator: Floats) -> Floats:
@@ -212,14 +203,13 @@ def _settings(
     )
 
 
-def _sizes(table: labelled_verdicts.LabelledVerdicts, of_judge: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def _sizes(table: labelled_verdicts.LabelledVerdicts, of_judge: Mask) -> Ints:
     """Return how many pairs of one judge each context has."""
-    sizes: npt.NDArray[np.int64] = np.unique(table.context.codes[of_judge], return_counts=True)[1]
-    return sizes
+    return np.unique(table.context.codes[of_judge], return_counts=True)[1]
 
 
 def _judge(
-    table: labelled_verdicts.LabelledVerdicts, name: str, of_judge: npt.NDArray[np.bool_], confidence: float
+    table: labelled_verdicts.LabelledVerdicts, name: str, of_judge: Mask, confidence: float
 ) -> preferences_result.JudgePreferences:
     data = preferences_result.PreferenceCounts.model_validate(
         {
@@ -237,7 +227,7 @@ def _judge(
 
 
 def _metrics(
-    table: labelled_verdicts.LabelledVerdicts, of_judge: npt.NDArray[np.bool_], confidence: float
+    table: labelled_verdicts.LabelledVerdicts, of_judge: Mask, confidence: float
 ) -> dict[str, estimand.Estimate]:
     verdicts, oracle = table.verdicts[of_judge], table.oracle[of_judge]
     prompt, context = table.prompt.codes[of_judge].astype(np.int64), table.context.codes[of_judge].astype(np.int64)
@@ -256,7 +246,7 @@ def _metrics(
     return out
 
 
-def _mean(values: Floats, prompt: npt.NDArray[np.int64], confidence: float) -> estimand.Estimate:
+def _mean(values: Floats, prompt: Ints, confidence: float) -> estimand.Estimate:
     """Estimate a mean over pairs, clustered by prompt."""
     _, owner = np.unique(prompt, return_inverse=True)
     off = np.bincount(owner, weights=values - values.mean()).astype(np.float64)

@@ -8,22 +8,13 @@ from math import ceil
 
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import file_name, printable
-from bonwise.report import amounts, answers, numbers
+from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import OTHER_PROMPTS, limits
 from bonwise.votes import result
 
-__all__ = [
-    "MOST_PAIRS",
-    "answer",
-    "describe",
-    "drawn_pairs",
-    "share_of_votes",
-    "vote_pairs",
-    "vote_readings",
-    "votes_or_none",
-]
+__all__ = ["MOST_PAIRS", "answer", "describe", "drawn_pairs", "share_of_votes", "vote_readings"]
 
 _LIMITS = (
     "That a preference is absent: one that is not seen with these votes can be there.",
@@ -223,7 +214,7 @@ def _answer(document: result.PreferenceStudy) -> answers.StatedVerdict:
     seen = [pair for pair in pairs if answers.outcome_of(pair.win_rate, 0.5) != "open"]
     if len(pairs) == 1:
         return _answer_of_one(pairs[0])
-    chance = amounts.brief(round(len(pairs) * (1 - document.settings.confidence), 2))
+    chance = numbers.brief(round(len(pairs) * (1 - document.settings.confidence), 2))
     told = (
         f"The interval of the share of votes excludes one half in {numbers.count(len(seen))} of "
         f"{numbers.counted(len(pairs), 'pair')}; about {chance} would be expected where no model is preferred."
@@ -262,7 +253,7 @@ def _next(document: result.PreferenceStudy) -> list[Said]:
     if whole is None:
         return [Said("finding", f"Collect more votes: for {names} no number of votes can be named at this margin.")]
     why = f"Collect more votes: {names} take {numbers.count(whole)} if their margin stays as it is."
-    return list(answers.steps(why, f"bonwise plan --question margin --effect {amounts.brief(abs(nearest.margin))}"))
+    return list(answers.steps(why, f"bonwise plan --question margin --effect {numbers.brief(abs(nearest.margin))}"))
 
 
 def _facts(settings: result.VotesSettings) -> Iterator[tuple[str, str]]:
@@ -407,7 +398,7 @@ def _rate(one: result.DetectionOverPairs) -> tuple[str, ...]:
 def _z(one: result.ZOverPairs) -> Iterator[tuple[str, ...]]:
     if one.p10 is None or one.median is None or one.infinite_share is None:
         return
-    figures = [cell for found in (one.p10, one.median) for cell in (_or_infinite(found), _ends(found))]
+    figures = [cell for found in (one.p10, one.median) for cell in (_or_infinite(found), numbers.interval(found))]
     yield (
         numbers.count(one.votes),
         _REPLACED[one.drawn],
@@ -419,10 +410,6 @@ def _z(one: result.ZOverPairs) -> Iterator[tuple[str, ...]]:
 
 def _or_infinite(found: EstimateRecord) -> str:
     return "infinite" if found.estimate is None else numbers.estimate(found)
-
-
-def _ends(found: EstimateRecord) -> str:
-    return numbers.interval(found)
 
 
 def _prompts(document: result.PreferenceStudy) -> Iterator[Said]:
@@ -472,7 +459,7 @@ def _screening(document: result.PreferenceStudy) -> Iterator[Said]:
     yield Said(
         "finding",
         f"Above what permuting the votes over prompts gives in 95% of cases: {numbers.count(found.above_chance)} of "
-        f"{of} ({amounts.brief(found.above_chance_expected)} expected by chance).",
+        f"{of} ({numbers.brief(found.above_chance_expected)} expected by chance).",
     )
     yield Said(
         "finding",

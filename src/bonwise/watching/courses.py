@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from bonwise.arrays import Floats, Ints
 from bonwise.report.numbers import counted
 from bonwise.results import given
-from bonwise.stats import laws, running_ratio, sums
+from bonwise.stats import laws, running_ratio
 from bonwise.watching import drift, signals
 from bonwise.watching.result import LevelRecord, WatchedSignal, WatchSettings
 
@@ -40,14 +41,8 @@ _STRIKING = 3.0
 """Standard errors, 1 / sqrt(periods), beyond which the correlation of neighbours is told."""
 
 
-def level_over(
-    u: sums.Floats, v: sums.Floats, picks: sums.Floats, confidence: float, *, share: bool = False
-) -> LevelRecord:
-    """Return ``sum u / sum v`` with Fieller's interval by periods, Student's t with as many degrees less one.
-
-    A `share`, each u from 0 to its v, gets Clopper and Pearson's interval on as many draws as that standard error is
-    worth. `u`, `v` and `picks`, their number, are sums over the picks of each period.
-    """
+def level_over(u: Floats, v: Floats, picks: Floats, confidence: float, *, share: bool = False) -> LevelRecord:
+    """Return ``sum u / sum v`` with Fieller's interval by periods, a `share` with Clopper and Pearson's."""
     estimate, low, high, reason = _interval_over(u, v, confidence, share=share)
     return LevelRecord(
         estimate=estimate, low=low, high=high, periods=len(u), picks=int(picks.sum()), **given(reason=reason)
@@ -55,7 +50,7 @@ def level_over(
 
 
 def _interval_over(
-    u: sums.Floats, v: sums.Floats, confidence: float, *, share: bool
+    u: Floats, v: Floats, confidence: float, *, share: bool
 ) -> tuple[float | None, float | None, float | None, str | None]:
     """Return estimate, lower and upper end, and why these are missing."""
     count = len(u)
@@ -92,12 +87,7 @@ def lowest_share(estimate: float, se: float, count: int, chance: float) -> float
 
 
 def lowest_recovery(estimate: float, se: float, count: int, draws: float, chance: float) -> float:
-    """Return the lower bound of a recovery: the smaller one of Student's t and of Clopper and Pearson.
-
-    A prompt loses at most its possible gain, at most 1. So the lost share, a ratio of sums, counts as a share of as
-    many draws as the possible gains add up to: the lower bound where few losses were seen. `count` are the prompts
-    whose labels differ, `draws` is the sum of all possible gains, labels in [0, 1].
-    """
+    """Return a recovery's lower bound, the lower of Student's and Clopper-Pearson's by `draws` of possible gain."""
     student = estimate + float(special.stdtrit(max(count - 1, 1), chance)) * se
     if estimate <= 0:
         return student
@@ -105,7 +95,7 @@ def lowest_recovery(estimate: float, se: float, count: int, draws: float, chance
     return min(student, float(special.betaincinv(hits, draws - hits + 1, chance)))
 
 
-def neighbour_correlation(values: sums.Floats) -> float | None:
+def neighbour_correlation(values: Floats) -> float | None:
     """Return the correlation of neighbouring periods where it is striking, None where it is not."""
     apart = values - values.mean()
     total = float(apart @ apart)
@@ -201,11 +191,7 @@ def by_ranks(signal: signals.LoggedSignal, rule: WatchRule, source: str) -> Watc
 
 
 def by_bound(signal: signals.LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> WatchedSignal:
-    """Watch a signal against what an audit found: the mean of each period against the bounds of that figure.
-
-    Half of the signal's chance is spent on the bounds, half on the evidence. A tie rate can rise or fall, recovery
-    only fall. u and v of a pick lie in [0, 1], u at most v. Periods of the rule's baseline are not watched.
-    """
+    """Watch a signal by the mean of each period against the bounds of an audit's figure, half of its chance each."""
     totals = signal.totals(len(rule.names))
     seen = np.flatnonzero(totals.picks > 0)
     seen = seen[seen >= rule.baseline]
@@ -219,16 +205,14 @@ def by_bound(signal: signals.LoggedSignal, rule: WatchRule, audited: AuditedLeve
     return WatchedSignal.of(course, audited.record())
 
 
-def _below(u: sums.Floats, v: sums.Floats, audited: AuditedLevel, chance: float, year: int) -> drift.ChangeEvidence:
+def _below(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> drift.ChangeEvidence:
     """Return the evidence that a ratio is below the lower bound of the audit: that ``bound v - u`` is above 0."""
     draws = audited.count if audited.draws is None else audited.draws
     bound = min(lowest_recovery(audited.estimate, audited.se, audited.count, draws, chance), _NEAR_ONE)
     return drift.bounded_evidence(bound * v - u, 1 - bound, year)
 
 
-def _either_side(
-    u: sums.Floats, v: sums.Floats, audited: AuditedLevel, chance: float, year: int
-) -> drift.ChangeEvidence:
+def _either_side(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> drift.ChangeEvidence:
     """Return the evidence that a mean of values in [0, 1] is above the upper bound, or below the lower one."""
     del v  # each pick counts once
     most, least = (
@@ -249,9 +233,9 @@ class SignalCourse:
     totals: signals.PeriodTotals
     evidence: drift.ChangeEvidence
     """At each look after the baseline."""
-    first: np.typing.NDArray[np.int64]
+    first: Ints
     """The periods that each look spans."""
-    last: np.typing.NDArray[np.int64]
+    last: Ints
     """The periods that each look spans."""
     chance: float
     """Of a false alarm."""

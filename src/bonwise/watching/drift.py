@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from bonwise.arrays import Floats, Ints
 from bonwise.flags import TIE_DECIMALS
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "PART",
@@ -33,15 +32,13 @@ SPREAD = 1.0
 STAKES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95)
 """Shares of the largest stake that cannot lose more than everything."""
 
-_Ints = npt.NDArray[np.int64]
-
 
 class ChangeEvidence(NamedTuple):
     """What a stream says at each of its looks."""
 
     log_e: Floats
     """Natural logarithm of ``M_t``."""
-    start: _Ints
+    start: Ints
     """The start whose bet is worth most, counted as looks from 0."""
 
 
@@ -107,7 +104,7 @@ PART = 0.75
 """Part of the usual period that a look holds: a day with less traffic than usual has as many picks."""
 
 
-def look_size(picks: _Ints, part: float = PART) -> int:
+def look_size(picks: Ints, part: float = PART) -> int:
     """Return the size of a look, at least 1: a part of the median picks of the baseline periods that have any."""
     there = picks[picks > 0]
     return max(int(part * np.median(there)), 1) if there.size else 1
@@ -123,9 +120,9 @@ class Looks:
     """Sums of numerators and of denominators."""
     v: Floats
     """Sums of numerators and of denominators."""
-    first: _Ints
+    first: Ints
     """Periods that a look spans."""
-    last: _Ints
+    last: Ints
     """Periods that a look spans."""
     baseline: int
     """Looks of the baseline, which come first."""
@@ -135,20 +132,14 @@ class Looks:
         cls,
         numerator: Floats,
         denominator: Floats,
-        period: _Ints,
+        period: Ints,
         *,
         periods: int,
         baseline: int,
         part: float = PART,
         seed: int | tuple[int, ...] = 0,
     ) -> Looks:
-        """Divide picks into looks.
-
-        A period with fewer picks than a look is joined with the next ones; of one with more, a seeded draw is taken,
-        which later periods do not change. A look that these have yet to fill is left out. `numerator` and
-        `denominator` are u and v of each pick with the signal; `period` is from 0, never decreasing; the first
-        `baseline` are the baseline.
-        """
+        """Divide picks into looks: thin periods join, large ones are drawn from by a seed; the last may lack."""
         picks = np.bincount(period, minlength=periods)
         ends = np.cumsum(picks)
         size = look_size(picks[:baseline], part)
@@ -169,7 +160,7 @@ class Looks:
         )
 
 
-def _spans(picks: _Ints, size: int, start: int, end: int) -> list[tuple[int, int]]:
+def _spans(picks: Ints, size: int, start: int, end: int) -> list[tuple[int, int]]:
     """Return the first and the last period of each look."""
     spans, first, held = [], start, 0
     for at in range(start, end):
@@ -187,12 +178,7 @@ _LEAST = 1e-12
 
 
 def normal_scores(u: Floats, v: Floats, baseline: int, draws: Floats) -> Floats:
-    """Return a normal score for each look after the baseline: high where it ranks above those before it.
-
-    Of N looks so far each is ranked by ``u - R v`` with ``R = sum u / sum v``. The score is the ``1 - p`` quantile of
-    the standard normal law, ``p = (those above the latest + draw x those level with it) / N``. `u` and `v` are (...,
-    looks), the first `baseline` only compared with; `draws`, (..., looks - baseline), are in [0, 1).
-    """
+    """Return a normal score for each look after the baseline by its rank among those before, ties by `draws`."""
     looks = u.shape[-1]
     scores = np.empty((*u.shape[:-1], max(looks - baseline, 0)))
     for at in range(baseline, looks):

@@ -21,7 +21,7 @@ from bonwise.watching.courses import AuditedLevel, WatchRule, by_bound, by_ranks
 from bonwise.watching.pick_log import DividedLog, LoggedPick, divided, files_of, read_log, way_of
 from bonwise.watching.signals import RECOVERY, SIGNALS, LabelledPicks, LoggedSignal, labelled_picks, signal_of
 
-__all__ = ["FIRST", "AuditBaseline", "audit_baseline", "audit_file", "baseline_files", "watched"]
+__all__ = ["FIRST", "baseline_files", "watched"]
 
 _METRICS = {"tie_rate": "top1_tie_rate", RECOVERY: "recovery"}
 """Signals that an audit knows, and the metric that is the same."""

@@ -22,18 +22,7 @@ from bonwise.results import NonNegative, Number, Record
 from bonwise.strict_json import refusal
 from bonwise.table.text_files import log_lines
 
-__all__ = [
-    "BY_TIME",
-    "TIME_KEYS",
-    "ComparedPair",
-    "DividedLog",
-    "LoggedPick",
-    "WatchedLine",
-    "divided",
-    "files_of",
-    "read_log",
-    "way_of",
-]
+__all__ = ["DividedLog", "LoggedPick", "WatchedLine", "divided", "files_of", "read_log", "way_of"]
 
 
 class ComparedPair(Record):
@@ -127,10 +116,7 @@ def _age(name: str) -> tuple[str, int]:
 
 
 def read_log(files: Sequence[Path], time: str | None) -> tuple[list[LoggedPick], tuple[str, ...]]:
-    """Read several files, and say which lines were not written whole; `time` is a key beside `TIME_KEYS`.
-
-    Names with dates out of order, a file that is replaced or cut meanwhile, and a copy of another file are refused.
-    """
+    """Read several files and say which lines were not whole; refuses changed, copied and disordered ones."""
     _refuse_other_order(files)
     keys, before = (*TIME_KEYS, *([time] if time else [])), {path: path.stat() for path in files if path.exists()}
     lines = {path: list(_lines(path, keys)) for path in files}

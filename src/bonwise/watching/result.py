@@ -25,7 +25,6 @@ __all__ = [
     "WatchData",
     "WatchSettings",
     "WatchVerdict",
-    "WatchedLook",
     "WatchedSignal",
 ]
 

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.logged_picks import logged_panels, logged_table
-from bonwise.stats.sums import Floats, Sums
+from bonwise.stats.sums import Sums
 from bonwise.table.picks import Pick, Picks
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.verdicts import pool_decimals, rounded
@@ -71,7 +72,7 @@ class LoggedSignal:
     """Of the picks that tell it."""
     v: Floats = field(repr=False)
     """Of the picks that tell it."""
-    period: np.typing.NDArray[np.int64] = field(repr=False)
+    period: Ints = field(repr=False)
     undefined: Mapping[str, int] = field(default_factory=dict)
     """Picks that do not, by reason."""
 
@@ -89,7 +90,7 @@ class LoggedSignal:
         return PeriodTotals(u, v, picks)
 
 
-def signal_of(name: str, lines: Sequence[WatchedLine], period: np.typing.NDArray[np.int64]) -> LoggedSignal:
+def signal_of(name: str, lines: Sequence[WatchedLine], period: Ints) -> LoggedSignal:
     """Return a signal that needs no labels, one of `SIGNALS` but recovery; `period` is that of each line."""
     read = [_READERS[name](line) for line in lines]
     known = np.array([not isinstance(value, str) for value in read], dtype=bool)

@@ -14,12 +14,12 @@ from bonwise.report.limits import LABELS, limits
 from bonwise.report.numbers import NOTHING, count, counted, interval_title, listed_counts, number, percent
 from bonwise.table.reading_options import PickKeywords
 from bonwise.watching.result import LevelRecord, SettingsChange, Watch, WatchData, WatchedSignal, WatchVerdict
-from bonwise.watching.sentences import TITLES, WatchUnit, level_ends, level_figure, level_words
+from bonwise.watching.sentences import TITLES, level_ends, level_figure, level_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Course", "CourseLook", "answer", "course_figure", "describe"]
+__all__ = ["answer", "course_figure", "describe"]
 
 _LIMITS = (
     "Why a signal moved: prompts, candidates, the judge or its settings may have changed.",
@@ -97,7 +97,7 @@ def course_figure(
     changed = {} if data is None else _looks_of_changes(signal, data)
     course = Course(
         looks,
-        _axis(title, unit),
+        title if unit in ("share", "number") else f"{title}, {unit}",
         unit == "share",
         None if before is None else before.estimate,
         None if before is None else before.low,
@@ -126,10 +126,6 @@ def _looks_of_changes(signal: WatchedSignal, data: WatchData) -> Mapping[str, in
         for at, look in enumerate(signal.looks)
         if place[look.first] <= place[change.period] <= place[look.last]
     }
-
-
-def _axis(title: str, unit: WatchUnit) -> str:
-    return title if unit in ("share", "number") else f"{title}, {unit}"
 
 
 def _paint(axes: Axes, data: Course) -> None:

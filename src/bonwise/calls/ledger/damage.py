@@ -27,7 +27,6 @@ from bonwise.errors import LedgerError
 __all__ = [
     "Damage",
     "LedgerCheck",
-    "Repaired",
     "check",
     "check_file",
     "explain",
@@ -260,10 +259,7 @@ class Repaired:
 
 
 def repair(file: Path, busy_timeout: float = 60.0) -> Repaired:
-    """Put a ledger without damage in the place of a damaged one, and keep the old file beside it.
-
-    Raises `bonwise.errors.LedgerError` where a living process uses it, or nothing of it can be read.
-    """
+    """Replace a damaged ledger that no living process uses by one without damage, and keep the old file."""
     new, before = file.with_name(f"{file.name}.repair"), _free_name(file)
     with place.as_ledger_errors(file), closing(place.connect_leniently(file, busy_timeout)) as old:
         with suppress(*place.UNREADABLE):

@@ -7,7 +7,7 @@ import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -30,11 +30,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # made once
 
 
 class Ledger:
-    """Every call of a run in one SQLite file, shared by all threads, event loops and processes that open it.
-
-    Nothing is handed on before it is on the disk. A call under way is leased by its process, as long as that lives.
-    Use `open`: the file at `path` exists and is current. `busy_timeout` is in seconds.
-    """
+    """Every call of a run in one SQLite file, written before it is handed on; use `open`, which makes the file."""
 
     def __init__(self, path: Path, busy_timeout: float) -> None:
         self.path = path
@@ -45,10 +41,7 @@ class Ledger:
 
     @classmethod
     def open(cls, path: str | Path, *, busy_timeout: float = 60.0) -> Self:
-        """Open the ledger of a run folder, or a ``.sqlite`` file; made where there is none.
-
-        Raises LedgerError also for one that a newer version made, and for one on a network filesystem.
-        """
+        """Open the ledger of a run folder, or a ``.sqlite`` file, or make it; none on a network filesystem."""
         file = place.ledger_file(path).absolute()
         try:
             place.prepare(file, busy_timeout)
@@ -112,10 +105,7 @@ class Ledger:
         await self._writer.submit(lambda ledger_file: ledger_file.drop(base_url, model, parameter, words))
 
     async def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> int | None:
-        """Set pico-dollars aside, with at most `most` in so many seconds; return their row, undone if cancelled.
-
-        0 where there may be room once calls in flight have ended, None where there cannot be any.
-        """
+        """Set pico-dollars aside, with at most `most` in so many seconds; 0 to wait for calls, None for no room."""
         return await self._writer.do(
             lambda ledger_file: ledger_file.hold_money(cost, most, seconds, wall),
             lambda ledger_file, row: ledger_file.spend_money(row, 0, 0.0),
@@ -145,11 +135,7 @@ class Ledger:
         return reading.read_rows(self.path, self._busy_timeout, model, state, key_prefix, limit)
 
     def prune(self, states: Collection[State] = FAILED, before: float | None = None) -> int:
-        """Delete calls with their samples and return how many calls; what was answered stays unless it is named.
-
-        Only calls that were answered, or else sent, before `before`, in seconds since 1970. ``sent``, and answered
-        ones without `before`, are a `bonwise.errors.UsageError`; what ended processes left behind is ``unknown``.
-        """
+        """Delete calls of some states, answered ones only with `before`, in seconds since 1970; return how many."""
         return reading.prune(self.path, self._busy_timeout, states, before)
 
     def forget(self, *, model: str | None = None, parameter: str | None = None) -> int:
@@ -243,7 +229,7 @@ def _response_columns(recorded: Recorded) -> tuple[Any, ...]:
         recorded.price_version,
         int(recorded.attempts),
         int(recorded.lost_attempts),
-        _text_of(recorded.effective),
+        _as_text(_JSON.encode(recorded.effective)) if recorded.effective else "{}",
         _as_text(recorded.note),
     )
 
@@ -257,10 +243,6 @@ def _counts(usage: bill.Usage) -> tuple[int, ...]:
         int(usage.output),
         int(usage.reasoning),
     )
-
-
-def _text_of(mapping: Mapping[str, Any]) -> str:
-    return _as_text(_JSON.encode(mapping)) if mapping else "{}"
 
 
 class NullLedger:

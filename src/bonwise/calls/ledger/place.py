@@ -19,7 +19,6 @@ from bonwise.errors import LedgerError
 __all__ = [
     "SILENCE",
     "UNREADABLE",
-    "Forking",
     "Owner",
     "as_ledger_errors",
     "connect",
@@ -64,10 +63,7 @@ def this_process() -> Owner:
 
 
 def is_alive(owner: Owner, heartbeat: float | None, here: Owner, now: float) -> bool:
-    """Tell whether a lease of `owner` still binds.
-
-    `heartbeat` is its last sign of life, None where it has left; `here` is who asks. Times are in seconds since 1970.
-    """
+    """Tell whether a lease of `owner` still binds, by its last sign of life; `here` asks. Times since 1970."""
     if not isinstance(heartbeat, (int, float)) or not isinstance(owner.pid, int):
         return False  # it has left, or its row is damaged
     heard = abs(now - heartbeat) <= SILENCE  # a sign from the future is of a clock that has been set back since
@@ -172,10 +168,7 @@ def ledger_file(path: str | Path) -> Path:
 
 
 def prepare(file: Path, busy_timeout: float) -> None:
-    """Make the file if there is none, and bring it to the current version.
-
-    Raises `bonwise.errors.LedgerError` also for one that a newer version made, and on a network filesystem.
-    """
+    """Make the file if there is none, and bring it to the current version; not on a network filesystem."""
     with as_ledger_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         _refuse_network(file)

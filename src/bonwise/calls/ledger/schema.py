@@ -14,7 +14,6 @@ from bonwise.errors import LedgerError
 
 __all__ = [
     "ANSWER_COLUMNS",
-    "APPLICATION_ID",
     "DAMAGED",
     "FIRST_VERSION",
     "MIGRATIONS",

@@ -329,10 +329,7 @@ class Writer:
     async def do(
         self, work: Callable[[LedgerTransactions], T], undo: Callable[[LedgerTransactions, T], None] | None = None
     ) -> T:
-        """Run one piece of work and return its result, once committed; `undo` takes it back if nobody waits for it.
-
-        Raises LedgerError also where an earlier commit failed, or the writer is closed.
-        """
+        """Run one piece of work and return its result, once committed; `undo` takes it back if nobody waits."""
         job, future = self._queued(work)
         try:
             result: T = await future

@@ -140,10 +140,7 @@ _BELOW = 34
 def legend_below(
     axes: Axes, columns: int, *, handle: float = 2.0, after_handle: float = 0.8, between: float = 2.0
 ) -> None:
-    """Write the legend of axes below them; widths of lines and gaps are in letters.
-
-    On axes that share a figure the legend is theirs: the figure's would name what its other axes hold too.
-    """
+    """Write the legend of these axes alone below them; widths of lines and gaps are in letters."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415 - drawing loads matplotlib
     from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415
 

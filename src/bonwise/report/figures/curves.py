@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bonwise.report import amounts, blocks, numbers
+from bonwise.report import blocks, numbers
 from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
 from bonwise.report.figures.names import LineEnd, names_at_ends, told_apart
 
@@ -102,12 +102,7 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
     up_to: float | None = None,
     at_ends: bool = False,
 ) -> list[blocks.Drawing[Curves]]:
-    """Draw lines, with bands where they have intervals; where none has a figure there is no drawing.
-
-    The last curve is drawn on top. `across` and `up` say what the axes hold, with `units` in this order; where the
-    unit is points this is added. `up_to` is the upper end of the upright axis, which then starts at 0. With `at_ends`
-    names stand at the ends of lines, not in a legend: for many lines of one colour.
-    """
+    """Draw lines, with bands where they have intervals, the last on top; `at_ends` names them at their ends."""
     there = [curve for curve in curves if any(value is not None for value in curve.y)]
     if not there:
         return []
@@ -178,7 +173,7 @@ def _paint_curve(axes: Axes, curve: Curve, marker: str, label: str, units: tuple
         label=label,
     )
     for at, place in enumerate(curve.x):
-        where = f"{amounts.brief(100 * place)}%" if units[0] == "share" else amounts.brief(place)
+        where = f"{numbers.brief(100 * place)}%" if units[0] == "share" else numbers.brief(place)
         tell(place, curve.y[at], f"{curve.label}: {_said(curve, at, units[1])} at {where}")
 
 

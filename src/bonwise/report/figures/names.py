@@ -32,10 +32,7 @@ _MARKS = 4
 
 
 def short(name: str, longest: int = _LEGEND) -> str:
-    r"""Return a name for a drawing: what cannot be printed written out, then cut in the middle to `longest` letters.
-
-    Names that begin alike often end unlike. Wide letters take the room of two, and a letter keeps four marks.
-    """
+    """Return a printable name cut in the middle, as names often end unlike; wide letters take the room of two."""
     text, tail = str(name), (longest - 3) // 2
     if len(text) <= 2 * longest:
         first = last = _thinned(printable(text))

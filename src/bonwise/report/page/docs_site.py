@@ -19,10 +19,7 @@ _STATED = "documentation"
 
 
 def docs_site(named: str | None = None) -> str | None:
-    """Return the address of the documentation, with a slash at its end; None where nobody says it.
-
-    `named`, else ``BONWISE_DOCS``, is an address or the folder of ``mkdocs build``; anything else is a UsageError.
-    """
+    """Return the documentation's address or folder, `named`, else by ``BONWISE_DOCS``; None for neither."""
     named_site = os.getenv(ENVIRONMENT_VARIABLE, "") if named is None else named
     address = _address(named_site) if named_site else _stated()
     return address if address is None or address.endswith("/") else f"{address}/"

@@ -220,10 +220,7 @@ def _written_figure(cell: str, value: float | None) -> str | float | list[str | 
 
 
 def _alone(css: str, address: str) -> Markup:
-    """Return rules of outputs as those of one output: its address outweighs what a notebook says of classes.
-
-    Notebooks differ in what a rem is.
-    """
+    """Return rules of outputs as those of one output, whose address outweighs a notebook's classes and rem."""
     pixels = _REM.sub(lambda length: f"{16 * float(length[1]):g}px", css)
     # Trusted: a style sheet of this package.
     return Markup(pixels.replace(".bonwise", f"#{address}"))  # noqa: S704

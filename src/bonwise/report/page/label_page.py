@@ -12,7 +12,7 @@ from markupsafe import Markup
 from bonwise.release import release
 from bonwise.report.page.environment import environment, visible
 
-__all__ = ["LabelledResponse", "label_page"]
+__all__ = ["label_page"]
 
 LabelledResponse = tuple[str, str, float | None]
 """Key, text, and the label so far."""
@@ -21,10 +21,7 @@ LabelledResponse = tuple[str, str, float | None]
 def label_page(
     prompts: Sequence[tuple[str, Sequence[LabelledResponse]]], points: Sequence[int], digest: str, export: str
 ) -> str:
-    """Return the page to label responses on, prompt by prompt; `points` are the labels, from 0 to 9, rising.
-
-    The browser keeps labels under `digest`, that of the sheet; the exported file's name begins with `export`.
-    """
+    """Return the page to label on by `points`, 0 to 9; labels stay under `digest`, files begin with `export`."""
     templates = environment()
     script = templates.get_template("label_page.js").render()
     content = {

@@ -29,7 +29,7 @@ from bonwise.report.figures import forest
 from bonwise.report.page import defined, view
 from bonwise.report.page.environment import environment
 
-__all__ = ["few", "fragment", "made_on", "whole_page", "with_picture"]
+__all__ = ["few", "fragment", "made_on", "whole_page"]
 
 
 _DRAWINGS = 2

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.partial.label_allocation import allocate, equal_strata, merged, strata_for
-from bonwise.stats.sums import Floats
 
-__all__ = ["FEWEST_WHOLE", "WHOLE_SHARE", "CellAllocation", "CellPopulation", "allocate_cells", "cell_strata"]
+__all__ = ["FEWEST_WHOLE", "CellAllocation", "CellPopulation", "allocate_cells", "cell_strata"]
 
 WHOLE_SHARE = 0.6
 """Share of the labels that goes to whole pools."""
@@ -25,17 +24,14 @@ FEWEST_WHOLE = 60
 _WHOLE_EACH = 8  # whole pools that a stratum should have, on average
 _FEWEST_PAIRS = 2  # pairs of a stratum that show how much they differ
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellPopulation:
     """Prompts of which whole pools and pairs can be drawn."""
 
-    sizes: _Ints = field(repr=False)
+    sizes: Ints = field(repr=False)
     """K."""
-    open: _Mask = field(repr=False)
+    open: Mask = field(repr=False)
     """Whether the judge tells candidates apart, so that there is a pair."""
     measure: Floats = field(repr=False)
     """s, above 0."""
@@ -49,17 +45,14 @@ class CellPopulation:
 class CellAllocation:
     """Whole pools and pairs of each stratum, those drawn before among them."""
 
-    whole: _Ints
+    whole: Ints
     """k_h and m_h."""
-    pairs: _Ints
+    pairs: Ints
     """k_h and m_h."""
 
 
-def cell_strata(population: CellPopulation, labels: int) -> _Ints:
-    """Cut prompts into strata of equal sum of s, and part the open ones of each from those that the judge ties.
-
-    `labels` counts candidates. Open strata come first, each kind from its smallest sizes to its largest.
-    """
+def cell_strata(population: CellPopulation, labels: int) -> Ints:
+    """Cut prompts into strata of equal sum of s: open ones first, then those that the judge ties."""
     cut, apart = _cut(population, labels), population.open
     found = np.zeros(len(cut), dtype=np.int64)
     if apart.any():
@@ -69,7 +62,7 @@ def cell_strata(population: CellPopulation, labels: int) -> _Ints:
     return found
 
 
-def _cut(population: CellPopulation, labels: int) -> _Ints:
+def _cut(population: CellPopulation, labels: int) -> Ints:
     """Return strata of equal sum of s, whether open or not."""
     k = population.whole_pools(labels)
     pairs = max(labels - k * float(population.sizes.mean()), 0) / 2
@@ -78,7 +71,7 @@ def _cut(population: CellPopulation, labels: int) -> _Ints:
 
 
 def allocate_cells(
-    population: CellPopulation, found: _Ints, labels: int, *, held: CellAllocation | None = None
+    population: CellPopulation, found: Ints, labels: int, *, held: CellAllocation | None = None
 ) -> CellAllocation:
     """Share labels out over strata: whole pools, and pairs on what is left of the open ones.
 
@@ -111,15 +104,15 @@ def allocate_cells(
 class _Shares:
     """Strata: prompts, what whole pools and pairs are in proportion to, candidates, open ones, those drawn before."""
 
-    prompts: _Ints
+    prompts: Ints
     level: Floats
     mean: Floats
     candidates: Floats
-    open: _Mask
+    open: Mask
     held: CellAllocation
 
     @classmethod
-    def of(cls, population: CellPopulation, found: _Ints, labels: int, held: CellAllocation | None) -> _Shares:
+    def of(cls, population: CellPopulation, found: Ints, labels: int, held: CellAllocation | None) -> _Shares:
         prompts, cut = np.bincount(found), _cut(population, labels)
         level = np.bincount(cut, weights=population.measure) / np.bincount(cut)
         none = np.zeros(len(prompts), dtype=np.int64)
@@ -137,10 +130,10 @@ class _Shares:
         """Whole pools that there can be."""
         return int((self.prompts - self.held.pairs).sum())
 
-    def whole(self, k: int) -> _Ints:
+    def whole(self, k: int) -> Ints:
         return allocate(self.prompts - self.held.pairs, self.prompts * self.level, k, taken=self.held.whole)
 
-    def room(self, whole: _Ints) -> _Ints:
+    def room(self, whole: Ints) -> Ints:
         """Return how many pairs each stratum can have, none where that is too few to tell how they differ."""
         free = np.where(self.open, self.prompts - whole, 0)
         return np.where(free < np.maximum(self.held.pairs, _FEWEST_PAIRS), self.held.pairs, free)
@@ -148,7 +141,7 @@ class _Shares:
     def cost(self, drawn: CellAllocation) -> int:
         return round(float(drawn.whole @ self.candidates)) + 2 * int(drawn.pairs.sum())
 
-    def affordable(self, whole: _Ints, labels: int) -> int:
+    def affordable(self, whole: Ints, labels: int) -> int:
         return max(labels - round(float(whole @ self.candidates)), 0) // 2
 
     def left(self, k: int, labels: int) -> int:

@@ -7,10 +7,9 @@ itself, scores; h is a stratum with N_h prompts, of which n_h are labelled; m la
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.flags import TIE_DECIMALS
-from bonwise.stats.sums import Floats
 from bonwise.stats.top_of_scores import top_of_scores
 
 __all__ = [
@@ -40,35 +39,26 @@ _STRATA = ((20, 2), (40, 3), (100, 4), (400, 8))
 _MOST_STRATA = 12
 _PRIOR_WEIGHT = 10
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
 
-
-def pick_factor(tied: Floats, sizes: _Ints) -> Floats:
+def pick_factor(tied: Floats, sizes: Ints) -> Floats:
     """Return how far the pick's weights lie from a random pick's: ``sqrt(1/a - 1/K + .04)``, K being the `sizes`.
 
     With w_i = 1/a on the `tied` top set and 0 elsewhere, ``sum_i (w_i - 1/K)^2 = 1/a - 1/K``: what the pick is worth
     beyond a random one varies in proportion, not at all where the judge ties every candidate.
     """
     apart = np.where(tied == sizes, 0.0, 1 / tied - 1 / sizes)
-    factor: Floats = np.sqrt(apart + RECOVERY_GUESS_SQUARED)
-    return factor
+    return np.sqrt(apart + RECOVERY_GUESS_SQUARED)
 
 
-def spread_of(scores: Floats, sizes: _Ints) -> Floats:
-    """Return each prompt's standard deviation of scores, plus half their mean, plus a thousandth.
-
-    The added half keeps a prompt that happens to be scored alike from looking certain. Scores are (cells,), grouped
-    by prompt, NaN where there is none; a prompt with fewer than two counts as one of mean spread.
-    """
+def spread_of(scores: Floats, sizes: Ints) -> Floats:
+    """Return each prompt's deviation of scores plus half their mean: one scored alike by chance is not certain."""
     spread = top_of_scores(scores, sizes).spread
     known = np.add.reduceat((~np.isnan(scores)).astype(np.int64), np.cumsum(sizes) - sizes) > 1
     mean = float(spread[known].mean()) if known.any() else 0.0
-    raised: Floats = np.where(known, spread, mean) + 0.5 * mean + 1e-3
-    return raised
+    return np.where(known, spread, mean) + 0.5 * mean + 1e-3
 
 
-def size_measure(scores: Floats, sizes: _Ints, second: Floats | None = None) -> Floats:
+def size_measure(scores: Floats, sizes: Ints, second: Floats | None = None) -> Floats:
     """Return how much a label of each prompt is expected to tell of recovery, before any label is there.
 
     ``s_x = sqrt(1/a - 1/K + .04) (sd_i T_xi + .5 mean sd T + .001)``: the first factor is exact up to the guess of
@@ -80,11 +70,8 @@ def size_measure(scores: Floats, sizes: _Ints, second: Floats | None = None) -> 
     return pick_factor(tied, sizes) * spread_of(scores if second is None else second, sizes)
 
 
-def strata(size: Floats, labels: int) -> _Ints:
-    """Cut prompts into strata of about equal sum of their size measure, from the smallest sizes to the largest.
-
-    2 strata below 20 labelled prompts, 3 below 40, 4 below 100, 8 below 400, else 12; fewer where prompts are few.
-    """
+def strata(size: Floats, labels: int) -> Ints:
+    """Cut prompts into 2 to 12 strata of about equal sum of their size measure, from the smallest sizes on."""
     return equal_strata(size, min(strata_for(labels), labels // LEAST))
 
 
@@ -93,7 +80,7 @@ def strata_for(labels: int) -> int:
     return next((count for below, count in _STRATA if labels < below), _MOST_STRATA)
 
 
-def equal_strata(size: Floats, wanted: int) -> _Ints:
+def equal_strata(size: Floats, wanted: int) -> Ints:
     """Cut prompts into a number of strata of about equal sum of size, fewer where prompts are few, at least 1."""
     wanted = max(1, min(wanted, len(size) // LEAST))
     order = np.argsort(size, kind="stable")
@@ -106,13 +93,13 @@ def equal_strata(size: Floats, wanted: int) -> _Ints:
     return merged(found, wanted)
 
 
-def tie_strata(factor: Floats, labels: int) -> _Ints:
+def tie_strata(factor: Floats, labels: int) -> Ints:
     """Put prompts of the same `pick_factor` together; neighbours are joined where labels are few."""
     _, found = np.unique(np.round(factor, TIE_DECIMALS), return_inverse=True)
     return merged(found.astype(np.int64), max(1, labels // LEAST))
 
 
-def level_by_spread(mean: Floats, spread: Floats, labels: int) -> _Ints:
+def level_by_spread(mean: Floats, spread: Floats, labels: int) -> Ints:
     """Cross two levels of mean score with no spread and three thirds of it: 8 strata, joined where labels are few."""
     positive = spread > 0
     cuts = np.quantile(spread[positive], [1 / 3, 2 / 3]) if positive.any() else np.zeros(2)
@@ -121,7 +108,7 @@ def level_by_spread(mean: Floats, spread: Floats, labels: int) -> _Ints:
     return merged(found.astype(np.int64), max(1, labels // LEAST))
 
 
-def merged(found: _Ints, most: int, *, least: int = LEAST) -> _Ints:
+def merged(found: Ints, most: int, *, least: int = LEAST) -> Ints:
     """Join neighbouring strata until at most `most` are left and each holds `least` prompts; number them anew."""
     _, numbers, counts = np.unique(found, return_inverse=True, return_counts=True)
     groups = [[h] for h in range(len(counts))]
@@ -146,7 +133,7 @@ def _smallest_pair(held: list[int], least: int) -> int:
     return min(pairs, key=lambda at: held[at] + held[at + 1])
 
 
-def allocate(prompts: _Ints, weights: Floats, labels: int, *, taken: _Ints | None = None) -> _Ints:
+def allocate(prompts: Ints, weights: Floats, labels: int, *, taken: Ints | None = None) -> Ints:
     """Share labels out over strata in proportion to weights, within bounds; the result is n_h, `taken` ones included.
 
     ``n_h = clip(c w_h, max(3, taken_h), N_h)`` with the c at which they sum to m, rounded by largest remainders; 2, 1
@@ -181,11 +168,8 @@ def _filled(low: Floats, high: Floats, weights: Floats, labels: int) -> Floats:
     return np.clip(right * w, low, high)
 
 
-def draw_within(found: _Ints, counts: _Ints, rng: np.random.Generator, taken: _Mask | None = None) -> _Mask:
-    """Draw so many prompts of each stratum, without replacement and all alike.
-
-    Those `taken` before are not drawn again, nor are they in the mask that is returned.
-    """
+def draw_within(found: Ints, counts: Ints, rng: np.random.Generator, taken: Mask | None = None) -> Mask:
+    """Draw so many prompts of each stratum, all alike, without replacement and without those `taken` before."""
     chance = rng.random(len(found))
     if taken is None:
         return _lowest(chance, found, counts)
@@ -195,11 +179,8 @@ def draw_within(found: _Ints, counts: _Ints, rng: np.random.Generator, taken: _M
     return drawn
 
 
-def _lowest(chance: Floats, found: _Ints, counts: _Ints) -> _Mask:
-    """Return so many prompts of each stratum, those with the lowest chances, without sorting all.
-
-    Cells hold about one prompt each; of those below the last one needed all are taken, only that one is sorted.
-    """
+def _lowest(chance: Floats, found: Ints, counts: Ints) -> Mask:
+    """Return so many prompts of each stratum, those with the lowest chances, without sorting all."""
     held = np.bincount(found, minlength=len(counts))
     starts = np.cumsum(held) - held  # of the cells, and the number of prompts in the strata before
     cell = starts[found] + (chance * held[found]).astype(np.int64)
@@ -208,7 +189,7 @@ def _lowest(chance: Floats, found: _Ints, counts: _Ints) -> _Mask:
     wanted = starts + np.minimum(counts, held)
     last = np.searchsorted(reached, wanted)
     edge = last[found]
-    drawn: _Mask = cell < edge
+    drawn: Mask = cell < edge
     among = np.flatnonzero(cell == edge)
     among = among[np.lexsort((chance[among], cell[among]))]
     at, h = cell[among], found[among]
@@ -217,22 +198,14 @@ def _lowest(chance: Floats, found: _Ints, counts: _Ints) -> _Mask:
     return drawn
 
 
-def size_prior(residuals: Floats, groups: _Ints, mean_size: Floats) -> Floats:
-    """Scale the squared mean sizes of the strata to what was seen: ``p_h = s_h^2 sum r^2 / sum s_h(x)^2``.
-
-    `groups` is the stratum of each residual r, one a labelled prompt; s_h is the mean size measure of a stratum.
-    """
+def size_prior(residuals: Floats, groups: Ints, mean_size: Floats) -> Floats:
+    """Scale the squared mean sizes of the strata to residuals r: ``p_h = s_h^2 sum r^2 / sum s_h(x)^2``."""
     seen = float(np.sum(mean_size[groups] ** 2))
-    prior: Floats = mean_size**2 * (float(np.sum(residuals**2)) / seen if seen > 0 else 0.0)
-    return prior
+    return mean_size**2 * (float(np.sum(residuals**2)) / seen if seen > 0 else 0.0)
 
 
-def shrunken_sd(residuals: Floats, groups: _Ints, prior: Floats) -> Floats:
-    """Estimate the residual standard deviation of each stratum, shrunk towards a prior p_h worth 10 labels.
-
-    ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``, k_h labelled prompts; r and groups are as in `size_prior`.
-    """
+def shrunken_sd(residuals: Floats, groups: Ints, prior: Floats) -> Floats:
+    """Estimate residual deviations, shrunk to p_h: ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``."""
     squares = np.bincount(groups, weights=residuals**2, minlength=len(prior))
     known = np.bincount(groups, minlength=len(prior))
-    sd: Floats = np.sqrt((squares + _PRIOR_WEIGHT * prior) / (known + _PRIOR_WEIGHT))
-    return sd
+    return np.sqrt((squares + _PRIOR_WEIGHT * prior) / (known + _PRIOR_WEIGHT))

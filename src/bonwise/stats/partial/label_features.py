@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.estimand import OutcomeWeights
-from bonwise.stats.sums import Floats, Sums, by_rank, prompt_sums
+from bonwise.stats.sums import Sums, by_rank, prompt_sums
 from bonwise.stats.top_of_scores import top_of_scores
 
 __all__ = ["OUTCOMES", "LabelFeatures", "label_features", "mean_of_judges", "outcomes"]
@@ -17,7 +17,6 @@ __all__ = ["OUTCOMES", "LabelFeatures", "label_features", "mean_of_judges", "out
 OUTCOMES = OutcomeWeights._fields
 """R, Y1 = J - R, Y2 = M - R, same_top and hit of a prompt: every estimate is made from their means."""
 
-_Ints = npt.NDArray[np.int64]
 
 _FURTHER = ("further_pick", "further_best", "further_spread", "further_mean")
 _OWN = {"random": "further_mean", "top1": "further_top1", "hit": "further_hit"}
@@ -45,9 +44,9 @@ class LabelFeatures:
     """Of the audited judge: highest score, mean, standard deviation (ddof 0), whether all candidates tie, whether the
     top is tied, squared mean, spread times mean, range.
     """
-    all_tied: npt.NDArray[np.bool_] = field(repr=False)
+    all_tied: Mask = field(repr=False)
     """Whether the audited judge ties all candidates, so that its pick is the random pick."""
-    sizes: _Ints = field(repr=False)
+    sizes: Ints = field(repr=False)
     """Candidates K of a prompt."""
     stand_ins: Floats | None = field(repr=False)
     """What the `OUTCOMES` would be if T were the label: Tbar, p1 = sum w T - Tbar, p2 = max T - Tbar, top-1 and hit.
@@ -55,7 +54,7 @@ class LabelFeatures:
     """
     spread: Floats | None = field(repr=False)
     """Standard deviation of T over the candidates (ddof 0)."""
-    missing: npt.NDArray[np.bool_] = field(repr=False)
+    missing: Mask = field(repr=False)
     """Where no further judge scored all candidates: its features of T are the means over the other prompts."""
 
     @property
@@ -122,13 +121,9 @@ def outcomes(sums: Floats) -> Floats:
 
 
 def label_features(
-    scores: Floats, sizes: _Ints, others: Sequence[Floats] = (), ranked: Floats | None = None
+    scores: Floats, sizes: Ints, others: Sequence[Floats] = (), ranked: Floats | None = None
 ) -> LabelFeatures:
-    """Compute the features of every prompt from the scores of the audited judge and of further judges.
-
-    Scores are (cells,), grouped by prompt of 2 candidates or more, NaN where there is none; a prompt's mean T is over
-    the judges that scored all its candidates, so that two are compared by the same. `ranked` is as in `prompt_sums`.
-    """
+    """Compute the features of every prompt, T over judges that scored all its candidates: alike for all."""
     scores, sizes = np.asarray(scores, dtype=float), np.asarray(sizes, dtype=np.int64)
     ranked = by_rank(scores) if ranked is None else ranked
     judge, all_tied = _judge_features(scores, sizes, ranked)
@@ -144,7 +139,7 @@ def label_features(
     )
 
 
-def _judge_features(scores: Floats, sizes: _Ints, ranked: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _judge_features(scores: Floats, sizes: Ints, ranked: Floats) -> tuple[Floats, Mask]:
     found = top_of_scores(scores, sizes, ranked)
     lowest = np.fmin.reduceat(scores, np.cumsum(sizes) - sizes)
     lowest = np.where(np.isnan(lowest), found.top, lowest)
@@ -162,7 +157,7 @@ def _judge_features(scores: Floats, sizes: _Ints, ranked: Floats) -> tuple[Float
     return np.column_stack(columns).astype(float), all_tied
 
 
-def mean_of_judges(others: Sequence[Floats], sizes: _Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def mean_of_judges(others: Sequence[Floats], sizes: Ints) -> tuple[Floats, Mask]:
     """Return the mean T of every cell over judges that scored its whole prompt, else 0, and which prompts have it."""
     total, judges = np.zeros(int(sizes.sum())), np.zeros(len(sizes))
     starts = np.cumsum(sizes) - sizes
@@ -173,7 +168,7 @@ def mean_of_judges(others: Sequence[Floats], sizes: _Ints) -> tuple[Floats, npt.
     return total / np.repeat(np.maximum(judges, 1), sizes), judges > 0
 
 
-def _mean_elsewhere(values: Floats, scored: npt.NDArray[np.bool_]) -> Floats:
+def _mean_elsewhere(values: Floats, scored: Mask) -> Floats:
     """Spread values of the scored prompts over all prompts, their mean where there is none."""
     out = np.empty((len(scored), *values.shape[1:]))
     out[scored] = values

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import UsageError
-from bonwise.stats.sums import Floats
 
 __all__ = ["LabelSample", "ScaledSample", "fold_of"]
 
-_Ints = npt.NDArray[np.int64]
 
 _HEAVIEST = 5
 
@@ -21,11 +20,11 @@ _HEAVIEST = 5
 class LabelSample:
     """A random sample of prompts whose candidates were labelled."""
 
-    labelled: npt.NDArray[np.bool_]
+    labelled: Mask
     """R: whether a prompt is labelled."""
     propensity: Floats
     """pi: probability with which it came to be labelled, in (0, 1]; NaN may stand where R is 0."""
-    strata: _Ints | None
+    strata: Ints | None
     """h: within a stratum all prompts were drawn alike, a fixed number of them without replacement. None where
     prompts were drawn independently of each other, each with its own propensity.
     """
@@ -33,18 +32,15 @@ class LabelSample:
     """Prompts of strata in which nothing was labelled: those of the next stratum stand for them."""
 
     @classmethod
-    def uniform(cls, labelled: npt.NDArray[np.bool_]) -> LabelSample:
+    def uniform(cls, labelled: Mask) -> LabelSample:
         """Return the sample in which every prompt was as likely as any other."""
         prompts = len(labelled)
         share = labelled.sum() / prompts
         return cls(labelled, np.full(prompts, share), np.zeros(prompts, dtype=np.int64))
 
     @classmethod
-    def realised(cls, labelled: npt.NDArray[np.bool_], strata: _Ints) -> LabelSample:
-        """Return the stratified sample with the shares that were labelled, ``pi_h = n_h / N_h``.
-
-        A stratum without labels joins the next with some, the last the one before: by size, neighbours are alike.
-        """
+    def realised(cls, labelled: Mask, strata: Ints) -> LabelSample:
+        """Return the sample with ``pi_h = n_h / N_h``; a stratum without labels joins the next with some."""
         named, owner = np.unique(strata, return_inverse=True)
         filled = np.flatnonzero(np.bincount(owner, weights=labelled))
         if len(filled):
@@ -55,13 +51,13 @@ class LabelSample:
         share = np.bincount(joined, weights=labelled) / np.maximum(np.bincount(joined), 1)
         return cls(labelled, share[joined], named[joined], int(np.count_nonzero(joined != owner)))
 
-    def keep(self, prompts: npt.NDArray[np.bool_]) -> LabelSample:
+    def keep(self, prompts: Mask) -> LabelSample:
         """Return the sample of some of the prompts, with the shares of its strata that are labelled among them."""
         if self.strata is None:
             return LabelSample(self.labelled[prompts], self.propensity[prompts], None)
         return LabelSample.realised(self.labelled[prompts], self.strata[prompts])
 
-    def grouped(self) -> tuple[_Ints, _Ints]:
+    def grouped(self) -> tuple[Ints, Ints]:
         """Return the stratum of each prompt, from 0 in the order of their numbers, and the labelled prompts of each.
 
         Prompts that were drawn independently of each other are one stratum. Without any labelled prompt it raises
@@ -102,11 +98,7 @@ class LabelSample:
 
     @property
     def few_carry(self) -> str:
-        """Why no interval can rest on the labels: the heaviest five stand for too many prompts; empty where one can.
-
-        At most a quarter of them, or two and a half times as many as five labels of equal weight would. What varies
-        among prompts that are seldom labelled is seen in too few of them, and their labels often are all alike.
-        """
+        """Why no interval can rest on the labels: the heaviest five stand for too many; empty where one can."""
         weights = np.sort(self.weights[self.labelled])[::-1]
         share, most = weights[:_HEAVIEST].sum() / weights.sum(), max(0.25, 2.5 * _HEAVIEST / len(weights))
         if share <= most:
@@ -135,23 +127,20 @@ _Bits = npt.NDArray[np.uint64]
 class ScaledSample:
     """Which prompts are labelled, with weights that add up."""
 
-    rows: _Ints = field(repr=False)
+    rows: Ints = field(repr=False)
     """Positions of the labelled prompts."""
     q: Floats = field(repr=False)
     """R / pi, scaled to add up to N_h in every stratum; 0 where unlabelled."""
-    stratum: _Ints = field(repr=False)
+    stratum: Ints = field(repr=False)
     """0, 1, ...; all 0 where prompts were drawn independently of each other."""
-    drawn: _Ints
+    drawn: Ints
     """n_h, and n_h / N_h."""
     share: Floats
     """n_h, and n_h / N_h."""
 
     @classmethod
     def of(cls, sample: LabelSample) -> ScaledSample:
-        """Prepare a sample; independent draws form one stratum.
-
-        Scaled to their own sum, weights give a mean that does not suffer from how many a draw happened to take.
-        """
+        """Prepare a sample, its weights scaled to their own sum; independent draws form one stratum."""
         stratum, drawn = sample.grouped()
         size = np.bincount(stratum)
         q = sample.weights
@@ -161,8 +150,7 @@ class ScaledSample:
     @property
     def weight(self) -> Floats:
         """The weights q of the labelled prompts, shape (labelled prompts,)."""
-        found: Floats = self.q[self.rows]
-        return found
+        return self.q[self.rows]
 
     @property
     def complete(self) -> bool:
@@ -176,11 +164,8 @@ class ScaledSample:
         return found
 
 
-def fold_of(columns: Floats, rows: _Ints, folds: int, seed: int) -> _Ints:
-    """Assign prompts to folds, labelled (`rows`) and unlabelled ones evenly, in a way that ignores their order.
-
-    The fold follows a hash of `columns`, (k, prompts): prompts with the same numbers are exchangeable.
-    """
+def fold_of(columns: Floats, rows: Ints, folds: int, seed: int) -> Ints:
+    """Assign prompts to folds by a hash of `columns`, (k, prompts), whatever their order; labelled ones evenly."""
     # Rounding drops what the order of a sum leaves in the last bits; adding 0.0 turns -0.0 into 0.0.
     bits = (np.round(columns, 9) + 0.0).view(np.uint64)
     # An odd factor of its own for each column, or two columns that are equal would cancel.
@@ -199,5 +184,4 @@ def _mix(values: _Bits) -> _Bits:
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: _Bits = values ^ (values >> np.uint64(31))
-    return mixed
+    return values ^ (values >> np.uint64(31))

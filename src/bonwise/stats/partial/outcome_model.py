@@ -9,13 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import UsageError
 from bonwise.stats.clusters import cluster_codes
 from bonwise.stats.partial.label_features import OUTCOMES, LabelFeatures
 from bonwise.stats.partial.label_sample import ScaledSample, fold_of
-from bonwise.stats.sums import Floats
 
 __all__ = [
     "FOLDS",
@@ -35,8 +34,6 @@ __all__ = [
 
 FOLDS = 5
 
-_Ints = npt.NDArray[np.int64]
-
 
 class OutcomeModel(Protocol):
     """Any regressor with these two methods of scikit-learn's; `fit` may also take ``sample_weight``."""
@@ -51,10 +48,7 @@ class OutcomeModel(Protocol):
 
 
 class Ridge:
-    """Weighted ridge regression with penalty ``1 + .001 m`` for m rows, the intercept free.
-
-    Weights are scaled to mean 1, so that their unit does not matter; outcomes may be (prompts, outcomes).
-    """
+    """Weighted ridge regression with penalty ``1 + .001 m`` for m rows, weights scaled to mean 1."""
 
     def fit(self, X: Floats, y: Floats, sample_weight: Floats | None = None) -> Ridge:
         """Learn the coefficients."""
@@ -69,12 +63,11 @@ class Ridge:
 
     def predict(self, X: Floats) -> Floats:
         """Return predictions, in the shape of the outcomes."""
-        found: Floats = X @ self._slope + (self._mean - self._centre @ self._slope)
-        return found
+        return X @ self._slope + (self._mean - self._centre @ self._slope)
 
 
 def cross_fit(
-    model: OutcomeModel, features: LabelFeatures, draw: ScaledSample, Y: Floats, folds: _Ints, *, brief: bool
+    model: OutcomeModel, features: LabelFeatures, draw: ScaledSample, Y: Floats, folds: Ints, *, brief: bool
 ) -> Floats:
     """Predict the `OUTCOMES` of all prompts, those of a prompt by a copy fitted to the labels of other folds.
 
@@ -113,7 +106,7 @@ def _standardised(columns: Sequence[Floats]) -> Floats:
     return out.T
 
 
-def _by_fold(model: OutcomeModel, X: Floats, y: Floats, draw: ScaledSample, folds: _Ints) -> Floats:
+def _by_fold(model: OutcomeModel, X: Floats, y: Floats, draw: ScaledSample, folds: Ints) -> Floats:
     out = np.empty((len(X), *y.shape[1:]))
     seen, mine, weight = X[draw.rows], folds[draw.rows], draw.weight
     takes_weight = isinstance(model, Ridge) or "sample_weight" in inspect.signature(model.fit).parameters
@@ -228,31 +221,27 @@ def power_tuning(m: Floats, Y: Floats, draw: ScaledSample, rho: float) -> Floats
 
 
 def share_explained(m: Floats, Y: Floats, draw: ScaledSample, direction: Floats) -> float | None:
-    """Return the share of the variance of a contrast of outcomes that predictions explain, at least 0.
-
-    1 - variance of the residuals / variance of what was seen, by weights of `draw`; None where that does not vary.
-    """
+    """Return the share of a contrast's weighted variance that predictions explain, at least 0; None without one."""
     seen, left = Y @ direction, (Y - m) @ direction
     spread, rest = (float(draw.mean((values - draw.mean(values)) ** 2)) for values in (seen, left))
     return max(0.0, 1 - rest / spread) if spread > 1e-12 * float(draw.mean(seen**2)) else None
 
 
-def prompt_folds(features: LabelFeatures, draw: ScaledSample, Y: Floats, seed: int) -> _Ints:
+def prompt_folds(features: LabelFeatures, draw: ScaledSample, Y: Floats, seed: int) -> Ints:
     """Assign prompts to folds by their features, weights and labels, shape (prompts,)."""
     seen = np.zeros((Y.shape[1], len(draw.q)))
     seen[:, draw.rows] = Y.T
     return fold_of(np.array([*features.identity(), draw.q, *seen]), draw.rows, FOLDS, seed)
 
 
-def cluster_folds(clusters: _Ints, seed: int) -> _Ints:
+def cluster_folds(clusters: Ints, seed: int) -> Ints:
     """Assign prompts to folds, those of one cluster together."""
     codes, count = cluster_codes(clusters)
-    found: _Ints = (np.random.default_rng(seed).permutation(count) % FOLDS)[codes]
-    return found
+    return (np.random.default_rng(seed).permutation(count) % FOLDS)[codes]
 
 
 def predictions(
-    choice: ModelChoice, features: LabelFeatures, draw: ScaledSample, Y: Floats, folds: _Ints
+    choice: ModelChoice, features: LabelFeatures, draw: ScaledSample, Y: Floats, folds: Ints
 ) -> Floats | None:
     """Return cross-fitted predictions, what is known in their place; None where labels are used alone."""
     if choice.name == LABELS_ONLY:
@@ -261,5 +250,4 @@ def predictions(
     if choice.regressor is not None:
         values = cross_fit(choice.regressor, features, draw, Y, folds, brief=choice.brief)
     known = features.known()
-    found: Floats = np.where(np.isnan(known), np.asarray(values), known)
-    return found
+    return np.where(np.isnan(known), np.asarray(values), known)

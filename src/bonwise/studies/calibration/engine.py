@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bonwise.arrays import Floats, Mask
 from bonwise.auditing.settings import Settings
 from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.progress import counting
-from bonwise.stats.sums import Floats
 from bonwise.studies.calibration import judge_calibration, result
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.table import cell_scores, facts, numbers, reading_options, score_table, words
@@ -22,7 +22,7 @@ from bonwise.table.panel import Panel, PromptLeftOut
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["LENGTH", "Covariates", "calibration_of", "calibration_study", "covariates_of"]
+__all__ = ["LENGTH", "Covariates", "calibration_of", "calibration_study"]
 
 LENGTH = "length"
 
@@ -46,7 +46,7 @@ class Covariates:
         starts = np.cumsum(panel.sizes) - panel.sizes
         blank = np.isnan(values) & ~np.isnan(panel.scores)[:, None]
         lacking = np.logical_or.reduceat(blank, starts, axis=0)
-        complete: np.typing.NDArray[np.bool_] = ~np.asarray(lacking.any(axis=1))
+        complete: Mask = ~np.asarray(lacking.any(axis=1))
         dropped = [
             PromptLeftOut(str(panel.prompt_ids[x]), f"no {self.names[int(lacking[x].argmax())]} of a candidate")
             for x in np.flatnonzero(~complete).tolist()

@@ -7,16 +7,16 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.extras import TREES, limited_threads
 from bonwise.progress import counting
 from bonwise.report.numbers import Unit, estimate, interval
 from bonwise.stats import catalog, correlation, estimand, estimation, level_bias
-from bonwise.stats.sums import Floats, Sums, compared, distinct
-from bonwise.studies.calibration import maps, pick_changes, refits, result
+from bonwise.stats.sums import Sums, compared, distinct
+from bonwise.studies.calibration import maps, refits, result
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.panel import Panel
 
@@ -156,8 +156,6 @@ def _ends(one: EstimateRecord, unit: Unit, *, sign: bool = False) -> str:
 Map = Callable[[Floats], Floats]
 """Rows of a score, then its covariates, to calibrated scores."""
 
-_Ints = npt.NDArray[np.int64]
-
 
 def isotonic(rows: Floats, labels: Floats, _seed: int) -> Map:
     """Learn the map of the score that never falls."""
@@ -217,17 +215,13 @@ TOO_DEAR_TO_REFIT = ("gradient_boosting",)
 """A hundred fits of trees a judge would take minutes: their intervals take the maps as fixed."""
 
 
-def folds_of_prompts(prompts: int, folds: int, seed: int) -> _Ints:
+def folds_of_prompts(prompts: int, folds: int, seed: int) -> Ints:
     """Deal prompts to folds of equal size, give or take one."""
-    dealt: _Ints = np.random.default_rng(seed).permutation(prompts) % folds
-    return dealt
+    return np.random.default_rng(seed).permutation(prompts) % folds
 
 
-def cross_fitted(method: str, rows: Floats, labels: Floats, owner: _Ints, seed: int) -> Floats:
-    """Calibrate the scores of every fold by a map learned on the other folds.
-
-    `rows` is (cells, 1 + covariates), score first, perhaps NaN. Whole prompts share a fold, and so one map.
-    """
+def cross_fitted(method: str, rows: Floats, labels: Floats, owner: Ints, seed: int) -> Floats:
+    """Calibrate each fold of prompts by a map of the others; `rows` is (cells, 1 + covariates), score first."""
     out, scored = np.full(len(rows), np.nan), ~np.isnan(rows[:, 0])
     for fold in np.unique(owner[scored]):
         mine, others = scored & (owner == fold), scored & (owner != fold)
@@ -285,7 +279,7 @@ class RawScores:
         metrics, changes, relative, tie_breaks = (
             self._with_fixed_maps(method, calibrated) if fixed else self._refitted(method)
         )
-        whole, untied = pick_changes.pick_changes(self.scores, calibrated, self.panel.sizes)
+        whole, untied = refits.pick_changes(self.scores, calibrated, self.panel.sizes)
         level = self._level(calibrated)
         change = level_bias.level_bias_difference(level, self.level, self.settings.confidence)
         return result.CalibratedMethod(
@@ -296,7 +290,7 @@ class RawScores:
             level=result.LevelChange(intervals=result.FIXED, bias=self._record(level), change=self._record(change)),
             tie_breaks=self._record(tie_breaks),
             picks=result.PickOutcomes(all=whole, without_ties=untied),
-            rising_folds=pick_changes.rising_groups(self.scores, calibrated, self.owner),
+            rising_folds=refits.rising_groups(self.scores, calibrated, self.owner),
         )
 
     def raw(self) -> result.RawFigures:
@@ -318,7 +312,7 @@ class RawScores:
             cells, panel = np.repeat(kept, self.panel.sizes), self.panel.keep(kept)
             calibrated = self._cross_fitted(method, cells)
             level = maps.exchange_training_means(calibrated, panel.labels, self.owner[cells])
-            ties = pick_changes.tie_break_sums(self.scores[cells], calibrated, panel.labels, panel.sizes)
+            ties = refits.tie_break_sums(self.scores[cells], calibrated, panel.labels, panel.sizes)
             return np.concatenate([panel.sums(level), ties])
 
         sums = refits.refits(sums_of, self.groups)
@@ -341,7 +335,7 @@ class RawScores:
             estimation.estimate(catalog.ESTIMANDS, after, rule),
             estimation.difference(_CHANGING, after, before, rule),
             refits.relative_change(_CORRELATIONS, after, before, rule),
-            pick_changes.tie_break_agreement(
+            refits.tie_break_agreement(
                 self.scores, calibrated, panel.labels, panel.sizes, confidence=rule.confidence
             ),
         )
@@ -390,11 +384,7 @@ def _left_out(covariates: Mapping[str, Floats]) -> dict[str, str]:
 def calibrate_judge(
     panel: Panel, covariates: Mapping[str, Floats], settings: Settings, *, data: JudgeCounts, folds: int, prompts: int
 ) -> tuple[result.CalibrationJudge, RawScores]:
-    """Calibrate a judge on a completely labelled panel in every way that its covariates and what is installed allow.
-
-    Covariates are (cells,), by name, without NaN where there is a score; folds are at most half as many as prompts.
-    `prompts` counts those of the judge, labelled or not.
-    """
+    """Calibrate a judge on a completely labelled panel in every way that covariates and extras allow."""
     left_out = _left_out(covariates)
     raw = RawScores(panel, covariates, settings, folds, data.method)
     figures, methods = raw.raw(), {}

@@ -6,17 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.stats.level_bias import pool_adjacent_violators
-from bonwise.stats.sums import Floats, distinct, tie_decimals
+from bonwise.stats.sums import distinct, tie_decimals
 
-__all__ = [
-    "IsotonicMap",
-    "SplineIndex",
-    "exchange_training_means",
-    "isotonic_map",
-    "isotonic_of_levels",
-    "spline_index",
-]
+__all__ = ["exchange_training_means", "isotonic_map", "isotonic_of_levels", "spline_index"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +40,7 @@ def isotonic_map(values: Floats, labels: Floats) -> IsotonicMap:
     return isotonic_of_levels(*distinct(values), labels)
 
 
-def isotonic_of_levels(levels: Floats, codes: np.typing.NDArray[np.int64], labels: Floats) -> IsotonicMap:
+def isotonic_of_levels(levels: Floats, codes: Ints, labels: Floats) -> IsotonicMap:
     """Fit the same map where the value of each cell is a code of distinct ones, rising, that all occur."""
     weights = np.bincount(codes).astype(np.float64)
     means = np.bincount(codes, weights=labels) / weights
@@ -83,8 +77,7 @@ def spline_index(columns: Floats, labels: Floats) -> SplineIndex:
 
 def _terms(columns: Floats, knots: tuple[Floats, ...]) -> Floats:
     curves = [_curve(column, at) for column, at in zip(columns.T, knots, strict=True)]
-    terms: Floats = np.column_stack([np.ones(len(columns)), *curves])
-    return terms
+    return np.column_stack([np.ones(len(columns)), *curves])
 
 
 def _curve(values: Floats, knots: Floats) -> Floats:
@@ -104,13 +97,8 @@ def _curve(values: Floats, knots: Floats) -> Floats:
     return np.column_stack([x, *bends])
 
 
-def exchange_training_means(values: Floats, labels: Floats, folds: np.typing.NDArray[np.int64]) -> Floats:
-    """Shift the values of each fold by the mean of all labels less the mean of the labels of the other folds.
-
-    A map that learned on the other folds carries the mean of their labels, which is low exactly where this fold's is
-    high: left as it is that turns a correlation over all cells down. A constant a fold moves no pick and no pair of a
-    prompt. `folds` is of each cell, from 0, at least two; a value is NaN where there was no score.
-    """
+def exchange_training_means(values: Floats, labels: Floats, folds: Ints) -> Floats:
+    """Shift each fold's values to the mean of all labels: a map learnt elsewhere turns correlations down."""
     known = ~np.isnan(values)
     taught, of, many = labels[known], folds[known], int(folds.max()) + 1
     counts, totals = np.bincount(of, minlength=many), np.bincount(of, weights=taught, minlength=many)

@@ -1,4 +1,4 @@
-"""Estimates whose intervals hold what learning the maps again would change: groups are left out in turn."""
+"""What a calibration changes, with intervals that hold what learning the maps again would change."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.progress import counting
-from bonwise.stats import catalog, jackknife, laws
+from bonwise.stats import catalog, estimand, estimation, jackknife, laws, top_of_scores
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.estimation import (
     IntervalRule,
@@ -21,33 +21,101 @@ from bonwise.stats.estimation import (
     one_estimate,
     without_wild,
 )
-from bonwise.stats.sums import Floats, Sums
-from bonwise.studies.calibration.pick_changes import one_tie_break
-from bonwise.studies.calibration.result import CalibratedMethod
+from bonwise.stats.sums import Sums, compared
+from bonwise.studies.calibration.result import CalibratedMethod, PickCounts
 
 __all__ = [
     "GROUPS",
     "JudgeChange",
     "Refits",
-    "SumsOf",
     "deal_groups",
     "group_error",
-    "one_relative",
+    "one_tie_break",
     "over_judges",
-    "ratios_less_1",
+    "pick_changes",
     "refits",
     "refitted_difference",
     "refitted_estimate",
     "refitted_relative",
     "refitted_tie_breaks",
     "relative_change",
+    "rising_groups",
+    "tie_break_agreement",
+    "tie_break_sums",
 ]
+
+
+def pick_changes(raw: Floats, calibrated: Floats, sizes: Ints) -> tuple[PickCounts, PickCounts]:
+    """Count the changes on all prompts, and on those untied at the raw top; cells are grouped by prompt, no NaN."""
+    starts = np.cumsum(sizes) - sizes
+    before, after = top_of_scores.at_top(raw, sizes), top_of_scores.at_top(calibrated, sizes)
+    were, are, left = (np.add.reduceat(top.astype(np.int64), starts) for top in (before, after, before & after))
+    return _counts(were, are, left, np.ones(len(sizes), dtype=bool)), _counts(were, are, left, were == 1)
+
+
+def _counts(were: Ints, are: Ints, left: Ints, some: Mask) -> PickCounts:
+    newly_tied = (were == 1) & (left == 1) & (are > 1)
+    prompts = {
+        "prompts": some,
+        "picks_changed": some & ((left == 0) | newly_tied),
+        "picks_newly_tied": some & newly_tied,
+        "ties_broken": some & (left > 0) & (left < were),
+        "top_kept": some & (left == were) & (are == were),
+    }
+    return PickCounts(**{name: int(np.count_nonzero(marked)) for name, marked in prompts.items()})
+
+
+def rising_groups(raw: Floats, calibrated: Floats, groups: Ints) -> int:
+    """Count the groups, each of one map, in which the calibrated value never falls as the raw one rises."""
+    return sum(_rises(raw[groups == group], calibrated[groups == group]) for group in np.unique(groups))
+
+
+def _rises(raw: Floats, calibrated: Floats) -> bool:
+    order = np.lexsort((calibrated, raw))
+    steps, same = np.diff(calibrated[order]), np.diff(raw[order]) == 0
+    return not ((steps < 0).any() or (steps[same] > 0).any())
+
+
+def tie_break_agreement(
+    raw: Floats, calibrated: Floats, labels: Floats, sizes: Ints, *, confidence: float
+) -> estimand.Estimate:
+    """Estimate the agreement on pairs tied raw, told apart calibrated, of unequal labels; 0.5 by guessing."""
+    sums = tie_break_sums(raw, calibrated, labels, sizes)
+    agree, pairs = sums
+    rest = pairs.sum() - pairs
+    left_out = np.divide(agree.sum() - agree, rest, out=np.full(len(pairs), np.nan), where=rest > 0)
+    return one_tie_break(sums, float(np.sqrt((len(pairs) - 1) * left_out.var())), confidence)
+
+
+def one_tie_break(sums: Floats, se: float, confidence: float, *, df: int | None = None) -> estimand.Estimate:
+    """Give the agreement its interval, or the reason for none; `se` is NaN where no such pair is left."""
+    agree, pairs = sums
+    n = int(np.count_nonzero(pairs))
+    if not n:
+        return estimand.Estimate.undefined("undefined: needs a tie that is broken where labels differ", n)
+    value, limits = float(agree.sum() / pairs.sum()), (0.0, 1.0)
+    scatter = jackknife.Scatter(se, n - 1.0 if df is None else min(df, n - 1.0))
+    return estimation.from_jackknife(value, scatter, n, limits, confidence, exact=None)
+
+
+def tie_break_sums(raw: Floats, calibrated: Floats, labels: Floats, sizes: Ints) -> Floats:
+    """Count raw ties told apart where labels differ: those going the labels' way, and all; (2, prompts)."""
+    raw, calibrated, labels = (compared(values) for values in (raw, calibrated, labels))
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    agree, pairs = np.zeros(len(sizes)), np.zeros(len(sizes))
+    for apart in range(1, int(sizes.max())):
+        tied = (owner[apart:] == owner[:-apart]) & (raw[apart:] == raw[:-apart])
+        at = np.flatnonzero(tied)
+        signs = np.sign(calibrated[at + apart] - calibrated[at]) * np.sign(labels[at + apart] - labels[at])
+        pairs += np.bincount(owner[at], weights=signs != 0, minlength=len(sizes))
+        agree += np.bincount(owner[at], weights=signs > 0, minlength=len(sizes))
+    return np.stack([agree, pairs])
+
 
 GROUPS = 20
 
-_Ints = npt.NDArray[np.int64]
 
-SumsOf = Callable[[npt.NDArray[np.bool_]], Floats]
+SumsOf = Callable[[Mask], Floats]
 """Takes a mask of the prompts kept; returns per-prompt sums of shape (sums, prompts kept), all learned on them."""
 
 
@@ -75,7 +143,7 @@ class Refits:
         return Refits(self.whole[some], self.rests[some])
 
 
-def deal_groups(folds: _Ints, seed: int) -> _Ints:
+def deal_groups(folds: Ints, seed: int) -> Ints:
     """Deal 4 prompts or more to 20 groups, or half as many as prompts, none with a whole fold of two or more."""
     n = len(folds)
     order = np.lexsort((np.random.default_rng([seed, n]).permutation(n), folds))
@@ -84,7 +152,7 @@ def deal_groups(folds: _Ints, seed: int) -> _Ints:
     return groups
 
 
-def refits(sums_of: SumsOf, groups: _Ints) -> Refits:
+def refits(sums_of: SumsOf, groups: Ints) -> Refits:
     """Learn the sums on all prompts, and again without each group; `groups` is that of each prompt, from 0."""
     whole = sums_of(np.ones(len(groups), dtype=bool))
     rests = []
@@ -96,11 +164,7 @@ def refits(sums_of: SumsOf, groups: _Ints) -> Refits:
 
 
 def group_error(values: Floats) -> Floats:
-    """Return the standard error from the values without each group.
-
-    ``se^2 = (G - 1) / G * sum_g (theta_(-g) - mean theta_(-g))^2``, with G - 1 degrees of freedom. `values` is (...,
-    groups); where one is NaN, undefined without a group, the error is NaN.
-    """
+    """Return the root of ``(G - 1) / G * sum_g (theta_(-g) - mean theta_(-g))^2``; NaN where one value is."""
     error: Floats = np.sqrt((values.shape[-1] - 1) * values.var(axis=-1))
     return error
 
@@ -108,11 +172,7 @@ def group_error(values: Floats) -> Floats:
 def relative_change(
     estimands: Sequence[Estimand], after: Floats, before: Floats, rule: IntervalRule
 ) -> dict[str, Estimate]:
-    """Estimate ``after / before - 1`` of some metrics, paired by prompt.
-
-    The sums are (len(Sums._fields), prompts), on the same prompts in order; 0.1 is 10 % more. The interval is the
-    jackknife's, at t(n - 1). Where the metric before may be 0, or is below it, there is no ratio, but a reason.
-    """
+    """Estimate ``after / before - 1`` paired by prompt, at t(n - 1); a reason where before may be 0 or below."""
     found, alone = jackknife.jackknife(ratios_less_1(estimands), [after, before]), estimate(estimands, before, rule)
     rows = zip(estimands, *found[:3], strict=True)
     return {
@@ -161,11 +221,7 @@ class JudgeChange(NamedTuple):
 def over_judges(
     estimands: Sequence[Estimand], relative: Sequence[Estimand], judges: Sequence[JudgeChange], rule: IntervalRule
 ) -> dict[str, dict[str, Estimate]]:
-    """Estimate ``changes``, ``percent_of_mean`` and ``mean_of_percents`` over judges on the same prompts and groups.
-
-    All judges are left without a group together, or without a prompt where maps are taken as fixed. A mean has no
-    value where that of a judge has none, nor a percent of a mean that may be 0 or is below it.
-    """
+    """Estimate changes over judges on the same prompts, left out together; no value where one judge has none."""
 
     def means(of: Callable[[Floats, Floats], Floats], some: Sequence[Estimand], key: str) -> dict[str, Estimate]:
         by_metric = {}
@@ -209,11 +265,7 @@ _SAME = 1e-12  # as in estimation: an error below this share of the values is ro
 
 
 def refitted_estimate(estimands: Sequence[Estimand], found: Refits, rule: IntervalRule) -> dict[str, Estimate]:
-    """Estimate metrics by the delete-a-group jackknife.
-
-    A divisor of an estimand must be among the `estimands`. Intervals are Student's, G - 1 df, whatever the rule's
-    kind.
-    """
+    """Estimate metrics by the delete-a-group jackknife, Student's t with G - 1 df whatever the rule's kind."""
     estimates = _estimates(estimands, [found], rule)
     return without_wild(estimands, estimates, lambda below: [estimates[below.name]])
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from bonwise.arrays import Floats
 from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import estimate_records
@@ -15,8 +16,7 @@ from bonwise.progress import counting
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.sums import Floats
-from bonwise.studies.label_strategy import matched_pairs, pair_shares, sentences
+from bonwise.studies.label_strategy import matched_pairs, sentences
 from bonwise.studies.label_strategy.judged_pairs import PairRecord, PairVerdicts
 from bonwise.studies.label_strategy.result import (
     LabelStrategyStudy,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
     from bonwise.table.reading import RowSource
 
-__all__ = ["STUDY", "label_strategy_of", "study_label_strategy", "study_verdicts"]
+__all__ = ["STUDY", "study_label_strategy", "study_verdicts"]
 
 
 @opens_a_table
@@ -306,15 +306,16 @@ def _verdicts_of_judge(table: LabelledVerdicts, name: str, confidence: float) ->
     if verdicts.shape[1] > 1:
         values["second_order"] = verdicts[:, 1]
         less = {
-            way: _metrics(pair_shares.order_differences(value, both, oracle, prompt, confidence))
+            way: _metrics(matched_pairs.order_differences(value, both, oracle, prompt, confidence))
             for way, value in values.items()
         }
         values["both_orders"] = both
         order = OrderEffects(
-            **estimate_records(pair_shares.order_effects(verdicts[:, 0], verdicts[:, 1], prompt, confidence))
+            **estimate_records(matched_pairs.order_effects(verdicts[:, 0], verdicts[:, 1], prompt, confidence))
         )
     ways = {
-        way: _metrics(pair_shares.verdict_metrics(value, oracle, prompt, confidence)) for way, value in values.items()
+        way: _metrics(matched_pairs.verdict_metrics(value, oracle, prompt, confidence))
+        for way, value in values.items()
     }
     return VerdictsJudge(
         data=data,

@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from bonwise.arrays import Floats
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table import draw_records, identifiers, numbers, reading, vote_readings
 
 __all__ = ["RECORD_HEADER", "PairRecord", "PairVerdicts"]
 
-_Floats = npt.NDArray[np.float64]
 
 _NEEDED = ("prompt_id", "a", "b", "shown_first", "shown_second")
 _TOKENS = ("input_tokens", "output_tokens")
@@ -37,12 +36,7 @@ class PairVerdicts:
 
     @classmethod
     def read(cls, source: reading.RowSource, judge: str | None = None) -> PairVerdicts:
-        """Read a file or a frame.
-
-        Its columns are ``prompt_id``, ``a``, ``b``, ``shown_first``, ``shown_second`` and perhaps ``judge``,
-        ``input_tokens`` and ``output_tokens`` (or ``tokens``). `judge` is needed where there are several. An
-        `InputError` names a number off [0, 1], or a pair that is judged twice or made of one candidate.
-        """
+        """Read a file or frame of ``prompt_id``, ``a``, ``b``, ``shown_first``, ``shown_second``, of one judge."""
         raw, name = reading.open_frame(source, "verdicts")
         missing = [column for column in _NEEDED if column not in raw.columns]
         if missing:
@@ -89,11 +83,11 @@ def _token_columns(raw: pd.DataFrame) -> tuple[str, ...] | None:
     return _TOKENS if set(_TOKENS) <= set(raw.columns) else None
 
 
-def _tokens(raw: pd.DataFrame, source: str) -> _Floats:
+def _tokens(raw: pd.DataFrame, source: str) -> Floats:
     columns = _token_columns(raw)
     if columns is None:
         return np.full(len(raw), np.nan)
-    values: _Floats = np.sum([numbers.parse_numbers(raw[name], role=name, source=source) for name in columns], axis=0)
+    values: Floats = np.sum([numbers.parse_numbers(raw[name], role=name, source=source) for name in columns], axis=0)
     if (values < 0).any():
         at = int(np.flatnonzero(values < 0)[0])
         raise RowError(f"{source}, row {raw.index[at]}: {values[at]:g} tokens", hint="write 0 or more, or a blank")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.flags import TIE_DECIMALS
 from bonwise.stats import estimand, top_of_scores
-from bonwise.stats.sums import Floats, compared, prompt_sums, tie_decimals
+from bonwise.stats.sums import compared, prompt_sums, tie_decimals
 
 __all__ = [
     "OF_PAIRS",
@@ -29,23 +29,20 @@ __all__ = [
     "tie_broken",
 ]
 
-_Ints = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
-
 
 class Pairs(NamedTuple):
     """Pairs of candidates, each of shape (pairs,), sorted by prompt."""
 
-    prompt: _Ints  # position of the prompt
-    i: _Ints  # position of the cell of one candidate
-    j: _Ints  # of the other, i < j
+    prompt: Ints  # position of the prompt
+    i: Ints  # position of the cell of one candidate
+    j: Ints  # of the other, i < j
 
-    def some(self, kept: _Mask | _Ints) -> Pairs:
+    def some(self, kept: Mask | Ints) -> Pairs:
         """Return some of the pairs, by a mask or by position."""
         return Pairs(self.prompt[kept], self.i[kept], self.j[kept])
 
 
-def every_pair(sizes: _Ints) -> Pairs:
+def every_pair(sizes: Ints) -> Pairs:
     """List every pair of every prompt of so many candidates; cells are counted through."""
     starts = np.cumsum(sizes) - sizes
     corners = {size: np.triu_indices(size, 1) for size in np.unique(sizes).tolist()}
@@ -61,10 +58,7 @@ def every_pair(sizes: _Ints) -> Pairs:
 
 
 def borda(pairs: Pairs, values: Floats, cells: int) -> Floats:
-    """Return what each candidate earned on average over its pairs, (cells,), from 0 to 1; 1/2 where it is in none.
-
-    `values` are what candidate `i` of each pair earned, from 0 to 1; `j` earned the rest.
-    """
+    """Return what each candidate earned on average over its pairs, (cells,), from 0 to 1; 1/2 where it is in none."""
     both = np.concatenate([pairs.i, pairs.j])
     earned = np.bincount(both, weights=np.concatenate([values, 1 - values]), minlength=cells)
     count = np.bincount(both, minlength=cells)
@@ -72,11 +66,8 @@ def borda(pairs: Pairs, values: Floats, cells: int) -> Floats:
     return np.round(shares, TIE_DECIMALS)
 
 
-def connected_edges(pairs: Pairs, edges: _Ints, seed: int) -> _Mask:
-    """Draw so many pairs of each prompt, or all, that tie together as many of its candidates as they can.
-
-    Pairs come in random order; those that join two groups of candidates are taken first, the others fill up.
-    """
+def connected_edges(pairs: Pairs, edges: Ints, seed: int) -> Mask:
+    """Draw so many pairs of each prompt in random order, those that join two groups of candidates first."""
     chosen = np.zeros(len(pairs.prompt), dtype=bool)
     order = np.random.default_rng(seed).permutation(len(chosen))
     order = order[np.argsort(pairs.prompt[order], kind="stable")]
@@ -86,7 +77,7 @@ def connected_edges(pairs: Pairs, edges: _Ints, seed: int) -> _Mask:
     return chosen
 
 
-def _tree_first(pairs: Pairs, order: _Ints, edges: int) -> list[int]:
+def _tree_first(pairs: Pairs, order: Ints, edges: int) -> list[int]:
     """Take the pairs that join two groups, in this order, then the others."""
     group: dict[int, int] = {}
     joining: list[int] = []
@@ -120,11 +111,7 @@ def pair_scores(values: Floats) -> Floats:
 
 
 def pair_sums(scores: Floats, labels: Floats, pairs: Pairs, weights: Floats | None = None) -> Floats:
-    """Compute the sums of pairs as pools of two, by prompt with a pair, (len(Sums._fields), prompts).
-
-    `scores` and `labels` are (2 * pairs,), `i` before `j`; `weights`, 1 over a pair's chance of being drawn, are made
-    to average 1. ``prompts`` counts pairs, so that ``recovery`` of these sums is that of best of two.
-    """
+    """Compute the sums of pairs as pools of two by prompt, `i` before `j`; ``recovery`` is of best of two."""
     found = prompt_sums(scores, labels, np.full(len(pairs.prompt), 2))
     if weights is not None:
         found = found * (weights / weights.mean())
@@ -132,18 +119,15 @@ def pair_sums(scores: Floats, labels: Floats, pairs: Pairs, weights: Floats | No
     return np.array([np.bincount(owner, weights=row, minlength=len(units)) for row in found])
 
 
-def gap_groups(gaps: Floats, groups: int) -> tuple[_Ints, Floats]:
-    """Cut gaps above 0 into at most so many groups at their quantiles; equal gaps stay together.
-
-    Returned are the group of each pair, from 0, and the ends, (groups + 1,); a gap at an upper end belongs below it.
-    """
+def gap_groups(gaps: Floats, groups: int) -> tuple[Ints, Floats]:
+    """Cut gaps above 0 into at most so many groups at quantiles, equal ones together: their codes and ends."""
     cuts = np.quantile(gaps, np.arange(1, groups) / groups, method="inverted_cdf")
     cuts = np.unique(cuts[cuts < gaps.max()])
     group = np.searchsorted(cuts, gaps)
     return group, np.concatenate([[gaps.min()], cuts, [gaps.max()]])
 
 
-def gap_strata(gaps: Floats, groups: int) -> tuple[_Ints, list[str]]:
+def gap_strata(gaps: Floats, groups: int) -> tuple[Ints, list[str]]:
     """Return each pair's stratum, and the names of the strata: ties, and at most `groups` of gaps above 0."""
     gaps = compared(gaps)
     apart = gaps > 0
@@ -161,7 +145,7 @@ def _between(low: float, high: float, *, first: bool) -> str:
     return f"{low:g} to {high:g}" if first else f"above {low:g} to {high:g}"
 
 
-def even_counts(sizes: _Ints, count: int) -> _Ints:
+def even_counts(sizes: Ints, count: int) -> Ints:
     """Share a count evenly among strata of these sizes, none getting more than it holds."""
     taken = np.zeros(len(sizes), dtype=np.int64)
     left = count
@@ -172,7 +156,7 @@ def even_counts(sizes: _Ints, count: int) -> _Ints:
     return taken
 
 
-def draw_in_strata(strata: _Ints, count: int, seed: int) -> tuple[_Ints, Floats]:
+def draw_in_strata(strata: Ints, count: int, seed: int) -> tuple[Ints, Floats]:
     """Draw pairs without replacement, evenly over strata; return positions, ascending, and 1 / probability."""
     sizes = np.bincount(strata)
     counts = even_counts(sizes, count)
@@ -196,24 +180,17 @@ def quantised(scores: Floats, bins: int, low: float, high: float) -> Floats:
         return np.full(len(scores), low)
     # Rounded first: 0.15 * 20 is a hair below 3.
     at = np.floor(np.round((scores - low) / (high - low) * bins, TIE_DECIMALS)).clip(0, bins - 1)
-    middles: Floats = np.round(low + (at + 0.5) * (high - low) / bins, tie_decimals(np.array([low, high])))
-    return middles
+    return np.round(low + (at + 0.5) * (high - low) / bins, tie_decimals(np.array([low, high])))
 
 
-def between_top(scores: Floats, sizes: _Ints, pairs: Pairs) -> _Mask:
+def between_top(scores: Floats, sizes: Ints, pairs: Pairs) -> Mask:
     """Return which pairs are of two candidates that share the highest score of their prompt."""
     top = top_of_scores.at_top(scores, sizes)
-    found: _Mask = top[pairs.i] & top[pairs.j]
-    return found
+    return top[pairs.i] & top[pairs.j]
 
 
-def tie_broken(scores: Floats, sizes: _Ints, pairs: Pairs, values: Floats) -> Floats:
-    """Order the candidates that share the highest score by the verdicts on their own pairs, round robin.
-
-    Scores are grouped by prompt. `pairs` are all those of such candidates, and others, which are passed over;
-    `values` are what candidate `i` of each earned. Returned are the scores in units of the smallest gap between two,
-    those at the top raised by next to nothing in the order of what was earned: correlations stay those of the scores.
-    """
+def tie_broken(scores: Floats, sizes: Ints, pairs: Pairs, values: Floats) -> Floats:
+    """Order candidates that share the top by verdicts on their pairs, raising them by next to nothing."""
     kept = between_top(scores, sizes, pairs)
     earned = borda(pairs.some(kept), values[kept], len(scores))
     owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -229,11 +206,10 @@ def _in_gaps(scores: Floats) -> Floats:
     """Return scores in units of the smallest gap between two that do not tie, so that a step survives rounding."""
     rounded = compared(scores)
     gap = float(np.diff(np.unique(rounded)).min(initial=np.inf))
-    found: Floats = rounded / gap if np.isfinite(gap) else rounded
-    return found
+    return rounded / gap if np.isfinite(gap) else rounded
 
 
-def _ranks(owner: _Ints, values: Floats) -> Floats:
+def _ranks(owner: Ints, values: Floats) -> Floats:
     """Return the rank of each value among those of its owner, from 0; equal values share one."""
     order = np.lexsort((values, owner))
     owners, ordered = owner[order], values[order]

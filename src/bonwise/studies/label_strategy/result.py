@@ -49,9 +49,7 @@ __all__ = [
     "Way",
     "WayMetrics",
     "WhereTied",
-    "estimate_cells",
     "record_path",
-    "way_rows",
 ]
 
 
@@ -189,10 +187,7 @@ class PairDraw(LabelStrategyStudy):
         found = super().to_dict()
         return {**{key: found[key] for key in ("schema", "study", "kind")}, **found}
 
-    def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per stratum: ``gap_of``, ``stratum``, ``pairs`` and ``drawn``."""
-        for one in self.strata:
-            yield one.to_dict()
+    frame_of = "strata"
 
 
 def record_path(out: str | Path) -> Path:
@@ -530,10 +525,7 @@ class VerdictsStudy(LabelStrategyStudy):
         return self._said_of(self.settings.source)
 
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per judge, way and metric, with the estimate and the difference to both orders.
-
-        The columns are those of `StrategiesStudy.frame_rows`; ``part`` is ``verdicts``.
-        """
+        """Yield a row per judge, way and metric, as `StrategiesStudy.frame_rows`; ``part`` is ``verdicts``."""
         for name, judge in self.judges.items():
             for way, metrics in judge.ways.items():
                 less = judge.minus_both_orders.get(way)

@@ -6,15 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from bonwise.auditing.comparison import SAME_PICKS
 from bonwise.estimates import EstimateRecord
-from bonwise.report.amounts import brief
-from bonwise.report.numbers import Bounded, Unit, counted, estimate, interval, number, with_interval
+from bonwise.report.numbers import Bounded, Unit, brief, counted, estimate, interval, number, with_interval
 from bonwise.studies.label_strategy import result
 
 __all__ = [
     "NAMES",
     "brought",
     "moved",
-    "order_sentence",
     "pairs_sentence",
     "points",
     "share",

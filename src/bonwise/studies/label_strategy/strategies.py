@@ -7,18 +7,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints
 from bonwise.auditing.comparison import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import estimate_records
 from bonwise.stats import catalog, efficiency, estimand, estimation
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.studies.label_strategy.matched_pairs import MatchedVerdicts
 from bonwise.studies.label_strategy.pairs import between_top, borda, connected_edges, quantised, tie_broken
 from bonwise.studies.label_strategy.result import PromptGroup, PromptsWithVerdicts, Way, WayMetrics
 from bonwise.table import cells, numbers, score_table
 from bonwise.table.panel import Panel
 
-__all__ = ["OF_STRATEGIES", "Asking", "compared"]
+__all__ = ["Asking", "compared"]
 
 OF_STRATEGIES = (
     *("within_r", "tie_rate", "top1_tie_rate", "top1_accuracy", "effective_agreement", "gain", "recovery"),
@@ -55,12 +56,7 @@ class _AskingColumn:
 def compared(
     table: score_table.ScoreTable, matched: MatchedVerdicts, asking: Asking, settings: Settings, *, method: str
 ) -> tuple[dict[PromptsWithVerdicts, PromptGroup], dict[PromptsWithVerdicts, str]]:
-    """Compare the ways of asking with each other.
-
-    `method` is ``complete`` or ``labelled_only``. The first mapping has ``every_pair``: all ways, on the prompts
-    whose pairs all have a verdict; and ``some_pairs``, where other prompts have verdicts too: scores against whatever
-    verdicts there are, on all prompts with one. The second says which of the two there is not, and why.
-    """
+    """Compare the ways of asking on prompts whose pairs all have verdicts, and on all; and say why not."""
     pairs = matched.judged_pairs
     every, some = pairs == matched.panel.sizes * (matched.panel.sizes - 1) // 2, pairs > 0
     found: dict[PromptsWithVerdicts, PromptGroup] = {}
@@ -212,7 +208,7 @@ def scoring_usage(table: score_table.ScoreTable, panel: Panel) -> ScoringUsage:
     return ScoringUsage(answers, added_up(owner, tokens, n))
 
 
-def added_up(owner: np.typing.NDArray[np.int64], values: Floats, prompts: int) -> Floats:
+def added_up(owner: Ints, values: Floats, prompts: int) -> Floats:
     """Add values up by prompt."""
     return np.bincount(owner, weights=values, minlength=prompts).astype(np.float64)
 

@@ -8,7 +8,7 @@ from typing import Literal
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import file_name, printable
-from bonwise.report import amounts, answers, numbers
+from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, Row, forest_figure
 from bonwise.report.table_facts import table_facts
@@ -16,19 +16,7 @@ from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.label_strategy import result, verdicts_view
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = [
-    "RECOVERY",
-    "Ways",
-    "asking_table",
-    "described",
-    "matched_pairs",
-    "missing_figures",
-    "missing_intervals",
-    "pair_draw",
-    "partly_labelled",
-    "strategies",
-    "way_name",
-]
+__all__ = ["RECOVERY", "Ways", "described", "matched_pairs", "pair_draw", "partly_labelled", "strategies"]
 
 Ways = Mapping[str, result.WayMetrics]
 
@@ -91,7 +79,7 @@ def _column(key: str, ways: Iterable[result.WayMetrics]) -> Sequence[str]:
     if key in _SMALL:
         return [numbers.number(value) for value in found]
     if key == _CALLS:
-        return [numbers.NOTHING if value is None else amounts.brief(value) for value in found]
+        return [numbers.NOTHING if value is None else numbers.brief(value) for value in found]
     if key == _WHOLE:
         return [numbers.NOTHING if value is None else numbers.count(round(value)) for value in found]
     return [numbers.estimate(_record(way, key), unit_of(key)) for way in ways]
@@ -186,7 +174,7 @@ def _blocks(document: result.PairDraw) -> Iterator[Block]:
             one.stratum,
             numbers.count(one.pairs),
             numbers.count(one.drawn),
-            amounts.brief(one.pairs / one.drawn),
+            numbers.brief(one.pairs / one.drawn),
         )
         for one in document.strata
     ]

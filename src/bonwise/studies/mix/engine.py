@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord, estimate_records
@@ -16,7 +17,7 @@ from bonwise.printable import listed, printable, quoted
 from bonwise.progress import counting
 from bonwise.report import numbers
 from bonwise.stats import catalog, estimand, estimation, support
-from bonwise.stats.sums import Floats, Sums, by_rank, prompt_sums
+from bonwise.stats.sums import Sums, by_rank, prompt_sums
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.mix.result import CurveAt, MixCounts, MixJudge, MixSettings, MixStudy
 from bonwise.table import checks, opening, reading_options, score_table
@@ -168,18 +169,9 @@ class MixSums(NamedTuple):
 
 
 def mix_sums(
-    scores: Floats,
-    labels: Floats,
-    sizes: np.typing.NDArray[np.int64],
-    control: np.typing.NDArray[np.bool_],
-    ranked: tuple[Floats, Floats] | None = None,
+    scores: Floats, labels: Floats, sizes: Ints, control: Mask, ranked: tuple[Floats, Floats] | None = None
 ) -> MixSums:
-    """Compute the sums of every prompt without its controls, with them, and of its easy pairs.
-
-    Scores and labels are those of the pools with their controls, grouped by prompt; a score is NaN where there is
-    none. `control` marks the cells that are controls; every prompt holds two other candidates or more. `ranked` is
-    what picks are made by, without the controls and with them: the scores where it is not given.
-    """
+    """Compute the sums of every prompt without its controls, with them, and of its easy pairs."""
     starts = np.cumsum(sizes) - sizes
     controls = np.add.reduceat(control.astype(np.int64), starts)
     lowest = np.minimum.reduceat(np.stack([np.where(control, np.inf, labels), labels]), starts, axis=1)

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize, special
 
-from bonwise.stats.sums import Floats, Sums, compared, tie_decimals
+from bonwise.arrays import Floats, Ints, Mask
+from bonwise.stats.sums import Sums, compared, tie_decimals
 from bonwise.studies.requirements.result import CurvePoint
 
 __all__ = [
@@ -39,19 +39,12 @@ MOST_PAIRS = 600_000
 class Afforded(NamedTuple):
     """Which prompts to compute from."""
 
-    kept: npt.NDArray[np.bool_]  # (prompts,)
+    kept: Mask  # (prompts,)
     too_large: int  # prompts that were set aside before the draw: each breaks a limit alone
 
 
-def affordable(
-    sizes: npt.NDArray[np.int64], seed: int, *, cells: int = MOST_CELLS, pairs: int = MOST_PAIRS
-) -> Afforded:
-    """Return which prompts to compute from: all, or where they are too many a uniform draw of them.
-
-    Prompts that break a limit, `cells` or `pairs`, alone are set aside. How many others are drawn follows from the
-    limits and their mean sizes, not from which are drawn, so that each has the same chance; they may exceed a limit
-    by chance. At least two are kept: where all but one break a limit, the smallest two.
-    """
+def affordable(sizes: Ints, seed: int, *, cells: int = MOST_CELLS, pairs: int = MOST_PAIRS) -> Afforded:
+    """Return which prompts to compute from: all, or a uniform draw within limits of cells and pairs, two at least."""
     costs = np.array([sizes, sizes * (sizes - 1) // 2])
     limits = np.array([[cells], [pairs]])
     if (costs.sum(axis=1, keepdims=True) <= limits).all():
@@ -65,8 +58,6 @@ def affordable(
     kept[drawn] = True
     return Afforded(kept, len(sizes) - len(left))
 
-
-_Ints = npt.NDArray[np.int64]
 
 _RULES = ((4, 0.625, 5.0), (64, 0.35, 6.0), (np.inf, 0.25, 6.0))
 """The trapezoid rule: up to how many candidates, its step, and where it ends, having begun at -5.
@@ -88,10 +79,10 @@ _MOST_GAPS = 20_000
 class _Block:
     """Prompts with the same number of candidates."""
 
-    prompts: _Ints
+    prompts: Ints
     gaps: Floats  # (prompts, K) distances below the best label, ascending from 0
     distinct: Floats  # distances that occur
-    at: _Ints  # (K - 1, prompts) which of these each candidate but the best has
+    at: Ints  # (K - 1, prompts) which of these each candidate but the best has
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +110,7 @@ class NoisyOracle:
     """
 
     @classmethod
-    def of(cls, labels: Floats, sizes: _Ints) -> NoisyOracle:
+    def of(cls, labels: Floats, sizes: Ints) -> NoisyOracle:
         """Lay out labels, grouped by prompt, without NaN; `sizes` is the candidates of each prompt, 2 or more."""
         blocks = tuple(_blocks(compared(labels), sizes))
         gain, squares, widest = (np.empty(len(sizes)) for _ in range(3))
@@ -178,7 +169,7 @@ class NoisyOracle:
         return float(0.5 + self.pair_counts @ right / self.pairs.sum())
 
 
-def _blocks(labels: Floats, sizes: _Ints) -> Iterator[_Block]:
+def _blocks(labels: Floats, sizes: Ints) -> Iterator[_Block]:
     starts, decimals = np.cumsum(sizes) - sizes, tie_decimals(labels)
     for size in np.unique(sizes).tolist():
         prompts = np.flatnonzero(sizes == size)
@@ -276,8 +267,7 @@ class AtNoise:
         """Return the influence on the within_r at which recovery is what it is here."""
         within_r = self.labels.within_r(self.noise)
         bend = within_r * (1 - within_r**2)
-        found: Floats = bend * (self.spread_influence + self.recovery_influence / self.recovery_slope)
-        return found
+        return bend * (self.spread_influence + self.recovery_influence / self.recovery_slope)
 
     def needed_agreement(self) -> Floats:
         """Return the influence on the effective agreement at which recovery is what it is here."""
@@ -321,10 +311,7 @@ def noise_for_within_r(labels: NoisyOracle, within_r: float) -> float:
 
 
 def noise_for_recovery(labels: NoisyOracle, recovery: float) -> float:
-    """Return the noise of the judge with a recovery between 0 and 1, exclusive.
-
-    Sought between two points of the curve, along the angle whose cosine is within_r: there it has no steep end.
-    """
+    """Return the noise with a recovery in (0, 1), sought along the angle whose cosine is within_r: no steep end."""
     noises, recoveries = labels.curve
     angles = [_LEAST, *np.arctan2(noises, labels.spread).tolist(), math.pi / 2 - _LEAST]
     known = dict(zip(angles, [1.0, *recoveries.tolist(), 0.0], strict=True))

@@ -21,10 +21,7 @@ _ANSWERS = ("actualOutput", "actual_output")
 
 
 def read_deepeval(material: Material) -> Imported | None:
-    """Read a test run of DeepEval: test cases with one input are the candidates of one prompt, each metric a judge.
-
-    A test case is named by its ``name`` where names tell the cases of an input apart, otherwise by its place.
-    """
+    """Read a test run of DeepEval: cases of one input are candidates, by name or place, each metric a judge."""
     cases = _cases(material)
     if cases is None:
         return None
@@ -70,10 +67,7 @@ _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 def read_inspect(material: Material) -> Imported | None:
-    """Read a log of Inspect: a candidate is an epoch of a model, each scorer, or ``scorer/value``, a judge.
-
-    A scorer whose name says that a person gave its values holds the labels.
-    """
+    """Read a log of Inspect: an epoch of a model is a candidate, a scorer a judge, or a person's name the label."""
     log = _log(material)
     if log is None:
         return None
@@ -148,10 +142,7 @@ def _asked(given: object) -> object:
 
 
 def read_lm_eval(material: Material) -> Imported | None:
-    """Read logged samples: the repeats in ``resps`` are the candidates, and metrics are labels of the first of them.
-
-    A metric compares the filtered response, the first one, with the target, so that the others have no label.
-    """
+    """Read logged samples: repeats in ``resps`` are candidates, metrics labels of the first, filtered one alone."""
     parts = {name: mappings(part) for name, part in mapping(material.document).items() if "samples_" in str(name)}
     if not parts and {"doc_id", "resps", "filtered_resps"} <= material.columns:
         parts = {"": list(material.records)}
@@ -198,11 +189,7 @@ _TOTAL = "score"
 
 
 def read_promptfoo(material: Material) -> Imported | None:
-    """Read results of promptfoo: a candidate is a provider with a prompt template, and a repeat of it another one.
-
-    The metrics of ``namedScores`` are the judges; one that by its name a person gave, and an assertion ``human``, is
-    the label. The total ``score`` averages people's assertions too: it is used only where a result has no metric.
-    """
+    """Read results of promptfoo: provider and template are a candidate, ``namedScores`` judges, people's labels."""
     results = _results(material)
     if results is None:
         return None
@@ -277,11 +264,7 @@ _PEOPLE = ("human", "ui", "annotation", "annotator", "app", "user")
 
 
 def read_scored_records(material: Material) -> Imported | None:
-    """Read records such as those of pydantic-evals and Braintrust.
-
-    Records with one input are the candidates of one prompt, named by model or experiment, otherwise numbered.
-    Scores stand by name, or in a list of objects with a name; one whose source is a person is a label.
-    """
+    """Read records as of pydantic-evals and Braintrust: those of one input are candidates, people's scores labels."""
     records = _records(material)
     if records is None:
         return None

@@ -15,12 +15,7 @@ __all__ = ["read_label_studio"]
 
 
 def read_label_studio(material: Material) -> Imported | None:
-    """Read tasks with annotations: the data of a task names prompt and candidate, annotations are the labels.
-
-    Predictions and numbers in the data of a task, such as ``judge_score``, are judges. Several annotations of a task
-    are several annotators. Annotations that were cancelled do not count. A ``sheet_key`` of a label sheet stands for
-    prompt and candidate.
-    """
+    """Read tasks with annotations, which are labels; predictions and numbers of a task are judges."""
     if {"annotation_id", "annotator"} <= material.columns:
         return _read_rows(material)
     if not {"data", "annotations"} <= material.columns:

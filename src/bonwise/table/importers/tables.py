@@ -27,11 +27,7 @@ _OF_ITEM = {
 
 
 def read_wide(material: Material) -> Imported | None:
-    """Read a table with a column of scores per judge, or per candidate.
-
-    Beside a column of candidates the columns ``NAME_score`` are judges; without one they are the candidates, and
-    ``NAME_label`` and ``NAME_response`` are theirs. `--score-col` given twice or more names the columns.
-    """
+    """Read a column of scores per judge, ``NAME_score``, or per candidate where no column names candidates."""
     if material.frame is None:
         return None
     scores = _score_columns(material)
@@ -121,10 +117,7 @@ def _column(
 
 
 def read_list_columns(material: Material) -> Imported | None:
-    """Read a row per prompt whose cells hold lists: responses, scores, labels, and perhaps names.
-
-    A list of objects, such as ``completions`` of UltraFeedback, holds a response each with its scores.
-    """
+    """Read a row per prompt whose cells hold lists: responses, scores, labels, names, or objects of these."""
     names = by_key(material.columns)
     lists = {kind: _present(names, keys) for kind, keys in _LISTS.items()}
     if lists["texts"] is None and lists["scores"] is None:
@@ -197,11 +190,7 @@ def _inner_scores(item: Record) -> Iterator[tuple[str, Any]]:
 
 
 def read_chosen_rejected(material: Material) -> Imported | None:
-    """Read pairs of a chosen and a rejected response: two candidates with the labels 1 and 0.
-
-    Scores stand beside them as ``chosen_score`` and ``rejected_score`` or similar, as numbers or as lists; a list of
-    rejected responses is several candidates. RewardBench names them ``score_chosen`` or ``scores_chosen``.
-    """
+    """Read pairs of chosen and rejected responses, or lists of these, as labels 1 and 0, scores beside them."""
     names = by_key(material.columns)
     texts = {side: _present(names, (side, f"{side}response", f"response{side}", f"{side}answer")) for side in _SIDES}
     scores = {side: _present(names, [form.format(side) for form in _SCORE_FORMS]) for side in _SIDES}

@@ -23,11 +23,7 @@ _NUMBERS = ("NUMERIC", "BOOLEAN")
 
 
 def read_langfuse(material: Material) -> Imported | None:
-    """Read a folder with an export of scores and of traces or observations, or traces that hold their scores.
-
-    Inputs that are alike are one prompt. Scores of source ANNOTATION are labels; the others are judges by name. TEXT
-    scores carry the value 0 and CATEGORICAL ones the index of a category: neither is a number.
-    """
+    """Read scores and traces of Langfuse; equal inputs are a prompt, ANNOTATION labels, TEXT no number."""
     parts = _parts(material)
     if parts is None:
         return None
@@ -58,10 +54,7 @@ def _subjects(score: Record) -> list[str]:
 
 
 def _candidates(rated: Sequence[Record], referenced: set[str]) -> Iterator[tuple[Record, list[str]]]:
-    """Yield what is a candidate with the ids under which scores know it.
-
-    A trace and its one rated observation are one candidate; several rated observations are one each.
-    """
+    """Yield what is a candidate with its ids: a trace with its one rated observation, or each of several."""
     by_trace: dict[str, list[Record]] = {}
     for node in rated:
         if node.get("input") is not None and node.get("id") is not None:
@@ -135,11 +128,7 @@ _PEOPLE = ("app", "human")
 
 
 def read_langsmith(material: Material) -> Imported | None:
-    """Read runs with feedback, or the rows of ``ExperimentResults.to_pandas``.
-
-    Runs of one example, or with equal inputs, are the candidates of one prompt, named by their experiment, model or
-    name. Feedback that came from a person is the label; each other key is a judge.
-    """
+    """Read runs with feedback: one example's or equal inputs' are candidates; a person's feedback is the label."""
     columns = material.columns
     if {"inputs", "outputs"} <= columns and columns & {"feedback", "feedback_stats"}:
         gathered = GatheredScores(material)
@@ -199,11 +188,7 @@ _HIDDEN = "mlflow."
 
 
 def read_mlflow(material: Material) -> Imported | None:
-    """Read traces: requests that are alike are one prompt, and its traces are the candidates.
-
-    Feedback is told apart by the type of its source: HUMAN gives labels, LLM_JUDGE and CODE give scores, which often
-    share a name. Feedback that is not ``valid`` was overridden and does not count; expectations are no labels.
-    """
+    """Read traces: equal requests are a prompt. HUMAN feedback is the label, valid LLM_JUDGE and CODE scores."""
     traces = _traces(material)
     if traces is None:
         return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.arrays import Floats
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord
 from bonwise.stats.estimand import Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import EffectiveShare
-from bonwise.stats.sums import Floats
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.shortlist.result import ShortlistJudge, ShortlistSettings, ShortlistStudy
 from bonwise.table.facts import JudgeCounts
