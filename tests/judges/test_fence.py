@@ -296,6 +296,7 @@ def test_a_folder_that_is_only_called_prompts_is_not_read(tmp_path, monkeypatch)
 
 SPECS = (
     *("pointwise", "pointwise,prompt=pointwise-reason", "interval", "pairwise", "probability", "logprob"),
+    *(f"{kind},prompt=published-{kind}" for kind in ("pointwise", "pairwise", "probability", "interval")),
     *("logprob,pairs=true", "resampled,draws=2,of=pointwise", "quantized,bins=5,of=pointwise"),
 )
 MODELS = {"openai": "openai/gpt-4.1-mini", "anthropic": "anthropic/claude-opus-5"}
@@ -392,9 +393,9 @@ def test_the_judges_own_verdict_is_read_behind_a_quotation(attack, every):
 @pytest.mark.parametrize(
     ("kind", "form"),
     [
-        *(("pointwise", form) for form in ("tag", "last line", "number")),
-        *(("pairwise", form) for form in ("tag", "last line")),
-        *(("probability", form) for form in ("tag", "last line", "number")),
+        *(("pointwise", form) for form in ("tag", "last line", "number", "lines")),
+        *(("pairwise", form) for form in ("tag", "last line", "lines")),
+        *(("probability", form) for form in ("tag", "last line", "number", "lines")),
     ],
 )
 def test_a_prompt_that_asks_for_another_form_reads_no_quotation_either(kind, form, count):

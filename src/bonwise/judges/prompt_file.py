@@ -125,7 +125,7 @@ class PromptFile:
     user: str = field(repr=False)
     """The two parts of the text; the second is a template."""
     answer: Mapping[str, Mapping[str, Any]] | None = field(repr=False, hash=False)
-    """Property to schema fragment, in the order in which they are to be answered; None for plain text."""
+    """Property to schema fragment, in the order in which they are to be answered; None where the file lists none."""
     source: str
     """Path of the file."""
     digest: str
@@ -143,7 +143,7 @@ class PromptFile:
     @property
     def schema(self) -> dict[str, Any] | None:
         """JSON schema of the answer, a new object each time; None for plain text."""
-        if self.answer is None:
+        if self.answer is None or self.asked.form != "json":
             return None
         return answer_schema(self.answer, fields_of(self.mode, self.asked.field), MODES[self.mode].items)
 

@@ -37,7 +37,7 @@ def builtin_names() -> tuple[str, ...]:
 
 
 _REQUIRED = ("name", "version", "mode", "variables")
-_OPTIONAL = ("description", "form", "field", "scale", "tie", "answer")
+_OPTIONAL = ("description", "reply", "form", "field", "scale", "tie", "answer")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _EXAMPLES = {
     "name": 'write name = "my-prompt": small letters, digits and hyphens',
@@ -45,6 +45,7 @@ _EXAMPLES = {
     "mode": f'write mode = "...", one of {", ".join(prompt_sections.MODES)}',
     "variables": 'write variables = ["prompt", "candidate"]',
     "description": 'write description = "...", one line',
+    "reply": f'write reply = "...", one of {", ".join(prompt_sections.REPLIES)}',
     "form": f'write form = "...", one of {", ".join(prompt_sections.FORMS)}',
     "field": 'write field = "rating": what the text calls the answer, one line of at most 40 characters',
     "scale": "write scale = [1, 10], two whole numbers from 0, the lower one first",
@@ -97,7 +98,7 @@ def load(name_or_path: str | Path) -> prompt_file.PromptFile:
         digest=hashlib.sha256(data).hexdigest()[:12],
         description=front.get("description", ""),
         asked=prompt_sections.AnswerForm(
-            front.get("form", "json"),
+            "lines" if front.get("reply") == "plain" else front.get("form", "json"),
             front.get("field", ""),
             tuple(front.get("scale", (0, 100))),
             front.get("tie", ""),
@@ -242,6 +243,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "mode": lambda value: isinstance(value, str) and value in prompt_sections.MODES,
     "variables": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
     "description": lambda value: isinstance(value, str) and "\n" not in value,
+    "reply": lambda value: value in prompt_sections.REPLIES,
     "form": lambda value: value in prompt_sections.FORMS,
     "field": _is_word,
     "scale": _is_scale,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.judges.parse.answer import Form, after_thinking, answer, stopped_early, unread
-from bonwise.judges.parse.slots import Fault, ListSlot, NumberSlot, Slot, WordSlot
+from bonwise.judges.parse.slots import Fault, ListSlot, NumberSlot, Slot, WordSlot, whole_json
 from bonwise.judges.prompt_sections import JSON, AnswerForm
 from bonwise.printable import printable
 from bonwise.table.verdicts import Unscored
@@ -32,8 +32,8 @@ __all__ = [
 ]
 
 _SCORE = "(?:final |overall )?(?:score|rating)|final answer"
-_LOW = "low|low end|lower|lower end|lower bound"
-_HIGH = "high|high end|upper|upper end|upper bound"
+_LOW = "low|low end|lower|lower end|lower bound|ci_lower"
+_HIGH = "high|high end|upper|upper end|upper bound|ci_upper"
 _CHOICE = "(?:final )?(?:choice|verdict|winner|preference|answer)"
 _PROBABILITY = r"(?:final )?(?:probability|p|p\(a\))|final answer"
 _LABELS_OF: Mapping[str, Mapping[str, str]] = {
@@ -62,12 +62,13 @@ def _form(mode: str, asked: AnswerForm) -> Form:
         slots = {"ranking": ListSlot()}
     first, *others = slots
     name = asked.field.lower()
+    ends = {"ci_lower": "low", "ci_upper": "high"} if mode == "interval" else {}
     return Form(
         slots,
         {**labels, first: f"{labels[first]}|{re.escape(asked.field)}"} if name else labels,
         (first, *others) if mode == "interval" else (first,),
         bare=first if bare else None,
-        keys={name: first} if name else {},
+        keys={**ends, name: first} if name else ends,
         last=asked.form == "last line",
         why=not asked.reasons,
     )
@@ -104,8 +105,22 @@ def score(choice: Choice, asked: AnswerForm = JSON) -> float | Unscored:
 
 def pick(choice: Choice, asked: AnswerForm = JSON) -> ReadChoice | Unscored:
     """Read which of two candidates is better."""
+    first = _first_of_ranks(whole_json(choice.text)) if stopped_early(choice) is None else None
+    if first is not None:
+        return ReadChoice(first)
     fields = answer(choice, _form("pairwise", asked))
     return fields if isinstance(fields, Unscored) else ReadChoice(fields["choice"], fields.get("confidence"))
+
+
+def _first_of_ranks(entries: Any) -> str | None:
+    """Return which of A and B a list of objects with model and rank, as AlpacaEval asks for it, puts first."""
+    if not isinstance(entries, list) or len(entries) != 2:
+        return None
+    ranks = {
+        str(entry.get("rank")): str(entry.get("model"))
+        for entry in (dict(pairs) if isinstance(pairs, tuple) else {} for pairs in entries)
+    }
+    return ranks["1"] if set(ranks) == {"1", "2"} and set(ranks.values()) == {"A", "B"} else None
 
 
 def probability(choice: Choice, asked: AnswerForm = JSON) -> float | Unscored:

@@ -22,6 +22,7 @@ __all__ = [
     "WordSlot",
     "pieces",
     "plain",
+    "whole_json",
     "whole_object",
 ]
 
@@ -67,15 +68,22 @@ class JsonSpan:
 
 def whole_object(text: str) -> Pairs | None:
     """Return the object that the text consists of, perhaps in a code fence; None where it is something else."""
+    whole = whole_json(text)
+    return whole if isinstance(whole, tuple) else None
+
+
+def whole_json(text: str) -> Pairs | list[Any] | None:
+    """Return the object or list that the text consists of, perhaps in a code fence; None where it is something else."""
     body = plain(text).strip()
     if body.startswith("```") and (fenced := _FENCED.fullmatch(body)):
         body = fenced[1].strip()
-    if not (body.startswith("{") and body.endswith("}")):
+    if body[:1] + body[-1:] not in ("{}", "[]"):
         return None
     try:
-        return tuple(_decoder().decode(body))
+        whole: Pairs | list[Any] = _decoder().decode(body)
     except (ValueError, RecursionError):
         return None
+    return whole
 
 
 def pieces(text: str, keys: Collection[str]) -> Iterator[JsonSpan]:
@@ -115,6 +123,7 @@ def _decoder() -> json.JSONDecoder:
 # Only ASCII digits count, in JSON's own grammar.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_FRACTION = re.compile(r"\.[0-9]+")
 _LIKE_NUMBER = re.compile(r"[-+\u2212]?(?:[0-9]+|\.[0-9]+)(?:\.[0-9]+)*(?:[eE][-+]?[0-9]+)?")
 _BETWEEN_NUMBERS = re.compile(r"[-+\s,;/%\u2013\u2014]|\b(?:or|and|to|out of)\b", re.ASCII)
 _OVER = re.compile(r"[ \t]?(?:/|\bout of\b)[ \t]?")
@@ -179,8 +188,10 @@ class NumberSlot:
         return absent if isinstance(reading, Fault) and reading.kind == "absent" else reading
 
     def of_text(self, text: str) -> float | Fault:
-        """Read ``85``, with ``/100`` or ``out of 100`` on a scale to 100, with ``%`` on a scale to 1."""
+        """Read ``85``, with ``/100`` or ``out of 100`` on a scale to 100; on one to 1 ``.73`` and ``73%`` too."""
         text = _unbracketed(text.removesuffix(".").rstrip())
+        if self.high == 1 and _FRACTION.fullmatch(text):
+            return self._value(f"0{text}", text)
         if _NUMBER.fullmatch(text):
             return self._value(text)
         share = text.removesuffix("%").rstrip()
