@@ -23,13 +23,15 @@ HEAD = ("judge", "calls for n candidates", "tokens of a call", "needs", "score o
 
 ROWS = {
     "pointwise": (("pointwise", "a model", "a whole number from 0 to 100, over 100"),),
-    "interval": (("interval", "a model", "a number from 0 to 100, over 100, with `low` and `high` of a 95 % interval"),),
+    "interval": (
+        ("interval", "a model", "a number from 0 to 100, over 100, with `low` and `high` of a 95 % interval"),
+    ),
     "probability": (("probability", "a model", "mean stated probability that it is better than an opponent"),),
     "pairwise": (
         (
             "pairwise",
             "a model",
-            "share of its comparisons that it won (Borda), a tie and a lost one counting one half; a confidence from 1 to 5",
+            "share of its comparisons that it won (Borda), a tie and a lost one counting one half",
         ),
     ),
     "logprob": (
@@ -45,7 +47,12 @@ ROWS = {
         ("listwise,ranking=true", "a model", "share of the others that it stands above"),
     ),
     "resampled": (("resampled,draws=5", "another judge", "mean of the draws, with sd, interval and the draws"),),
-    "quantized": (("quantized,bins=20", "another judge", "the other judge's score, rounded to one of `bins` levels"),),
+    "quantized": (
+        ("quantized,bins=20", "another judge", "the other judge's score, rounded to one of `bins` levels"),
+    ),
+    "checklist": (
+        ("checklist", "a model", "share of the drafted items that it has, in 10 categories; see [checklists](#checklists)"),
+    ),
     "jury": (
         (
             "jury:pointwise:MODEL+interval:MODEL",
@@ -54,12 +61,14 @@ ROWS = {
         ),
     ),
     "local": (("local:length", "nothing", "a rule: `length`, `lexical`, `format`, `consensus`"),),
-    "stack": (("stack:FILE", "a stack that was [fitted to labels](stack.md)", "the label that its judges' scores predict"),),
+    "stack": (
+        ("stack:FILE", "a stack that was [fitted to labels](stack.md)", "the label that its judges' scores predict"),
+    ),
 }
 """Of each kind the judges that have a row: how each is named, what it needs, and what it returns."""
 
 PROMPT, TEXT = "", "placeholder"
-FORMULAS = {"0": lambda n: 0, "1": lambda n: 1, "n (n - 1)": lambda n: n * (n - 1)}
+FORMULAS = {"1": lambda _: 1, "n + 1": lambda n: n + 1, "n (n - 1)": lambda n: n * (n - 1)}
 SIZES = range(2, 9)
 
 

@@ -115,5 +115,5 @@ def test_the_table_of_judges_is_current():
 def test_a_kind_without_a_row_fails(monkeypatch):
     """Whoever registers a kind says in one place what it needs and returns."""
     monkeypatch.delitem(make_judges.ROWS, "interval")
-    with pytest.raises(KeyError, match="ROWS lacks {'interval'}"):
+    with pytest.raises(KeyError, match=r"ROWS lacks {'interval'}"):
         make_judges.table()

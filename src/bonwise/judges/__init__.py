@@ -4,6 +4,7 @@ PUBLIC = {
     "calling": ("FunctionJudge",),
     "comparing": ("Logprob", "Pairwise", "Probability"),
     "jury": ("Jury",),
+    "checklist": ("Checklist",),
     "listwise": ("Listwise",),
     "pointwise": ("Interval", "Pointwise"),
     "protocol": ("Judge",),

@@ -38,6 +38,7 @@ __all__ = [
     "concluded",
     "failed",
     "fault",
+    "first_asked",
     "judge_now",
     "judge_with",
     "missing_key",
@@ -144,12 +145,23 @@ async def _asked(
     several: Callable[..., Awaitable[Judgment]] | None = getattr(judge, "judged_by", None)
     if several is not None:
         return await several(engine, prompt, texts, draw, temperature)
+    first: list[Answers] = []
+    if hasattr(judge, "first_ask") and (begun := first_asked(judge, prompt, texts)):
+        first = await _answered(engine, begun)
+        judge = judge.after(first[0])  # type: ignore[attr-defined]
     asks = [redrawn(ask, draw, temperature) for ask in asked(judge, prompt, texts)]
-    answers = await _answered(engine, asks)
-    conclusion = concluded(judge, prompt, texts, answers)
+    answers = [*first, *await _answered(engine, asks)]
+    conclusion = concluded(judge, prompt, texts, answers[len(first) :])
     bill = reduce(add, (answer.bill for answer in answers)) if answers else Bill()
     effective = _distinct(answer.effective for answer in answers)
     return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
+
+
+def first_asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
+    """Return the question, if any, on whose answer the others of a judge depend."""
+    with _faults_of(judge, "first_ask"):
+        ask: Ask | None = getattr(judge, "first_ask", lambda _prompt, _texts: None)(prompt, texts)
+    return () if ask is None else (ask,)
 
 
 def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:

@@ -7,6 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from bonwise.judges import prompt_file, prompt_sections
 from bonwise.printable import listed, quoted
 from bonwise.table.text_files import check_text, file_errors, open_plain
 
-__all__ = ["builtin_names", "load", "problems", "prompt_path", "prompts_folder"]
+__all__ = ["builtin_names", "load", "personas", "problems", "prompt_path", "prompts_folder", "with_persona"]
 
 
 def prompts_folder() -> Path:
@@ -54,6 +55,30 @@ _EXAMPLES = {
 }
 
 _SUFFIX = ".md"
+_PERSONAS = "personas.toml"
+
+
+def personas() -> dict[str, str]:
+    """Return who may judge by `with_persona`, by name: the words that a prompt begins with.
+
+    Examples
+    --------
+    >>> list(personas())[:2]
+    ['professional', 'pragmatist']
+    """
+    path = prompts_folder() / _PERSONAS
+    return {name: " ".join(text.split()) for name, text in tomllib.loads(_text(_bytes(path), path)).items()}
+
+
+def with_persona(file: prompt_file.PromptFile, persona: str) -> prompt_file.PromptFile:
+    """Return a prompt whose instructions begin with those of a persona; as it is without one."""
+    if not persona:
+        return file
+    words = personas().get(persona)
+    if words is None:
+        raise UsageError(f"no persona is called {persona!r}", hint=f"name one of {', '.join(personas())}")
+    digest = hashlib.sha256(f"{file.digest} {words}".encode()).hexdigest()[:12]
+    return replace(file, name=f"{file.name}+{persona}", system=f"{words}\n\n{file.system}", digest=digest)
 
 
 def load(name_or_path: str | Path) -> prompt_file.PromptFile:

@@ -58,11 +58,13 @@ class Mode:
     """Properties that the answer must have; a prompt file may add others. Empty: the answer is plain text."""
     items: Mapping[str, Any] = field(default_factory=dict)
     """JSON schema of the entries of a property that is a list."""
+    names: tuple[str, ...] | None = None
+    """What is shown beside the prompt, where it is not candidates alone."""
     variables: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         shown = (("candidates",), ("candidate",), ("candidate_a", "candidate_b"))[self.candidates]
-        object.__setattr__(self, "variables", ("prompt", *shown))
+        object.__setattr__(self, "variables", ("prompt", *(shown if self.names is None else self.names)))
 
 
 _SCORE = Field(("integer", "number"))
@@ -85,6 +87,18 @@ MODES: Mapping[str, Mode] = {
             "required": ["candidate", "score"],
             "additionalProperties": False,
         },
+    ),
+    "checklist-draft": Mode(0, {"items": Field(("array",))}, {"type": "string"}, ()),
+    "checklist": Mode(
+        2,
+        {"marks": Field(("array",))},
+        {
+            "type": "object",
+            "properties": {"number": {"type": "integer"}, "score": {"type": "integer", "enum": [0, 1]}},
+            "required": ["number", "score"],
+            "additionalProperties": False,
+        },
+        ("checklist", "candidate"),
     ),
     "listwise-ranking": Mode(0, {"ranking": Field(("array",))}, {"type": "integer"}),
 }

@@ -67,7 +67,8 @@ _OTHER_FIELD = re.compile(r"#|(?:[-•+][ \t]+)?[*_`]*[^\W\d_]+(?: [^\W\d_]+)?[*
 _NOT_A_BREAK = re.compile(r"[^\n]")
 _TITLE = re.compile(r"[#*_` \t]*\w+(?: \w+)? ?:[*_` \t]*")
 _ENDS = re.compile(
-    r"(?:(?P<score>[0-9.]+)[ ,]*)?(?P<label>95 ?% ?CI[*_`]*[:=][*_` ]*)?\[(?P<low>[0-9.]+), ?(?P<high>[0-9.]+)\]", re.I
+    r"(?:(?P<score>[0-9.]+)[ ,]*)?(?P<label>95 ?% ?CI[*_`]*[:=][*_` ]*)?\[(?P<low>[0-9.]+), ?(?P<high>[0-9.]+)\]",
+    re.IGNORECASE,
 )
 _BRACKETED = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]|\[RESULT\]:?([^\n]*)")
 _REASONS = frozenset(

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from bonwise.judges.protocol import has_words
 from bonwise.printable import printable
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "ListSlot",
     "NumberSlot",
     "Slot",
+    "TextsSlot",
     "WordSlot",
     "pieces",
     "plain",
@@ -73,7 +75,7 @@ def whole_object(text: str) -> Pairs | None:
 
 
 def whole_json(text: str) -> Pairs | list[Any] | None:
-    """Return the object or list that the text consists of, perhaps in a code fence; None where it is something else."""
+    """Return the object or list that a text consists of, perhaps in a code fence; None where it is neither."""
     body = plain(text).strip()
     if body.startswith("```") and (fenced := _FENCED.fullmatch(body)):
         body = fenced[1].strip()
@@ -266,6 +268,36 @@ class WordSlot:
             text = text.upper()
         text = "TIE" if self.tie and text == self.tie.upper() else _ORDERS.get(text, text)
         return text if text in self.words else None
+
+
+_MOST_TEXTS, _LONGEST_TEXT = 40, 500
+
+
+class TextsSlot:
+    """A list of short texts, one line each, in JSON alone."""
+
+    scale = "(?!)"
+
+    def of_json(self, value: Any) -> tuple[str, ...] | Fault:
+        """Read at most 40 texts of at most 500 characters; white space within them becomes blanks."""
+        texts = (
+            [" ".join(text.split()) if isinstance(text, str) else "" for text in value or ()]
+            if isinstance(value, list)
+            else []
+        )
+        if not 0 < len(texts) <= _MOST_TEXTS or not all(
+            has_words(text) and len(text) <= _LONGEST_TEXT for text in texts
+        ):
+            return Fault("no list of short texts")
+        return tuple(texts)
+
+    def of_text(self, text: str) -> Fault:
+        """Read nothing of a line."""
+        return Fault(f"no list of short texts: {printable(text, longest=60)}", "absent")
+
+    def alone(self, line: str) -> bool:  # noqa: ARG002 - as slots are asked
+        """Tell that no line is a list."""
+        return False
 
 
 _CANDIDATE_KEYS = frozenset({"candidate", "id", "number", "index"})
