@@ -51,7 +51,11 @@ ROWS = {
         ("quantized,bins=20", "another judge", "the other judge's score, rounded to one of `bins` levels"),
     ),
     "checklist": (
-        ("checklist", "a model", "share of the drafted items that it has, in 10 categories; see [checklists](#checklists)"),
+        (
+            "checklist",
+            "a model",
+            "share of the drafted items that it has, in 10 categories; see [checklists](#checklists)",
+        ),
     ),
     "jury": (
         (

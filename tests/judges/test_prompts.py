@@ -45,6 +45,9 @@ ANSWERS = {
     "logprob-pairwise": None,
     "listwise": ["scores", "why"],
     "listwise-ranking": ["ranking", "why"],
+    "pairwise-persona": ["choice", "confidence", "why"],
+    "checklist-draft": ["items", "why"],
+    "checklist": ["marks", "why"],
     "published-pointwise": None,
     "published-pairwise": None,
     "published-probability": None,
@@ -73,6 +76,9 @@ Say which is better, and how sure you are.
 """
 
 TEXTS_OF_VERSIONS = {
+    "checklist@1": "7bb8b594ea99",
+    "checklist-draft@1": "938c57df7eff",
+    "pairwise-persona@1": "94292354bcc0",
     "interval@2": "87f0c4288340",
     "listwise@1": "1b2bbb8d26e1",
     "listwise-ranking@1": "9b89b21c1436",

@@ -15,6 +15,7 @@ from bonwise.errors import CallError, RowError, UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, prompt_loading, protocol
 from bonwise.judges.parse import readers
+from bonwise.judges.parse.slots import Fault, TextsSlot
 from bonwise.judges.prompt_file import PromptFile
 from bonwise.table.text_files import json_lines
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
@@ -24,8 +25,6 @@ __all__ = ["CATEGORIES", "Checklist"]
 CATEGORIES = 10
 """Into how many ordered categories of equal width the share of items that are present is cut."""
 
-_ASSUMED = ("An item of a checklist that is not drafted yet, of a usual length.",) * 8
-"""What estimates count with before the model has drafted the items."""
 _Items = tuple[str, ...]
 
 
@@ -126,8 +125,10 @@ class Checklist(asking.AskingSettings):
         items = self._items(prompt)
         if isinstance(items, Unscored):
             return []
-        listed = "\n".join(f"{number}. {item}" for number, item in enumerate(items or _ASSUMED, 1))
-        read = partial(readers.marks, shown=len(items or _ASSUMED))
+        # Before the model has drafted them, estimates count with eight items, other ones for each persona.
+        items = items or (f"An item of a checklist that is not drafted yet: {self.drafting.digest}",) * 8
+        listed = "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1))
+        read = partial(readers.marks, shown=len(items))
         return [self.ask(prompt, [listed, candidates[at]], read) for at in protocol.candidates_with_words(candidates)]
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> protocol.Conclusion:
@@ -169,9 +170,9 @@ def items_by_prompt(path: str | Path) -> dict[str, _Items]:
     """Read a file of items; what is no prompt with items, or a prompt twice, raises `RowError`."""
     by_prompt: dict[str, _Items] = {}
     for line, row in json_lines(Path(path)):
-        prompt, items = row.get("prompt"), readers.texts(row.get("items"))
+        prompt, items = row.get("prompt"), TextsSlot().of_json(row.get("items"))
         hint = 'write {"prompt": "...", "items": ["...", "..."]}, each prompt once'
-        if not isinstance(prompt, str) or items is None or prompt in by_prompt:
+        if not isinstance(prompt, str) or isinstance(items, Fault) or prompt in by_prompt:
             raise RowError(f"{path}, line {line}: no prompt with items, or one that stands above", hint=hint)
         by_prompt[prompt] = items
     return by_prompt

@@ -280,16 +280,11 @@ class TextsSlot:
 
     def of_json(self, value: Any) -> tuple[str, ...] | Fault:
         """Read at most 40 texts of at most 500 characters; white space within them becomes blanks."""
-        texts = (
-            [" ".join(text.split()) if isinstance(text, str) else "" for text in value or ()]
-            if isinstance(value, list)
-            else []
-        )
-        if not 0 < len(texts) <= _MOST_TEXTS or not all(
-            has_words(text) and len(text) <= _LONGEST_TEXT for text in texts
-        ):
+        texts = value if isinstance(value, list) else []
+        fit = [isinstance(text, str) and not isinstance(text, Lexeme) and has_words(text) for text in texts]
+        if not 0 < len(texts) <= _MOST_TEXTS or not all(fit) or max(map(len, texts)) > _LONGEST_TEXT:
             return Fault("no list of short texts")
-        return tuple(texts)
+        return tuple(" ".join(text.split()) for text in texts)
 
     def of_text(self, text: str) -> Fault:
         """Read nothing of a line."""
