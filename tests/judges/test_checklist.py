@@ -219,6 +219,21 @@ def test_every_draw_is_kept_and_the_items_are_drafted_once():
     assert {temperature for drafted, temperature, _ in seen if not drafted} == {1.0}
 
 
+def test_all_rounds_of_a_pick_mark_the_same_items():
+    """A strategy that asks again, without a ledger: three rounds of marks, one draft."""
+    asked = Counter()
+
+    def answer(request):
+        asked[drafts(request.user)] += 1
+        return Choice(json.dumps({"items": ITEMS}) if drafts(request.user) else marked([1, 1, 1, 1]))
+
+    with ScriptedServer(Script(answer)).in_thread() as server:
+        judge = Checklist(MODEL, base_url=f"{server.url}/v1")
+        pick = bw.select(PROMPT, ["x", "y", "z"], judge=judge, strategy=bw.Adaptive(margin=0.1, max_draws=3))
+    assert asked == {True: 1, False: 9}
+    assert pick.calls == 10
+
+
 @pytest.mark.parametrize("provider", MODELS)
 def test_the_bodies_of_both_steps(routes, provider):
     """Every field of both requests is where it belongs: instructions of the files, their schemas, and no other."""

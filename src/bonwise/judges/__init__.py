@@ -5,7 +5,6 @@ PUBLIC = {
     "checklist": ("Checklist",),
     "comparing": ("Logprob", "Pairwise", "Probability"),
     "jury": ("Jury",),
-    "checklist": ("Checklist",),
     "listwise": ("Listwise",),
     "pointwise": ("Interval", "Pointwise"),
     "protocol": ("Judge",),

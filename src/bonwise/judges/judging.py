@@ -12,9 +12,10 @@ from functools import partial, reduce
 from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from bonwise.calls import portal
-from bonwise.calls.ask import Ask
+from bonwise.calls.ask import ASKER, Ask, encoded
 from bonwise.calls.bill import NOTHING_PAID, Bill
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.judges.calling import FunctionJudge, checked, innermost, threads_of
@@ -147,7 +148,7 @@ async def _asked(
         return await several(engine, prompt, texts, draw, temperature)
     first: list[Answers] = []
     if hasattr(judge, "first_ask") and (begun := first_asked(judge, prompt, texts)):
-        first = await _answered(engine, begun)
+        first = [await _first_answers(engine, begun[0])]
         judge = judge.after(first[0])  # type: ignore[attr-defined]
     asks = [redrawn(ask, draw, temperature) for ask in asked(judge, prompt, texts)]
     answers = [*first, *await _answered(engine, asks)]
@@ -155,6 +156,26 @@ async def _asked(
     bill = reduce(add, (answer.bill for answer in answers)) if answers else Bill()
     effective = _distinct(answer.effective for answer in answers)
     return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
+
+
+_FIRST: WeakKeyDictionary[Engine, dict[tuple[object, ...], Answers]] = WeakKeyDictionary()
+_MOST_FIRST = 1000
+"""How many answers to first questions are kept per engine."""
+
+
+async def _first_answers(engine: Engine, ask: Ask) -> Answers:
+    """Ask a first question, once per engine: all rounds of a pick, and all draws, depend on the same answer."""
+    known = _FIRST.setdefault(engine, {})
+    about = ASKER.get(), ask.model, ask.system, ask.user, ask.max_tokens, ask.temperature, encoded(ask.params)
+    if about not in known:
+        (answers,) = await _answered(engine, [ask])
+        if not answers.answers or isinstance(answers.answers[0].reading, Unscored):
+            return answers
+        known[about] = replace(answers, bill=NOTHING_PAID)
+        if len(known) > _MOST_FIRST:
+            del known[next(iter(known))]
+        return answers
+    return known[about]
 
 
 def first_asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
