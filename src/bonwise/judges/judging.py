@@ -154,7 +154,8 @@ async def _asked(
     answers = [*first, *await _answered(engine, asks)]
     conclusion = concluded(judge, prompt, texts, answers[len(first) :])
     bill = reduce(add, (answer.bill for answer in answers)) if answers else Bill()
-    effective = _distinct(answer.effective for answer in answers)
+    # A first question is not drawn again, and so perhaps not asked at the temperature of draws.
+    effective = _distinct(answer.effective for answer in answers[len(first) :] or first)
     return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
 
 
