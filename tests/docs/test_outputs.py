@@ -8,6 +8,7 @@ import pytest
 
 from bonwise.cli.entry import run
 from bonwise.doctoring.front import doctor
+from docs import make_judges
 from docs.make_files import PAGE, REAL_FILES, REFUSALS, counted, page, refusal
 from docs.pages import blocks, commands
 from docs.typed_pages import ASKS_A_MODEL, PAGES, ROOT, retyped, screen
@@ -103,3 +104,16 @@ def test_the_page_is_current():
     """The tables of the page are what the files are read as, and what others are refused with."""
     text = PAGE.read_text("utf-8")
     assert page(text) == text
+
+
+def test_the_table_of_judges_is_current():
+    """Each kind that is registered has its rows, with the calls and tokens that its judges say today."""
+    text = make_judges.PAGE.read_text("utf-8")
+    assert make_judges.page(text) == text, "if it is right: python tests/docs/make_judges.py"
+
+
+def test_a_kind_without_a_row_fails(monkeypatch):
+    """Whoever registers a kind says in one place what it needs and returns."""
+    monkeypatch.delitem(make_judges.ROWS, "interval")
+    with pytest.raises(KeyError, match=r"ROWS lacks {'interval'}"):
+        make_judges.table()

@@ -40,7 +40,7 @@ def assert_fence_holds(file, prompt, candidates, longest=LONGEST):
     """
     rendered = file.render(prompt, candidates, longest)
     texts = (prompt, *candidates)
-    labels = ["PROMPT", "CANDIDATE"] if len(candidates) == 1 else ["PROMPT", "CANDIDATE A", "CANDIDATE B"]
+    labels = [variable.upper().replace("_", " ") for variable in file.variables]
     if file.mode.startswith("listwise"):
         labels = ["PROMPT", *(f"CANDIDATE {number}" for number in range(1, len(texts)))]
     mark = mark_of(rendered)

@@ -37,8 +37,8 @@ HALF_OF_TWO = 12.706204736432095 * 0.1
 class Mode:
     """A judge, what the model says to it, and what is to come of it.
 
-    ``says`` maps what is shown, in that order, to one answer per draw: a JSON object, a word with the probabilities
-    of its first token, or REFUSED. Draws that come one a call may come in any order.
+    ``says`` maps what is shown, in that order, to one answer per draw: a JSON object, plain words, a word with the
+    probabilities of its first token, or REFUSED. Draws that come one a call may come in any order.
     """
 
     spec: str
@@ -166,6 +166,66 @@ MODES = {
         (Preference(0, 1, 0.7, 0.9), Preference(0, 2, 1.0, 1.0), Preference(1, 2, 0.5, 0.5)),
         max_tokens=16,
     ),
+    "published pointwise": Mode(
+        "pointwise,prompt=published-pointwise",
+        "published-pointwise",
+        None,
+        {("alpha",): ["80"], ("beta",): ["[[35]]"], ("gamma",): ["About 50, I would say."]},
+        (Score(0.8), Score(0.35), "no score in the reply"),
+    ),
+    "published interval": Mode(
+        "interval,prompt=published-interval",
+        "published-interval",
+        None,
+        {
+            ("alpha",): ["SCORE: 70\nLOW: 60\nHIGH: 85"],
+            ("beta",): ["0 [0, 100]"],
+            ("gamma",): ["SCORE: 50\n95% CI: [60, 70]"],
+        },
+        (
+            Score(0.7, low=0.6, high=0.85),
+            Score(0.0, low=0.0, high=1.0),
+            Unscored("the score 50 lies outside its interval, 60 to 70"),
+        ),
+    ),
+    "published pairwise": Mode(
+        "pairwise,prompt=published-pairwise",
+        "published-pairwise",
+        None,
+        {
+            ("alpha", "beta"): ["CHOICE: A\nCONFIDENCE: 4"],
+            ("beta", "alpha"): ["CHOICE: [A]\nCONFIDENCE: [2]"],
+            ("alpha", "gamma"): ["CHOICE: A\nCONFIDENCE: 5"],
+            ("gamma", "alpha"): ["CHOICE: [B]\nCONFIDENCE: 5"],
+            ("beta", "gamma"): ["CHOICE: TIE\nCONFIDENCE: 3"],
+            ("gamma", "beta"): [REFUSED],
+        },
+        (Score((0.5 + 1.0) / 2), Score((0.5 + 0.5) / 2), Score((0.0 + 0.5) / 2)),
+        (
+            Preference(0, 1, 1.0, 0.0, (4, 2)),
+            Preference(0, 2, 1.0, 1.0, (5, 5)),
+            Preference(1, 2, 0.5, REFUSED, (3, None)),
+        ),
+    ),
+    "published probability": Mode(
+        "probability,prompt=published-probability",
+        "published-probability",
+        None,
+        {
+            ("alpha", "beta"): [".75"],
+            ("beta", "alpha"): ["0.25"],
+            ("alpha", "gamma"): ["1.0"],
+            ("gamma", "alpha"): ["0.5"],
+            ("beta", "gamma"): ["50%"],
+            ("gamma", "beta"): ["1.5"],
+        },
+        (Score((0.75 + 0.75) / 2), Score((0.25 + 0.5) / 2), Score((0.25 + 0.5) / 2)),
+        (
+            Preference(0, 1, 0.75, 0.75),
+            Preference(0, 2, 1.0, 0.5),
+            Preference(1, 2, 0.5, Unscored("off the scale 0 to 1: 1.5")),
+        ),
+    ),
     "resampled": Mode(
         "resampled,draws=3,of=pointwise",
         "pointwise",
@@ -237,14 +297,19 @@ def shown(user):
     return tuple(sorted((text for text in TEXTS if text in user), key=user.index))
 
 
+def in_words(said):
+    """Return an answer as it is sent: an object as JSON, words as they are."""
+    return said if isinstance(said, str) else json.dumps(said)
+
+
 def chat_message(said):
     """Return a choice of a chat completion, written by hand."""
     message = {"role": "assistant", "content": None, "refusal": None, "annotations": []}
     if said is REFUSED:
         message["refusal"] = "policy"
         return {"message": message, "finish_reason": "stop", "logprobs": None}
-    if isinstance(said, dict):
-        return {"message": message | {"content": json.dumps(said)}, "finish_reason": "stop", "logprobs": None}
+    if isinstance(said, dict | str):
+        return {"message": message | {"content": in_words(said)}, "finish_reason": "stop", "logprobs": None}
     word, table = said
     top = [
         {"token": token, "logprob": math.log(share), "bytes": list(token.encode())} for token, share in table.items()
@@ -279,7 +344,7 @@ def anthropic_message(said):
         "type": "message",
         "role": "assistant",
         "model": "claude-opus-5",
-        "content": [] if refused else [{"type": "text", "text": json.dumps(only)}],
+        "content": [] if refused else [{"type": "text", "text": in_words(only)}],
         "stop_reason": "refusal" if refused else "end_turn",
         "stop_sequence": None,
         "stop_details": {"type": "refusal", "category": "policy"} if refused else None,
@@ -395,9 +460,10 @@ def check_openai(body, mode):
     expected = {"model": "gpt-4.1-mini", "temperature": mode.temperature, LIMIT["openai"]: mode.max_tokens}
     if mode.draws > 1:
         expected["n"] = mode.draws
-    if mode.schema is None:
+    if "logprob" in mode.spec:
         expected |= {"logprobs": True, "top_logprobs": 20}
-    else:
+    assert ("response_format" in body) == (mode.schema is not None)
+    if mode.schema is not None:
         stated = body["response_format"]
         assert (stated["type"], stated["json_schema"]["strict"]) == ("json_schema", True)
         check_schema(stated["json_schema"]["schema"], mode)
@@ -409,9 +475,11 @@ def check_anthropic(body, mode):
     (user,) = body["messages"]
     assert user["role"] == "user"
     check_instructions(body["system"], mode)
-    assert body["output_config"].keys() == {"format"}
-    assert body["output_config"]["format"]["type"] == "json_schema"
-    check_schema(body["output_config"]["format"]["schema"], mode)
+    assert ("output_config" in body) == (mode.schema is not None)
+    if mode.schema is not None:
+        assert body["output_config"].keys() == {"format"}
+        assert body["output_config"]["format"]["type"] == "json_schema"
+        check_schema(body["output_config"]["format"]["schema"], mode)
     rest = {name: one for name, one in body.items() if name not in {"messages", "system", "output_config"}}
     assert rest == {"model": "claude-opus-5", "max_tokens": mode.max_tokens}
 
@@ -457,8 +525,8 @@ def choice(said):
     """Return what was said in no service's terms."""
     if said is REFUSED:
         return Choice("", "refusal", "policy")
-    if isinstance(said, dict):
-        return Choice(json.dumps(said))
+    if isinstance(said, dict | str):
+        return Choice(in_words(said))
     word, table = said
     return Choice(word, logprobs=(TokenLogprobs(word, {one: math.log(p) for one, p in table.items()}),))
 

@@ -49,11 +49,28 @@ PICKS = {
     '{"choice": "A"}\nConfidence: 2': ("A", 2),
     "A or A": ("A", None),
     "<think>B? [[B]]</think>A": ("A", None),
+    "[[A]] is my verdict.": ("A", None),
+    '[{"model": "B", "rank": 1}, {"model": "A", "rank": 2}]': ("B", None),
+    '```json\n[{"model": "B", "rank": 2}, {"model": "A", "rank": 1}]\n```': ("A", None),
+    **{
+        f"CHOICE: {choice}\nCONFIDENCE: {sure}": (choice.strip("[]"), int(sure.strip("[]")))
+        for choice in ("A", "B", "TIE", "[A]", "[B]", "[TIE]")
+        for sure in ("1", "5", "[4]")
+    },
 }
 
 NO_PICKS = {
     '{"choice": "C", "confidence": 4}': 'none of A, B, TIE: "C"',
     '{"choice": 1}': "none of A, B, TIE: 1",
+    "CHOICE: A or B\nCONFIDENCE: 4": "two answers: A or B",
+    "CHOICE: [A/B/TIE]\nCONFIDENCE: [1-5]": "none of A, B, TIE",
+    "CHOICE: A\nCONFIDENCE: 6": "off the scale 1 to 5: 6",
+    "CHOICE: [A]\nCONFIDENCE: [6]": "off the scale 1 to 5: 6",
+    '[{"model": "A", "rank": 1}, {"model": "B", "rank": 1}]': "no choice in the reply",
+    '[{"model": "A", "rank": 1}, {"model": "A", "rank": 2}]': "no choice in the reply",
+    '[{"model": "m", "rank": 1}, {"model": "M", "rank": 2}]': "no choice in the reply",
+    '[{"model": "A", "rank": 1}]': "no choice in the reply",
+    'It says [{"model": "A", "rank": 1}, {"model": "B", "rank": 2}]': "no choice in the reply",
     '{"choice": null}': "cannot judge: no reason given",
     "A\nB repeats itself.": "the choice stands without its label beside other words",
     '{"choice": ["A"]}': "a list",
@@ -89,6 +106,9 @@ PROBABILITIES = {
     '{"probability": "0.73"}': 0.73,
     "0.73": 0.73,
     "0.73.": 0.73,
+    ".73": 0.73,
+    "Probability: .73": 0.73,
+    "<probability>.73</probability>": 0.73,
     "73%": 0.73,
     "73.5 %": 0.735,
     "100%": 1.0,
@@ -115,6 +135,10 @@ NO_PROBABILITIES = {
     "0,73": "two answers",
     "3/4": "no plain number",
     "Probability: about 0.7": "no plain number",
+    "-.73": "no plain number",
+    "1.73": "off the scale 0 to 1",
+    ".7.3": "no plain number",
+    '{"probability": .73}': "a broken JSON object",
     "likely": "no probability in the reply",
 }
 
@@ -125,6 +149,15 @@ INTERVALS = {
     "Score: 70\nLow: 60\nHigh: 85": (70, 60, 85),
     "Score: 70, Low: 60, High: 85": (70, 60, 85),
     "**Lower bound:** 60\n**Upper bound:** 85\n**Score:** 70/100": (70, 60, 85),
+    "70 [60, 85]": (70, 60, 85),
+    "70.5, [60.25, 85]": (70.5, 60.25, 85),
+    "Score: 70 [60, 85]": (70, 60, 85),
+    "Score: 70\n95% CI: [60, 85]": (70, 60, 85),
+    "Score: 70, 95% CI: [60,85]": (70, 60, 85),
+    "It is sound.\n\n**Score:** 70\n- **95% CI:** [60, 85]": (70, 60, 85),
+    '{"score": 70, "ci_lower": 60, "ci_upper": 85}': (70, 60, 85),
+    "score: 70\nci_lower: 60\nci_upper: 85": (70, 60, 85),
+    "SCORE: [70]\nLOW: [60]\nHIGH: [85]": (70, 60, 85),
     'It says {"score": 99, "low": 98, "high": 100}\nI say\n{"score": 9, "low": 8, "high": 20}': (9, 8, 20),
 }
 
@@ -141,7 +174,16 @@ NO_INTERVALS = {
     '{"score": 70, "low": 60, "high": 80, "low": 61}': "two answers",
     "Score: 70\nLow: 60\nand I forgot the rest": "no high in the reply",
     '{"score": 70, "low": 60, "high": 80}\nNo:\n{"score": 70}': "no low in the reply",
-    "70 [60, 80]": "no score in the reply",
+    "70 [60, 80]\nbecause it is short": "no score in the reply",
+    "[60, 80]": "no score in the reply",
+    "95% CI: [60, 80]": "no score in the reply",
+    "70 (60, 80)": "no score in the reply",
+    "70 [60, 80, 90]": "no score in the reply",
+    "Score: 70\n90% CI: [60, 80]": "no low in the reply",
+    "Score: 70\n[60, 80]": "no low in the reply",
+    "Score: 70\n95% CI: [75, 80]": "the score 70 lies outside its interval",
+    "Score: 70\n95% CI: [60, 80]\nScore: 70 [65, 80]": "two answers: 60 and 65",
+    "70 [60, 800]": "high: off the scale",
     "70": "no score in the reply",
 }
 
@@ -212,6 +254,8 @@ PIECES = st.sampled_from(
         "Low: ",
         "High: ",
         "Confidence: ",
+        "95% CI: ",
+        "[60, 85]",
         "4",
         "0.73",
         "73%",
@@ -237,7 +281,7 @@ PIECES = st.sampled_from(
 REPLIES = st.one_of(st.text(), st.lists(PIECES, max_size=30).map("".join))
 
 
-NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 def holds(text):

@@ -45,9 +45,40 @@ ANSWERS = {
     "logprob-pairwise": None,
     "listwise": ["scores", "why"],
     "listwise-ranking": ["ranking", "why"],
+    "pairwise-persona": ["choice", "confidence", "why"],
+    "checklist-draft": ["items", "why"],
+    "checklist": ["marks", "why"],
+    "published-pointwise": None,
+    "published-pairwise": None,
+    "published-probability": None,
+    "published-interval": None,
 }
 
+PLAIN = """+++
+name = "mine"
+version = 1
+mode = "pairwise"
+reply = "plain"
+variables = ["prompt", "candidate_a", "candidate_b"]
+
+[answer]
+choice = { type = "string", enum = ["A", "B", "TIE"] }
+confidence = { type = "integer", enum = [1, 2, 3, 4, 5] }
++++
+
+[system]
+Say which is better, and how sure you are.
+
+[user]
+{{prompt}}
+{{candidate_a}}
+{{candidate_b}}
+"""
+
 TEXTS_OF_VERSIONS = {
+    "checklist@1": "7bb8b594ea99",
+    "checklist-draft@1": "938c57df7eff",
+    "pairwise-persona@1": "94292354bcc0",
     "interval@2": "87f0c4288340",
     "listwise@1": "1b2bbb8d26e1",
     "listwise-ranking@1": "9b89b21c1436",
@@ -57,6 +88,10 @@ TEXTS_OF_VERSIONS = {
     "pointwise@2": "7d972bd14189",
     "pointwise-reason@2": "38cb74379314",
     "probability@2": "29bf46cfe8be",
+    "published-interval@1": "d385f56a27a4",
+    "published-pairwise@1": "fb2e3f55292c",
+    "published-pointwise@1": "442253014bcd",
+    "published-probability@1": "884193304a8e",
 }
 
 
@@ -108,6 +143,28 @@ def test_the_scale_of_logprob_modes_is_in_the_text():
     """The plain-text modes say what the one answer may be."""
     assert "a digit from 0 to 9" in load("logprob").system
     assert "A, B or TIE" in load("logprob-pairwise").system
+
+
+def test_a_plain_reply_sends_no_schema_and_need_not_be_named(file):
+    """[answer] lists what the lines hold and is checked as ever; the text may call it what it likes."""
+    prompt = load(file(PLAIN))
+    assert (prompt.schema, list(prompt.answer)) == (None, ["choice", "confidence"])
+    assert load(file(PLAIN.replace('reply = "plain"\n', "").replace("Say", 'Say "choice", "confidence",'))).schema
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"plain"', '"lines"', "reply is 'lines'"),
+        ('reply = "plain"', 'reply = "plain"\nform = "tag"', "reply does not fit mode pairwise beside form"),
+        ("confidence = {", "sure = {", "[answer] lacks confidence"),
+        ('["A", "B", "TIE"]', '["A", "B"]', "the enum of 'choice' does not list its values"),
+        ('mode = "pairwise"', 'mode = "logprob-pairwise"', "reply does not fit mode logprob-pairwise"),
+    ],
+)
+def test_a_plain_reply_that_does_not_fit_is_refused(file, old, new, said):
+    """A mode without slots, a form beside it, and slots that are not those of the mode."""
+    assert said in " ".join(str(problem) for problem in problems(file(PLAIN.replace(old, new))))
 
 
 def test_a_file_of_ones_own(file):

@@ -49,7 +49,8 @@ def show_estimate(pools: Iterable[Pool], judges: Sequence[Judge], run: Path, rea
                 if its.note(len(texts)) or judge is None:
                     continue
                 if forms is None:
-                    yield from judging.asked(judge, pool.prompt, [candidate.text for candidate in pool.candidates])
+                    about = pool.prompt, [candidate.text for candidate in pool.candidates]
+                    yield from (*judging.first_asked(judge, *about), *judging.asked(judge, *about))
                 else:
                     forms[id(judge)].add(pool.prompt, texts)
 

@@ -2,6 +2,7 @@
 
 PUBLIC = {
     "calling": ("FunctionJudge",),
+    "checklist": ("Checklist",),
     "comparing": ("Logprob", "Pairwise", "Probability"),
     "jury": ("Jury",),
     "listwise": ("Listwise",),

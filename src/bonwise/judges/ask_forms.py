@@ -56,7 +56,11 @@ class AskForm:
         writer = judge
         while type(writer) in (Quantized, Resampled):
             writer = writer.of  # type: ignore[attr-defined]
-        if not isinstance(writer, AskingSettings) or not type(writer).__module__.startswith("bonwise.judges."):
+        if (
+            hasattr(writer, "first_ask")
+            or not isinstance(writer, AskingSettings)
+            or not type(writer).__module__.startswith("bonwise.judges.")
+        ):
             return None
         # Which order of a pair is drawn depends on its texts, and a placeholder must not be cut.
         shown = MODES[writer.file.mode].candidates

@@ -85,7 +85,7 @@ class AskingSettings(ABC):
         object.__setattr__(self, "asked", self._model())
         object.__setattr__(self, "price", self.asked.price)
         object.__setattr__(self, "params", self._fields())
-        object.__setattr__(self, "file", prompt_loading.load(self.prompt or self.mode))
+        object.__setattr__(self, "file", self._loaded())
         if self.file.mode != self.mode:
             hint = f"{self.kind} needs a prompt of mode {self.mode}"
             raise UsageError(f"the prompt {self.prompt} is for mode {self.file.mode}", hint=hint)
@@ -95,6 +95,10 @@ class AskingSettings(ABC):
         if self.client is None:
             return model_from_spec(self.model, self.base_url, self.price)
         return supplied_model(self.model, self.client, self.base_url, self.price)
+
+    def _loaded(self) -> prompt_file.PromptFile:
+        """Read the prompt file."""
+        return prompt_loading.load(self.prompt or self.mode)
 
     def _fields(self) -> dict[str, Any] | None:
         if self.params is None:

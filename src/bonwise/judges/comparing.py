@@ -25,6 +25,8 @@ from bonwise.judges.asking import (
     reading,
 )
 from bonwise.judges.parse.readers import expected_digit, first_is_better, pick, probability
+from bonwise.judges.prompt_file import PromptFile
+from bonwise.judges.prompt_loading import load, with_persona
 from bonwise.judges.protocol import EMPTY, Conclusion, candidates_with_words
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
@@ -355,6 +357,9 @@ class Pairwise(ComparingSettings):
         2 asks about a pair in both orders, 1 in one of them, drawn for each pair.
     seed : int
         Of that draw.
+    persona : str
+        Who judges: a name of `bonwise.judges.prompt_loading.personas`. In place of the default prompt,
+        ``pairwise-persona`` is used then, which states no criteria of its own.
 
     Examples
     --------
@@ -365,8 +370,13 @@ class Pairwise(ComparingSettings):
 
     _: KW_ONLY
     prompt: str | Path = "pairwise"
+    persona: str = ""
 
     kind: ClassVar[str] = "pairwise"
+
+    def _loaded(self) -> PromptFile:
+        prompt = "pairwise-persona" if self.persona and self.prompt == "pairwise" else self.prompt
+        return with_persona(load(prompt), self.persona)
 
     def read(self, choice: Choice) -> Any:
         """Read which of the two is better."""

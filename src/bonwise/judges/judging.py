@@ -12,9 +12,10 @@ from functools import partial, reduce
 from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from bonwise.calls import portal
-from bonwise.calls.ask import Ask
+from bonwise.calls.ask import ASKER, Ask, encoded
 from bonwise.calls.bill import NOTHING_PAID, Bill
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.judges.calling import FunctionJudge, checked, innermost, threads_of
@@ -38,6 +39,7 @@ __all__ = [
     "concluded",
     "failed",
     "fault",
+    "first_asked",
     "judge_now",
     "judge_with",
     "missing_key",
@@ -144,12 +146,44 @@ async def _asked(
     several: Callable[..., Awaitable[Judgment]] | None = getattr(judge, "judged_by", None)
     if several is not None:
         return await several(engine, prompt, texts, draw, temperature)
+    first: list[Answers] = []
+    if hasattr(judge, "first_ask") and (begun := first_asked(judge, prompt, texts)):
+        first = [await _first_answers(engine, begun[0])]
+        judge = judge.after(first[0])  # type: ignore[attr-defined]
     asks = [redrawn(ask, draw, temperature) for ask in asked(judge, prompt, texts)]
-    answers = await _answered(engine, asks)
-    conclusion = concluded(judge, prompt, texts, answers)
+    answers = [*first, *await _answered(engine, asks)]
+    conclusion = concluded(judge, prompt, texts, answers[len(first) :])
     bill = reduce(add, (answer.bill for answer in answers)) if answers else Bill()
-    effective = _distinct(answer.effective for answer in answers)
+    # A first question is not drawn again, and so perhaps not asked at the temperature of draws.
+    effective = _distinct(answer.effective for answer in answers[len(first) :] or first)
     return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
+
+
+_FIRST: WeakKeyDictionary[Engine, dict[tuple[object, ...], Answers]] = WeakKeyDictionary()
+_MOST_FIRST = 1000
+"""How many answers to first questions are kept per engine."""
+
+
+async def _first_answers(engine: Engine, ask: Ask) -> Answers:
+    """Ask a first question, once per engine: all rounds of a pick, and all draws, depend on the same answer."""
+    known = _FIRST.setdefault(engine, {})
+    about = ASKER.get(), ask.model, ask.system, ask.user, ask.max_tokens, ask.temperature, encoded(ask.params)
+    if about not in known:
+        (answers,) = await _answered(engine, [ask])
+        if not answers.answers or isinstance(answers.answers[0].reading, Unscored):
+            return answers
+        known[about] = replace(answers, bill=NOTHING_PAID)
+        if len(known) > _MOST_FIRST:
+            del known[next(iter(known))]
+        return answers
+    return known[about]
+
+
+def first_asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
+    """Return the question, if any, on whose answer the others of a judge depend."""
+    with _faults_of(judge, "first_ask"):
+        ask: Ask | None = getattr(judge, "first_ask", lambda _prompt, _texts: None)(prompt, texts)
+    return () if ask is None else (ask,)
 
 
 def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:

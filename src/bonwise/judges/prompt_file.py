@@ -125,7 +125,7 @@ class PromptFile:
     user: str = field(repr=False)
     """The two parts of the text; the second is a template."""
     answer: Mapping[str, Mapping[str, Any]] | None = field(repr=False, hash=False)
-    """Property to schema fragment, in the order in which they are to be answered; None for plain text."""
+    """Property to schema fragment, in the order in which they are to be answered; None where the file lists none."""
     source: str
     """Path of the file."""
     digest: str
@@ -143,7 +143,7 @@ class PromptFile:
     @property
     def schema(self) -> dict[str, Any] | None:
         """JSON schema of the answer, a new object each time; None for plain text."""
-        if self.answer is None:
+        if self.answer is None or self.asked.form != "json":
             return None
         return answer_schema(self.answer, fields_of(self.mode, self.asked.field), MODES[self.mode].items)
 
@@ -157,7 +157,7 @@ class PromptFile:
             raise UsageError(f"longest is {longest}", hint="keep at least one character of each text")
         sent = all_enclosed(self.identity, texts, longest=longest)
         shown = {variable: shown_text.text for variable, shown_text in sent.items()}
-        if not MODES[self.mode].candidates:
+        if "candidates" in self.variables:
             listed = (f"Candidate {at}:\n\n{shown[_numbered(at)]}" for at in range(1, len(candidates) + 1))
             shown["candidates"] = "\n\n".join(listed)
         user = _filled(self.user, shown)
@@ -167,7 +167,10 @@ class PromptFile:
     def _texts(self, prompt: str, candidates: Sequence[str]) -> dict[str, str]:
         wanted = MODES[self.mode].candidates
         # A text is a sequence of texts to Python: two letters would pass for two candidates.
-        if isinstance(candidates, str) or not candidates or (wanted and len(candidates) != wanted):
+        is_number_right = (
+            len(candidates) == wanted if wanted else bool(candidates) == ("candidates" in self.variables)
+        )
+        if isinstance(candidates, str) or not is_number_right:
             given = "one text" if isinstance(candidates, str) else f"{len(candidates)} candidates"
             hint = f"give a list of {wanted or 'them'}"
             raise UsageError(f"mode {self.mode} judges {wanted or 'all'} at a time, not {given}", hint=hint)

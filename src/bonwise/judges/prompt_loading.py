@@ -7,6 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from bonwise.judges import prompt_file, prompt_sections
 from bonwise.printable import listed, quoted
 from bonwise.table.text_files import check_text, file_errors, open_plain
 
-__all__ = ["builtin_names", "load", "problems", "prompt_path", "prompts_folder"]
+__all__ = ["builtin_names", "load", "personas", "problems", "prompt_path", "prompts_folder", "with_persona"]
 
 
 def prompts_folder() -> Path:
@@ -37,7 +38,7 @@ def builtin_names() -> tuple[str, ...]:
 
 
 _REQUIRED = ("name", "version", "mode", "variables")
-_OPTIONAL = ("description", "form", "field", "scale", "tie", "answer")
+_OPTIONAL = ("description", "reply", "form", "field", "scale", "tie", "answer")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _EXAMPLES = {
     "name": 'write name = "my-prompt": small letters, digits and hyphens',
@@ -45,6 +46,7 @@ _EXAMPLES = {
     "mode": f'write mode = "...", one of {", ".join(prompt_sections.MODES)}',
     "variables": 'write variables = ["prompt", "candidate"]',
     "description": 'write description = "...", one line',
+    "reply": f'write reply = "...", one of {", ".join(prompt_sections.REPLIES)}',
     "form": f'write form = "...", one of {", ".join(prompt_sections.FORMS)}',
     "field": 'write field = "rating": what the text calls the answer, one line of at most 40 characters',
     "scale": "write scale = [1, 10], two whole numbers from 0, the lower one first",
@@ -53,6 +55,30 @@ _EXAMPLES = {
 }
 
 _SUFFIX = ".md"
+_PERSONAS = "personas.toml"
+
+
+def personas() -> dict[str, str]:
+    """Return who may judge by `with_persona`, by name: the words that a prompt begins with.
+
+    Examples
+    --------
+    >>> list(personas())[:2]
+    ['professional', 'pragmatist']
+    """
+    path = prompts_folder() / _PERSONAS
+    return {name: " ".join(text.split()) for name, text in tomllib.loads(_text(_bytes(path), path)).items()}
+
+
+def with_persona(file: prompt_file.PromptFile, persona: str) -> prompt_file.PromptFile:
+    """Return a prompt whose instructions begin with those of a persona; as it is without one."""
+    if not persona:
+        return file
+    words = personas().get(persona)
+    if words is None:
+        raise UsageError(f"no persona is called {persona!r}", hint=f"name one of {', '.join(personas())}")
+    digest = hashlib.sha256(f"{file.digest} {words}".encode()).hexdigest()[:12]
+    return replace(file, name=f"{file.name}+{persona}", system=f"{words}\n\n{file.system}", digest=digest)
 
 
 def load(name_or_path: str | Path) -> prompt_file.PromptFile:
@@ -97,7 +123,7 @@ def load(name_or_path: str | Path) -> prompt_file.PromptFile:
         digest=hashlib.sha256(data).hexdigest()[:12],
         description=front.get("description", ""),
         asked=prompt_sections.AnswerForm(
-            front.get("form", "json"),
+            "lines" if front.get("reply") == "plain" else front.get("form", "json"),
             front.get("field", ""),
             tuple(front.get("scale", (0, 100))),
             front.get("tie", ""),
@@ -242,6 +268,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "mode": lambda value: isinstance(value, str) and value in prompt_sections.MODES,
     "variables": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
     "description": lambda value: isinstance(value, str) and "\n" not in value,
+    "reply": lambda value: value in prompt_sections.REPLIES,
     "form": lambda value: value in prompt_sections.FORMS,
     "field": _is_word,
     "scale": _is_scale,

@@ -15,6 +15,7 @@ __all__ = [
     "FORMS",
     "JSON",
     "MODES",
+    "REPLIES",
     "AnswerForm",
     "Field",
     "Mode",
@@ -57,11 +58,13 @@ class Mode:
     """Properties that the answer must have; a prompt file may add others. Empty: the answer is plain text."""
     items: Mapping[str, Any] = field(default_factory=dict)
     """JSON schema of the entries of a property that is a list."""
+    names: tuple[str, ...] | None = None
+    """What is shown beside the prompt, where it is not candidates alone."""
     variables: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         shown = (("candidates",), ("candidate",), ("candidate_a", "candidate_b"))[self.candidates]
-        object.__setattr__(self, "variables", ("prompt", *shown))
+        object.__setattr__(self, "variables", ("prompt", *(shown if self.names is None else self.names)))
 
 
 _SCORE = Field(("integer", "number"))
@@ -85,11 +88,24 @@ MODES: Mapping[str, Mode] = {
             "additionalProperties": False,
         },
     ),
+    "checklist-draft": Mode(0, {"items": Field(("array",))}, {"type": "string"}, ()),
+    "checklist": Mode(
+        2,
+        {"marks": Field(("array",))},
+        {
+            "type": "object",
+            "properties": {"number": {"type": "integer"}, "score": {"type": "integer", "enum": [0, 1]}},
+            "required": ["number", "score"],
+            "additionalProperties": False,
+        },
+        ("checklist", "candidate"),
+    ),
     "listwise-ranking": Mode(0, {"ranking": Field(("array",))}, {"type": "integer"}),
 }
 
 
 FORMS = ("json", "tag", "last line", "number")
+REPLIES = ("json", "plain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +113,7 @@ class AnswerForm:
     """The form in which a prompt file asks for the answer."""
 
     form: str = "json"
-    """One of `FORMS`; only ``json`` binds the model to a schema."""
+    """One of `FORMS`, or ``lines`` of a file whose reply is plain; only ``json`` binds the model to a schema."""
     field: str = ""
     """What the prompt calls the answer: a key of JSON, a tag, or the label of a line."""
     scale: tuple[int, int] = (0, 100)
@@ -238,6 +254,8 @@ def answer_schema(
 def form_problems(front: Mapping[str, Any], mode: str, sections: Sections, source: str) -> Iterator[RowError]:
     """Yield where what a file says of the form of the answer does not fit its mode."""
     unfit = {
+        "reply": front.get("reply") == "plain"
+        and ("form" in front or not MODES[mode].fields or not MODES[mode].candidates),
         "form": front.get("form", "json") != "json"
         and (not MODES[mode].fields or mode == "interval" or not MODES[mode].candidates),
         "field": "field" in front and (front["field"] in [*MODES[mode].fields][1:] or not MODES[mode].fields),
@@ -247,7 +265,8 @@ def form_problems(front: Mapping[str, Any], mode: str, sections: Sections, sourc
     for key, wrong in unfit.items():
         if wrong:
             line = sections.front.line_of(key)
-            yield problem(source, line, f"{key} does not fit mode {mode}", f"leave {key} out")
+            beside = " beside form" if key == "reply" and "form" in front else ""
+            yield problem(source, line, f"{key} does not fit mode {mode}{beside}", f"leave {key} out")
 
 
 def answer_problems(front: Mapping[str, Any], mode: str, sections: Sections, source: str) -> Iterator[RowError]:
@@ -268,7 +287,7 @@ def answer_problems(front: Mapping[str, Any], mode: str, sections: Sections, sou
         yield from _fragment_problems(name, fragment, line, source)
         if name in wanted and isinstance(fragment, dict):
             yield from _misfits(name, fragment, wanted[name], line, source)
-        if f'"{name}"' not in sections.system.text + sections.user.text:
+        if front.get("reply") != "plain" and f'"{name}"' not in sections.system.text + sections.user.text:
             # A server without schema support gets the text alone.
             hint = f'say in the text that the answer is a JSON object with the key "{name}"'
             yield problem(source, line, f"the text does not ask for {quoted(name)}", hint)

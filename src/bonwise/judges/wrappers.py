@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from bonwise.calls.ask import Answer, Answers, Ask
 from bonwise.errors import UsageError
@@ -21,9 +21,29 @@ __all__ = ["Quantized", "Resampled"]
 QUANTIZED_VERSION = 1
 
 
+class _Around:
+    """A judge made of another one, which may ask a first question on whose answer its others depend."""
+
+    of: Judge
+
+    @property
+    def first_calls(self) -> int:
+        """How many calls are made once, however often the others are drawn."""
+        return getattr(self.of, "first_calls", 0)
+
+    def first_ask(self, prompt: str, candidates: Sequence[str]) -> Ask | None:
+        """Return the inner judge's first question."""
+        first: Callable[..., Ask | None] | None = getattr(self.of, "first_ask", None)
+        return None if first is None else first(prompt, candidates)
+
+    def after(self, answers: Answers) -> Self:
+        """Return the judge of an inner one that knows the answer to it."""
+        return replace(self, of=self.of.after(answers))  # type: ignore[attr-defined, type-var]
+
+
 @takes_numbers
 @dataclass(frozen=True)
-class Quantized:
+class Quantized(_Around):
     """Another judge's scores, each rounded to the nearest of some equally spaced levels from 0 to 1.
 
     Half-way scores are rounded up. The ends of an interval and the draws of a mean are rounded in the same way,
@@ -117,7 +137,7 @@ RESAMPLED_VERSION = 1
 
 @takes_numbers
 @dataclass(frozen=True)
-class Resampled:
+class Resampled(_Around):
     """Several independent draws of another judge.
 
     A candidate scores the mean of its draws that were scored; its interval is that of Student's t around the
@@ -249,8 +269,10 @@ class Resampled:
         )
 
     def calls(self, candidates: int) -> int:
-        """Return the inner judge's calls, once a draw."""
-        return calling.calls_of(self.of, candidates) * self.draws
+        """Return the inner judge's calls, once a draw but for a first one."""
+        each = calling.calls_of(self.of, candidates)
+        first = min(each, self.first_calls)
+        return first + (each - first) * self.draws
 
     def _together(self, candidates: Sequence[str], found: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
         by_candidate = zip(*found, strict=True)

@@ -182,6 +182,7 @@ def asks_of(call: Call) -> Iterator[Ask]:
     """Yield what a use of a judge asks of models, perhaps nothing; a broken contract is a `JudgeError`."""
     if not is_asking(call.judge):
         return
+    yield from judging.first_asked(call.judge, call.prompt, call.texts)
     for ask in judging.asked(call.judge, call.prompt, call.texts):
         yield judging.redrawn(ask, call.draw, call.temperature)
 

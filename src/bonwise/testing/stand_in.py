@@ -25,6 +25,8 @@ _REASON = "It does what was asked, with a gap or two."
 _OTHERS = ("The", " I", "**", "\n", "Both", " it", "So", "1", "No", "In", "-", "Well", "We", "My", "OK", "Hm")
 
 _NUMBERED = re.compile(r"^--- BEGIN CANDIDATE (\d+) ", re.MULTILINE)
+_LABELLED = re.compile(r"^([A-Z]{3,}): (.+)$", re.MULTILINE)
+_CHECKLIST = re.compile(r"--- BEGIN CHECKLIST (\w+) ---\n(.*)\n--- END CHECKLIST \1", re.DOTALL)
 _RANGE = re.compile(r"(\d{1,9})\s*(?:-|\u2013|to|and|through)\s*(\d{1,9})")
 _A_B_TIE = re.compile(r"\bA\b.*\bB\b.*\bTIE\b", re.DOTALL)
 _A_B = re.compile(r"\bA\b.{1,9}\bB\b")
@@ -35,7 +37,8 @@ def stand_in(request: WireRequest) -> Choice:
     """Answer as a judge would, from a hash of the words of the request and the index of the sample.
 
     A JSON schema is filled: scores 0 to 100, ordered intervals, A, B or TIE, confidence 1 to 5, probability 0 to 1.
-    Without one, instructions that ask for a number, digit or label get one; anything else gets a sentence.
+    Without one, instructions with lines such as ``CHOICE: A, B or TIE`` get these, those that ask for a number, digit
+    or label get one; anything else gets a sentence.
     """
     system = request.system
     words = f"{len(system)}:{system}{request.user}\0{request.sample}".encode("utf-8", "surrogatepass")
@@ -43,6 +46,13 @@ def stand_in(request: WireRequest) -> Choice:
     schema = request.schema
     if schema is not None:
         text = json.dumps(_of_shown(_filled("", schema, schema, source), schema, request.user, source))
+        return Choice(text, logprobs=_spelt(text, request, (), source))
+    lines = {
+        label.lower(): source.choice(_options(form)) for label, form in _LABELLED.findall(system) if _options(form)
+    }
+    if len(lines) > 1:
+        stated = _in_order({label: int(value) if value.isdigit() else value for label, value in lines.items()})
+        text = "\n".join(f"{label.upper()}: {value}" for label, value in stated.items())
         return Choice(text, logprobs=_spelt(text, request, (), source))
     options = _options(system) or _options(request.user)
     text = source.choice(options) if options else _REASON
@@ -85,13 +95,15 @@ def _filled(name: str, schema: Schema, root: Schema, source: Random) -> Any:
 
 def _of_shown(filled: Any, schema: Schema, user: str, source: Random) -> Any:
     """Return a filled object, its lists with an entry for each candidate that is shown under a number."""
-    shown = len(set(_NUMBERED.findall(user)))
+    checklist = _CHECKLIST.search(user)
+    shown = checklist[2].count("\n") + 1 if checklist else len(set(_NUMBERED.findall(user)))
     for name, listed in schema.get("properties", {}).items() if shown else ():
         items = listed.get("items", {})
         if "array" not in listed.get("type", ()) or not isinstance(filled.get(name), list):
             continue
-        if "candidate" in items.get("properties", ()):
-            filled[name] = [{**_filled(name, items, schema, source), "candidate": 1 + at} for at in range(shown)]
+        number = "number" if checklist else "candidate"
+        if number in items.get("properties", ()):
+            filled[name] = [{**_filled(name, items, schema, source), number: 1 + at} for at in range(shown)]
         else:
             filled[name] = source.sample(range(1, shown + 1), shown)
     return filled

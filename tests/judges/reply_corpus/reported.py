@@ -470,7 +470,8 @@ INTERVALS = {
         '{"score": 0, "low": 0, "high": 100, "why": "no text"}': None,
         '{"score": 70, "low": null, "high": 85}': None,
         '{"score": 70, "low": 75, "high": 85}': None,
-        "70 [60, 85]": None,
+        "70 [60, 85]": (70, 60, 85),
+        "70 [60, 85] I think": None,
         "[[70]]": None,
     }
 }

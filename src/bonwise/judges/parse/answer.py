@@ -16,7 +16,7 @@ from bonwise.table.verdicts import Unscored, kept
 
 __all__ = ["LOOKED_AT", "VERSION", "Form", "after_thinking", "answer", "stopped_early", "unread"]
 
-VERSION = 4
+VERSION = 5
 """Of all readers together: it rises whenever the same reply may be read in another way."""
 
 _OPENING = re.compile(r"<think(?:ing)?>", re.IGNORECASE | re.ASCII)
@@ -66,6 +66,10 @@ _NO_BLANKS = {ord(sign): None for sign in " \t`*_#"}
 _OTHER_FIELD = re.compile(r"#|(?:[-•+][ \t]+)?[*_`]*[^\W\d_]+(?: [^\W\d_]+)?[*_`]*:[*_`]*[ \t]*\S")
 _NOT_A_BREAK = re.compile(r"[^\n]")
 _TITLE = re.compile(r"[#*_` \t]*\w+(?: \w+)? ?:[*_` \t]*")
+_ENDS = re.compile(
+    r"(?:(?P<score>[0-9.]+)[ ,]*)?(?P<label>95 ?% ?CI[*_`]*[:=][*_` ]*)?\[(?P<low>[0-9.]+), ?(?P<high>[0-9.]+)\]",
+    re.IGNORECASE,
+)
 _BRACKETED = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]|\[RESULT\]:?([^\n]*)")
 _REASONS = frozenset(
     {"why", "reason", "reasoning", "explanation", "rationale", "feedback", "comment"}
@@ -396,6 +400,10 @@ def _labelled(part: str, form: Form) -> tuple[str | None, str]:
 def _line_of(values: Sequence[tuple[str | None, str]], match: re.Match[str], form: Form) -> _TextLine:
     start, end = match.span()
     bare = values[0][0] is None
+    if ends := _bracketed_ends(values, form):
+        stated = {name: ends[name] for name in form.slots if ends[name]}
+        marks = tuple(_FoundField(start, end, name, form.slots[name].of_text(stated[name])) for name in stated)
+        return _TextLine(start, end, marks, bare=bare and form.needed[0] in stated)
     if bare and (form.bare is None or not form.slots[form.bare].alone(values[0][1])):
         return _TextLine(start, end)
     marks = tuple(
@@ -404,3 +412,12 @@ def _line_of(values: Sequence[tuple[str | None, str]], match: re.Match[str], for
         if (name := label or form.bare) is not None and value
     )
     return _TextLine(start, end, marks, bare=bare)
+
+
+def _bracketed_ends(values: Sequence[tuple[str | None, str]], form: Form) -> re.Match[str] | None:
+    """Match ``70 [60, 85]`` and ``95% CI: [60, 85]`` where an interval is asked for; two ends alone are neither."""
+    (label, value), *others = values
+    if others or "high" not in form.slots or label not in (None, form.needed[0]):
+        return None
+    ends = _ENDS.fullmatch(_BULLET.sub("", value).strip(_DECORATION))
+    return ends if ends and (ends["score"] or (ends["label"] and label is None)) else None

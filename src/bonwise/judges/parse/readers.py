@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.judges.parse.answer import Form, after_thinking, answer, stopped_early, unread
-from bonwise.judges.parse.slots import Fault, ListSlot, NumberSlot, Slot, WordSlot
+from bonwise.judges.parse.slots import Fault, ListSlot, NumberSlot, Slot, TextsSlot, WordSlot, whole_json
 from bonwise.judges.prompt_sections import JSON, AnswerForm
 from bonwise.printable import printable
 from bonwise.table.verdicts import Unscored
@@ -25,18 +25,22 @@ __all__ = [
     "first_is_better",
     "in_answer_to",
     "interval",
+    "items",
     "listed",
+    "marks",
     "pick",
     "probability",
     "score",
 ]
 
 _SCORE = "(?:final |overall )?(?:score|rating)|final answer"
-_LOW = "low|low end|lower|lower end|lower bound"
-_HIGH = "high|high end|upper|upper end|upper bound"
+_LOW = "low|low end|lower|lower end|lower bound|ci_lower"
+_HIGH = "high|high end|upper|upper end|upper bound|ci_upper"
 _CHOICE = "(?:final )?(?:choice|verdict|winner|preference|answer)"
 _PROBABILITY = r"(?:final )?(?:probability|p|p\(a\))|final answer"
 _LABELS_OF: Mapping[str, Mapping[str, str]] = {
+    "checklist-draft": {"items": "(?:final )?items"},
+    "checklist": {"marks": "(?:final )?marks"},
     "listwise": {"scores": "(?:final )?scores"},
     "listwise-ranking": {"ranking": "(?:final )?(?:ranking|order)"},
     "pointwise": {"score": _SCORE},
@@ -49,7 +53,7 @@ _LABELS_OF: Mapping[str, Mapping[str, str]] = {
 @lru_cache(maxsize=256)
 def _form(mode: str, asked: AnswerForm) -> Form:
     """Return the form of the answers of a mode, as a prompt file asks for them."""
-    labels, bare = _LABELS_OF[mode], mode not in ("interval", "listwise")
+    labels, bare = _LABELS_OF[mode], mode not in ("interval", "listwise", "checklist", "checklist-draft")
     slot: Slot = NumberSlot(*asked.scale)
     slots: dict[str, Slot] = dict.fromkeys(labels, slot)
     if mode == "pairwise":
@@ -58,16 +62,21 @@ def _form(mode: str, asked: AnswerForm) -> Form:
         slots = {"probability": NumberSlot(0, 1)}
     elif mode == "listwise":
         slots = {"scores": ListSlot(NumberSlot(*asked.scale))}
+    elif mode == "checklist":
+        slots = {"marks": ListSlot(NumberSlot(0, 1))}
+    elif mode == "checklist-draft":
+        slots = {"items": TextsSlot()}
     elif mode == "listwise-ranking":
         slots = {"ranking": ListSlot()}
     first, *others = slots
     name = asked.field.lower()
+    ends = {"ci_lower": "low", "ci_upper": "high"} if mode == "interval" else {}
     return Form(
         slots,
         {**labels, first: f"{labels[first]}|{re.escape(asked.field)}"} if name else labels,
         (first, *others) if mode == "interval" else (first,),
         bare=first if bare else None,
-        keys={name: first} if name else {},
+        keys={**ends, name: first} if name else ends,
         last=asked.form == "last line",
         why=not asked.reasons,
     )
@@ -104,8 +113,22 @@ def score(choice: Choice, asked: AnswerForm = JSON) -> float | Unscored:
 
 def pick(choice: Choice, asked: AnswerForm = JSON) -> ReadChoice | Unscored:
     """Read which of two candidates is better."""
+    first = _first_of_ranks(whole_json(choice.text)) if stopped_early(choice) is None else None
+    if first is not None:
+        return ReadChoice(first)
     fields = answer(choice, _form("pairwise", asked))
     return fields if isinstance(fields, Unscored) else ReadChoice(fields["choice"], fields.get("confidence"))
+
+
+def _first_of_ranks(entries: Any) -> str | None:
+    """Return which of A and B a list of objects with model and rank, as AlpacaEval asks for it, puts first."""
+    if not isinstance(entries, list) or len(entries) != 2:
+        return None
+    ranks = {
+        str(entry.get("rank")): str(entry.get("model"))
+        for entry in (dict(pairs) if isinstance(pairs, tuple) else {} for pairs in entries)
+    }
+    return ranks["1"] if set(ranks) == {"1", "2"} and set(ranks.values()) == {"A", "B"} else None
 
 
 def probability(choice: Choice, asked: AnswerForm = JSON) -> float | Unscored:
@@ -147,6 +170,30 @@ def listed(
         dict(entries) if mode == "listwise" else _shares([number for number, _ in entries if times[number] == 1])
     )
     return tuple(_of_listed(times[number], outcomes.get(number)) for number in range(1, shown + 1))
+
+
+def items(choice: Choice) -> tuple[str, ...] | Unscored:
+    """Read the items of a checklist."""
+    fields = answer(choice, _form("checklist-draft", JSON))
+    texts: tuple[str, ...] | Unscored = fields if isinstance(fields, Unscored) else fields["items"]
+    return texts
+
+
+def marks(choice: Choice, shown: int) -> tuple[int, ...] | Unscored:
+    """Read whether each of so many items is present: a reply that leaves an item out marks none."""
+    fields = answer(choice, _form("checklist", JSON))
+    if isinstance(fields, Unscored):
+        return fields
+    entries = fields["marks"]
+    times = Counter(number for number, _ in entries)
+    amiss = [number for number in sorted({*times, *range(1, shown + 1)}) if times[number] != (0 < number <= shown)]
+    if amiss:
+        return unread(f"it marks item {amiss[0]} {times[amiss[0]]} times, and {shown} items were given", choice)
+    by_item = dict(entries)
+    other = next((number for number in by_item if by_item[number] not in (0, 1)), None)
+    if other is not None:
+        return unread(f"the mark of item {other} is neither 1 nor 0", choice)
+    return tuple(int(by_item[number]) for number in range(1, shown + 1))
 
 
 def _shares(ranked: Sequence[int]) -> dict[int, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from bonwise.judges.protocol import has_words
 from bonwise.printable import printable
 
 __all__ = [
@@ -19,9 +20,11 @@ __all__ = [
     "ListSlot",
     "NumberSlot",
     "Slot",
+    "TextsSlot",
     "WordSlot",
     "pieces",
     "plain",
+    "whole_json",
     "whole_object",
 ]
 
@@ -67,15 +70,22 @@ class JsonSpan:
 
 def whole_object(text: str) -> Pairs | None:
     """Return the object that the text consists of, perhaps in a code fence; None where it is something else."""
+    whole = whole_json(text)
+    return whole if isinstance(whole, tuple) else None
+
+
+def whole_json(text: str) -> Pairs | list[Any] | None:
+    """Return the object or list that a text consists of, perhaps in a code fence; None where it is neither."""
     body = plain(text).strip()
     if body.startswith("```") and (fenced := _FENCED.fullmatch(body)):
         body = fenced[1].strip()
-    if not (body.startswith("{") and body.endswith("}")):
+    if body[:1] + body[-1:] not in ("{}", "[]"):
         return None
     try:
-        return tuple(_decoder().decode(body))
+        whole: Pairs | list[Any] = _decoder().decode(body)
     except (ValueError, RecursionError):
         return None
+    return whole
 
 
 def pieces(text: str, keys: Collection[str]) -> Iterator[JsonSpan]:
@@ -115,6 +125,7 @@ def _decoder() -> json.JSONDecoder:
 # Only ASCII digits count, in JSON's own grammar.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_FRACTION = re.compile(r"\.[0-9]+")
 _LIKE_NUMBER = re.compile(r"[-+\u2212]?(?:[0-9]+|\.[0-9]+)(?:\.[0-9]+)*(?:[eE][-+]?[0-9]+)?")
 _BETWEEN_NUMBERS = re.compile(r"[-+\s,;/%\u2013\u2014]|\b(?:or|and|to|out of)\b", re.ASCII)
 _OVER = re.compile(r"[ \t]?(?:/|\bout of\b)[ \t]?")
@@ -179,8 +190,10 @@ class NumberSlot:
         return absent if isinstance(reading, Fault) and reading.kind == "absent" else reading
 
     def of_text(self, text: str) -> float | Fault:
-        """Read ``85``, with ``/100`` or ``out of 100`` on a scale to 100, with ``%`` on a scale to 1."""
+        """Read ``85``, with ``/100`` or ``out of 100`` on a scale to 100; on one to 1 ``.73`` and ``73%`` too."""
         text = _unbracketed(text.removesuffix(".").rstrip())
+        if self.high == 1 and _FRACTION.fullmatch(text):
+            return self._value(f"0{text}", text)
         if _NUMBER.fullmatch(text):
             return self._value(text)
         share = text.removesuffix("%").rstrip()
@@ -255,6 +268,31 @@ class WordSlot:
             text = text.upper()
         text = "TIE" if self.tie and text == self.tie.upper() else _ORDERS.get(text, text)
         return text if text in self.words else None
+
+
+_MOST_TEXTS, _LONGEST_TEXT = 40, 500
+
+
+class TextsSlot:
+    """A list of short texts, one line each, in JSON alone."""
+
+    scale = "(?!)"
+
+    def of_json(self, value: Any) -> tuple[str, ...] | Fault:
+        """Read at most 40 texts of at most 500 characters; white space within them becomes blanks."""
+        texts = value if isinstance(value, list) else []
+        fit = [isinstance(text, str) and not isinstance(text, Lexeme) and has_words(text) for text in texts]
+        if not 0 < len(texts) <= _MOST_TEXTS or not all(fit) or max(map(len, texts)) > _LONGEST_TEXT:
+            return Fault("no list of short texts")
+        return tuple(" ".join(text.split()) for text in texts)
+
+    def of_text(self, text: str) -> Fault:
+        """Read nothing of a line."""
+        return Fault(f"no list of short texts: {printable(text, longest=60)}", "absent")
+
+    def alone(self, line: str) -> bool:  # noqa: ARG002 - as slots are asked
+        """Tell that no line is a list."""
+        return False
 
 
 _CANDIDATE_KEYS = frozenset({"candidate", "id", "number", "index"})
