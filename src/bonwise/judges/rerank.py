@@ -1,0 +1,148 @@
+"""A service that scores all candidates of a prompt by how relevant they are to it, in one call."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+from bonwise.calls.ask import Answers, Ask, Choice, Model, model_from_spec
+from bonwise.calls.providers import rerank
+from bonwise.calls.providers.parameters import checked_params
+from bonwise.calls.providers.protocol import provider
+from bonwise.errors import UsageError
+from bonwise.flags import takes_numbers
+from bonwise.judges import asking, registry
+from bonwise.judges.protocol import EMPTY, Conclusion, cached_property, candidates_with_words
+from bonwise.table.verdicts import Score, Unscored, Verdict, kept, plain_number
+
+__all__ = ["Rerank"]
+
+VERSION = 1
+
+
+@takes_numbers
+@dataclass(frozen=True)
+class Rerank:
+    """A reranker behind an endpoint: one call for all candidates, each scored by its relevance to the prompt.
+
+    The score is the one that the service sends, neither clipped nor scaled: from 0 to 1 by Cohere and Voyage, by other
+    services and models any number, such as a logit. Scores are matched by index. A candidate that the reply leaves
+    out, names twice or gives no number is unscored; a reply that names a candidate that was not sent leaves all
+    unscored, for it may mean any of them. Candidates are sent whole, as they are; services cut long ones themselves.
+
+    Parameters
+    ----------
+    model : str
+        ``cohere/MODEL``, ``jina/MODEL``, ``voyage/MODEL``, ``vllm/MODEL`` or ``tei/MODEL``.
+    route : {"rerank", "score"}
+        Which of its routes a server of vLLM is asked by.
+    base_url : str, optional
+        Another server that speaks the service's language.
+    price : tuple of float, optional
+        US dollars per million tokens of input, and 0 for the output: ``(0.05, 0)``. A service that counts no tokens
+        (Cohere, TEI) is counted in calls.
+    params : mapping or str, optional
+        Further fields of the request's body, such as ``{"truncation": false}``.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A service that scores no documents, a route that it has not, or a field that bonwise sets itself.
+
+    Examples
+    --------
+    >>> judge = Rerank("cohere/rerank-v3.5")
+    >>> judge.name, judge.calls(candidates=8)
+    ('rerank:cohere/rerank-v3.5', 1)
+    """
+
+    model: str
+    _: KW_ONLY
+    route: str = "rerank"
+    # It may hold a login.
+    base_url: str | None = field(default=None, repr=False)
+    price: tuple[float, float] | None = field(default=None, repr=False)
+    params: Mapping[str, Any] | str | None = field(default=None, hash=False)
+    asked: Model = field(init=False, repr=False)
+
+    kind: ClassVar[str] = "rerank"
+
+    def __post_init__(self) -> None:
+        asked = model_from_spec(self.model, self.base_url, self.price)
+        service = provider(asked.provider)
+        if not isinstance(service, rerank.Reranker):
+            raise UsageError(f"{asked.provider} is no reranker", hint="write rerank:cohere/rerank-v3.5, for example")
+        if self.route not in service.routes:
+            known = ", ".join(service.routes)
+            raise UsageError(f"{asked.provider} has no route {self.route!r}", hint=f"its routes are {known}")
+        fields = None if self.params is None else checked_params(self.params, service) or None
+        for name, value in {"asked": asked, "price": asked.price, "params": fields}.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def name(self) -> str:
+        """What makes this judge on a command line."""
+        stated = asking.options_text(self, never=("model", "base_url", "price"))
+        return str(registry.Spec(self.kind, stated, rest=self.model))
+
+    @property
+    def version(self) -> str:
+        """Of how replies are read."""
+        return f"rerank{VERSION}"
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
+        """Return the one question about all candidates that have words."""
+        texts = [candidates[at] for at in candidates_with_words(candidates)]
+        if not texts:
+            return []
+        return [
+            Ask(
+                self.asked,
+                "",
+                rerank.question(prompt, texts, self.route),
+                partial(read_scores, count=len(texts)),
+                max_tokens=0,
+                params=self.params if isinstance(self.params, dict) else {},
+                second=asking.never,
+            )
+        ]
+
+    def calls(self, candidates: int) -> int:
+        """Return one call."""
+        return min(candidates, 1)
+
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
+        """Give each candidate the score that the reply has for it."""
+        verdicts: list[Verdict] = [EMPTY] * len(candidates)
+        places = candidates_with_words(candidates)
+        scores = asking.reading(answers[0]) if places else ()
+        given = [scores] * len(places) if isinstance(scores, Unscored) else scores
+        for at, score in zip(places, given, strict=True):
+            verdicts[at] = score if isinstance(score, Unscored) else Score(score)
+        return Conclusion(tuple(verdicts))
+
+    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
+        """Ask, wait for the answer, and return one verdict per candidate."""
+        return asking.ask_now(self, prompt, candidates)
+
+
+def read_scores(choice: Choice, count: int) -> tuple[float | Unscored, ...] | Unscored:
+    """Read one score for each of so many candidates, by index."""
+    items = json.loads(choice.text)
+    indexes = [item.get("index") for item in items]
+    invented = [index for index in indexes if type(index) is not int or not 0 <= index < count]
+    if invented:
+        return Unscored(f"the reply scores {len(invented)} candidates that were not sent", kept(choice.text))
+    times = Counter(indexes)
+    scores: list[float | Unscored] = [Unscored("the reply leaves it out")] * count
+    for item in items:
+        number = plain_number(item.get("relevance_score", item.get("score")))
+        scores[item["index"]] = Unscored("the score is no number") if number is None else number
+    return tuple(
+        Unscored(f"the reply scores it {times[at]} times") if times[at] > 1 else score
+        for at, score in enumerate(scores)
+    )
