@@ -52,7 +52,7 @@ def pattern_check(pattern: str) -> Check:
     return lambda _, text: (finds(text) is not None, "")
 
 
-def function_check(function: Callable[[str, str], Any]) -> Check:
+def function_check(function: Callable[[str, str], Any] | None) -> Check:
     """Return a user's function as a check; one that fails, or says neither true nor false, could not run."""
     if not callable(function):
         raise UsageError(f"check is {type(function).__name__}", hint="give a function (prompt, text) -> bool")
@@ -73,7 +73,7 @@ def function_check(function: Callable[[str, str], Any]) -> Check:
 
 
 def schema_check(schema: Mapping[str, Any] | str | Path) -> Check:
-    """Return the check that an answer is JSON of a schema: a mapping, its JSON text, or a file; nothing is fetched."""
+    """Return the check that an answer is JSON of a schema: a mapping, JSON text, or a file; nothing is fetched."""
     SCHEMA.require("a check by JSON Schema")
     from jsonschema import exceptions, validators  # noqa: PLC0415 - an extra brings it
     from referencing import Registry  # noqa: PLC0415 - as above
@@ -137,9 +137,9 @@ _BOXED = r"\boxed{"
 def final_answer(extract: str) -> Callable[[str], str | None]:
     r"""Return what reads the final answer of a text, None where there is none.
 
-    ``whole`` takes all of the text, ``number`` the last number, ``boxed`` what stands in the last ``\boxed{...}``; any
+    ``whole`` takes all of the text, ``number`` the last number, ``boxed`` what is in the last ``\boxed{...}``. Any
     other word is a regular expression whose last match, or its first group, is the answer. Numbers of one value are
-    the same answer; in other words neither white space nor capitals tell two apart.
+    the same answer; other words are compared without capitals and surplus white space.
     """
     if extract == "whole":
         return _plain
@@ -186,7 +186,7 @@ def _pattern(name: str, pattern: str) -> re.Pattern[str]:
 
 
 def command_check(command: str, timeout: float) -> Check:
-    """Return the check by a command that gets the answer on standard input: 0 passes, 1 fails, else it did not run."""
+    """Return the check by a command that gets the answer on stdin: 0 passes, 1 fails, else it did not run."""
     try:
         arguments = shlex.split(command)
     except ValueError as error:

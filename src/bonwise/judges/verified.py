@@ -40,12 +40,12 @@ AT_ONCE = 8
 @takes_numbers
 @dataclass(frozen=True)
 class Verified:
-    r"""Another judge, asked only about the answers that pass a check; those that fail have no score and cannot be picked.
+    r"""Another judge, asked only about the answers that pass a check; one that fails cannot be picked.
 
-    An answer that fails is unscored, ``failed the check``; one about which the check could not run is unscored too, by
-    another reason: it has not failed. No call is made for either. `Unscored.raw` says what the check said. Where one
-    answer passes and the inner judge compares, it scores 1. Where none passes nothing is scored, and nothing is picked
-    unless ``on_failure`` says otherwise. State one check. Within a judge that rounds or repeats another one's answers
+    An answer that fails is unscored, ``failed the check``; one about which the check could not run is unscored too,
+    for another reason: it has not failed. No call is made for either. `Unscored.raw` says what the check said. Where
+    one answer passes and the inner judge compares, it scores 1. Where none passes nothing is scored, and nothing is
+    picked unless ``on_failure`` says otherwise. State one check. Within a judge that rounds or repeats another one's answers
     every answer is asked about, so put this judge around that one.
 
     bonwise runs no code of an answer. A command that does so has the rights of who runs it, without the keys of the
@@ -101,7 +101,7 @@ class Verified:
     def __post_init__(self) -> None:
         object.__setattr__(self, "of", calling.as_judge(self.of))
         check_number("timeout", self.timeout, low=0.001, high=86_400)
-        makers = {
+        makers: dict[str, Callable[[], checks.Check]] = {
             "check": partial(checks.function_check, self.check),
             "regex": partial(checks.pattern_check, str(self.regex)),
             "schema": partial(checks.schema_check, self.schema),
