@@ -129,7 +129,7 @@ def answer_check(answer: object, extract: str = "whole") -> Check:
 
 
 _NUMBER = re.compile(
-    r"(?<![\w.])[-+\u2212]?(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?:\.\d+|/\d+)?(?:[eE][-+]?\d{1,3}(?!\d))?"
+    r"(?<![\w.])[-+\u2212]?(?:\d{1,3}(?:,\d{3}){1,9}(?![\d,])|\d+)(?:\.\d+|/\d+)?(?:[eE][-+]?\d{1,3}(?!\d))?"
 )
 _BOXED = r"\boxed{"
 

@@ -45,8 +45,8 @@ class Verified:
     An answer that fails is unscored, ``failed the check``; one about which the check could not run is unscored too,
     for another reason: it has not failed. No call is made for either. `Unscored.raw` says what the check said. Where
     one answer passes and the inner judge compares, it scores 1. Where none passes nothing is scored, and nothing is
-    picked unless ``on_failure`` says otherwise. State one check. Within a judge that rounds or repeats another one's answers
-    every answer is asked about, so put this judge around that one.
+    picked unless ``on_failure`` says otherwise. State one check. Within a judge that rounds or repeats another one's
+    answers every answer is asked about, so put this judge around that one.
 
     bonwise runs no code of an answer. A command that does so has the rights of who runs it, without the keys of the
     environment: put it into a container first.

@@ -7,8 +7,6 @@ import ssl
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from anyio import EndOfStream
-
 from bonwise.calls.ask import Ask, AttemptError, Choice, Model, Problem, Reply, Request, encoded
 from bonwise.calls.bill import Usage
 from bonwise.calls.providers import protocol, service, wire
@@ -206,7 +204,7 @@ class _HttpClient:
             )
         except self._clients.TooLargeError as error:
             problem = self._clients.too_large(self._origin, error.status)
-        except (self._http.HTTPError, ssl.SSLError, EndOfStream) as error:
+        except (self._http.HTTPError, ssl.SSLError, self._clients.EndOfStream) as error:
             problem = self._clients.no_response(self._http, self._origin, error)
         if problem is not None:
             # Raised here, outside the handlers: the library's error holds the request with its key.
