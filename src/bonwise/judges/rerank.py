@@ -31,8 +31,8 @@ class Rerank:
 
     The score is the one that the service sends, neither clipped nor scaled: from 0 to 1 by Cohere and Voyage, of
     other services and models any number, such as a logit. Scores are matched by index. A candidate that the reply
-    leaves out, names twice or gives no number is unscored; a reply that names a candidate that was not sent leaves all
-    unscored, for it may mean any of them. Candidates are sent whole, as they are; services cut long ones themselves.
+    leaves out, names twice or gives no number is unscored; one that names a candidate that was not sent leaves all of
+    them unscored, for it may mean any. Candidates are sent whole, as they are; services cut long ones themselves.
 
     Parameters
     ----------
