@@ -1,4 +1,4 @@
-"""Rerankers behind endpoints: what is sent, what is made of the scores, what it costs, and a second run for nothing."""
+"""Rerankers behind endpoints: what is sent, what is made of the scores, what it costs; a second run is free."""
 
 from __future__ import annotations
 

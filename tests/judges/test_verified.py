@@ -1,4 +1,4 @@
-"""Judges behind a check: what fails costs no call and is never picked, and a check that cannot run has failed nobody."""
+"""Judges behind a check: what fails costs no call and is never picked; one that cannot run has failed nobody."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_a_command_has_no_shell_no_keys_and_leaves_nothing_behind(tmp_path, monk
 
 def test_a_candidate_goes_in_byte_for_byte(tmp_path):
     """What looks like an option, a shell or a control sequence is text on standard input."""
-    for at, text in enumerate(["$(touch x); `id`", "--help\n\r\n\x1b[2J", "\x00 \ud800 \u202e", "a\u2028" * 9]):
+    for at, text in enumerate(["$(touch x); `id`", "--help\n\r\n\x1b[2J", "a\x00 \ud800 \u202e", "a\u2028" * 9]):
         copy = tmp_path / f"{at}"
         code = f'import sys; open("{copy}", "wb").write(sys.stdin.buffer.read())'
         assert said(bw.Verified(length, command=python(code)).judge("q", [text])) == [len(text)]
@@ -175,7 +175,7 @@ def test_where_none_passes_nothing_is_picked_unless_it_is_asked_for():
     pick = bw.select("q", ["a", "b"], judge=judge, on_failure="owe")
     assert (pick.best, pick.decided_by, pick.unscored) == (None, "nothing scored", {"c0": FAILED, "c1": FAILED})
     assert bw.select("q", ["a", "b"], judge=judge, on_failure="first").decided_by == "first"
-    with pytest.raises(JudgeError, match="scored no candidate: failed the check .2 of 2"):
+    with pytest.raises(JudgeError, match=r"scored no candidate: failed the check .2 of 2"):
         bw.select("q", ["a", "b"], judge=judge)
 
 
