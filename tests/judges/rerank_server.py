@@ -42,7 +42,7 @@ def reranking(answer=by_length):
     served = Reranking(answer=answer)
 
     class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+        # HTTP/1.0: no connection outlives the event loop of a test.
 
         def do_POST(self):
             content = self.rfile.read(int(self.headers["Content-Length"]))

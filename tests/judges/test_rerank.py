@@ -122,6 +122,7 @@ def test_a_second_run_makes_no_call_and_writes_the_same_bytes(capsys, tmp_path, 
         command = ("pools.jsonl", "--judge", "rerank:cohere/m", "--run", "run")
         estimate = typed(capsys, "judge", *command, "--dry-run")
         assert "2 calls" in estimate.out + estimate.err
+        assert "length of answers" not in estimate.out + estimate.err
         assert not served.asked
         first = typed(capsys, "judge", *command, "--out", "scores.csv")
         content = Path("scores.csv").read_bytes()
