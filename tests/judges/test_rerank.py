@@ -100,8 +100,8 @@ def items(*pairs):
         (items((2, -3.5), (0, 12.25), (1, 0.0)), [12.25, 0.0, "empty answer", -3.5]),
         (items((2, 0.5), (0, 0.1)), [0.1, "the reply leaves it out", "empty answer", 0.5]),
         (items((2, 0.5), (0, 0.1), (1, 0.3), (0, 0.9)), ["the reply scores it 2 times", 0.3, "empty answer", 0.5]),
-        (items((0, 0.5), (1, 0.1), (7, 0.9)), ["the reply scores 1 candidates that were not sent"] * 2),
-        (items((0, 0.5), (True, 0.1), (2, 0.1)), ["the reply scores 1 candidates that were not sent"] * 2),
+        (items((0, 0.5), (1, 0.1), (7, 0.9)), ["the reply scores a candidate that was not sent"] * 2),
+        (items((0, 0.5), (True, 0.1), (2, 0.1)), ["the reply scores a candidate that was not sent"] * 2),
         (items((0, "0.5"), (1, None), (2, 0.25)), ["the score is no number"] * 2 + ["empty answer", 0.25]),
     ],
 )

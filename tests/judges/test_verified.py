@@ -96,7 +96,7 @@ def test_what_says_why_is_kept_as_the_judges_words():
     (verdict,) = bw.Verified(length, command=command).judge("q", ["x"])
     assert (verdict.reason, verdict.raw) == (FAILED, "two tests failed")
     (verdict,) = bw.Verified(length, schema={"type": "array"}).judge("q", ["3"])
-    assert (verdict.reason, verdict.raw) == (FAILED, "3 is not of type 'array'")
+    assert (verdict.reason, verdict.raw) == (FAILED, "")
 
 
 def crash(_prompt, _text):
@@ -117,14 +117,14 @@ async def later(_prompt, _text):
             {"command": python('print("no such test"); raise SystemExit(4)')},
             "it ended with exit code 4: no such test",
         ),
-        ({"command": python("import os; os.kill(os.getpid(), 9)")}, "it ended by signal 9"),
+        ({"command": python("import os; os.kill(os.getpid(), 9)")}, "signal 9 ended it"),
         ({"command": python("import time; time.sleep(60)"), "timeout": 0.5}, "it did not end within 0.5 s"),
         ({"command": python('print("x" * 2**21)')}, "it printed more than 1 MiB"),
         ({"command": "no-such-program-here"}, "'no-such-program-here' cannot be started: No such file or directory"),
         ({"check": crash}, "RuntimeError: out of order"),
         ({"check": lambda *_: 1}, "it returned int, not true or false"),
         ({"check": later}, "it returned coroutine, not true or false"),
-        ({"answer": {"another prompt": 1}}, "no answer is given for this prompt"),
+        ({"answer": {"another prompt": 1}}, "LookupError: no answer is given for this prompt"),
         ({"schema": {"$ref": "http://127.0.0.1:9/s.json"}}, None),
     ],
 )
@@ -239,7 +239,7 @@ def test_the_name_makes_the_judge_again():
         ({"regex": "("}, r"regex '\(' is no regular expression"),
         ({"answer": 1, "extract": "("}, r"extract '\(' is no regular expression"),
         ({"command": "a 'b"}, "is no command: No closing quotation"),
-        ({"command": " "}, "empty command"),
+        ({"command": " "}, "cannot be run"),
         ({"command": "a", "timeout": 0}, "timeout"),
         ({"check": 3}, "check is int"),
         ({"schema": "no-such-file.json"}, "No such file"),

@@ -31,10 +31,7 @@ _PARAM = Annotated[
     list[str] | None,
     rare("--param", help="KEY=VALUE, a field of each request's body, such as reasoning_effort=low (repeatable)."),
 ]
-_CHECK = Annotated[
-    str | None,
-    rare("--check", help="Command that gets each candidate on stdin: 0 passes, 1 fails and cannot be picked."),
-]
+_CHECK = Annotated[str | None, rare("--check", help="Command that gets a candidate on stdin: 0 passes, 1 fails.")]
 _CHECK_TIMEOUT = Annotated[float, rare("--check-timeout", help="Seconds that --check has for one candidate.")]
 _RUN = Annotated[Path, typer.Option("--run", help="Run folder: the ledger of paid answers.")]
 _DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and cost; send nothing.")]

@@ -21,8 +21,6 @@ from bonwise.table.verdicts import Score, Unscored, Verdict, kept, plain_number
 
 __all__ = ["Rerank"]
 
-VERSION = 1
-
 
 @takes_numbers
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Rerank:
     The score is the one that the service sends, neither clipped nor scaled: from 0 to 1 by Cohere and Voyage, of
     other services and models any number, such as a logit. Scores are matched by index. A candidate that the reply
     leaves out, names twice or gives no number is unscored; one that names a candidate that was not sent leaves all of
-    them unscored, for it may mean any. Candidates are sent whole, as they are; services cut long ones themselves.
+    them unscored, for it may mean any. Candidates are sent whole, as they are.
 
     Parameters
     ----------
@@ -43,15 +41,9 @@ class Rerank:
     base_url : str, optional
         Another server that speaks the service's language.
     price : tuple of float, optional
-        US dollars per million tokens of input, and 0 for the output: ``(0.05, 0)``. A service that counts no tokens
-        (Cohere, TEI) is counted in calls.
+        US dollars per million tokens, and 0 for the output: ``(0.05, 0)``; Cohere and TEI count no tokens.
     params : mapping or str, optional
         Further fields of the request's body, such as ``{"truncation": false}``.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A service that scores no documents, a route that it has not, or a field that bonwise sets itself.
 
     Examples
     --------
@@ -70,15 +62,14 @@ class Rerank:
     asked: Model = field(init=False, repr=False)
 
     kind: ClassVar[str] = "rerank"
+    version: ClassVar[str] = "rerank1"
 
     def __post_init__(self) -> None:
         asked = model_from_spec(self.model, self.base_url, self.price)
         service = provider(asked.provider)
         if not isinstance(service, rerank.Reranker):
             raise UsageError(f"{asked.provider} is no reranker", hint="write rerank:cohere/rerank-v3.5, for example")
-        if self.route not in service.routes:
-            known = ", ".join(service.routes)
-            raise UsageError(f"{asked.provider} has no route {self.route!r}", hint=f"its routes are {known}")
+        service.route(self.route)
         fields = None if self.params is None else checked_params(self.params, service) or None
         for name, value in {"asked": asked, "price": asked.price, "params": fields}.items():
             object.__setattr__(self, name, value)
@@ -89,27 +80,12 @@ class Rerank:
         stated = asking.options_text(self, never=("model", "base_url", "price"))
         return str(registry.Spec(self.kind, stated, rest=self.model))
 
-    @property
-    def version(self) -> str:
-        """Of how replies are read."""
-        return f"rerank{VERSION}"
-
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return the one question about all candidates that have words."""
         texts = [candidates[at] for at in candidates_with_words(candidates)]
-        if not texts:
-            return []
-        return [
-            Ask(
-                self.asked,
-                "",
-                rerank.question(prompt, texts, self.route),
-                partial(read_scores, count=len(texts)),
-                max_tokens=0,
-                params=self.params if isinstance(self.params, dict) else {},
-                second=asking.never,
-            )
-        ]
+        words, read = rerank.question(prompt, texts, self.route), partial(_read_scores, count=len(texts))
+        params = self.params if isinstance(self.params, dict) else {}
+        return [Ask(self.asked, "", words, read, max_tokens=0, params=params, second=asking.never)] if texts else []
 
     def calls(self, candidates: int) -> int:
         """Return one call."""
@@ -130,19 +106,18 @@ class Rerank:
         return asking.ask_now(self, prompt, candidates)
 
 
-def read_scores(choice: Choice, count: int) -> tuple[float | Unscored, ...] | Unscored:
+def _read_scores(choice: Choice, count: int) -> tuple[float | Unscored, ...] | Unscored:
     """Read one score for each of so many candidates, by index."""
     items = json.loads(choice.text)
-    indexes = [item.get("index") for item in items]
-    invented = [index for index in indexes if type(index) is not int or not 0 <= index < count]
+    times = Counter(item["index"] if type(item.get("index")) is int else -1 for item in items)
+    invented = sum(number for index, number in times.items() if not 0 <= index < count)
     if invented:
-        return Unscored(f"the reply scores {len(invented)} candidates that were not sent", kept(choice.text))
-    times = Counter(indexes)
+        what = "a candidate that was not sent" if invented == 1 else f"{invented} candidates that were not sent"
+        return Unscored(f"the reply scores {what}", kept(choice.text))
     scores: list[float | Unscored] = [Unscored("the reply leaves it out")] * count
     for item in items:
-        number = plain_number(item.get("relevance_score", item.get("score")))
-        scores[item["index"]] = Unscored("the score is no number") if number is None else number
-    return tuple(
-        Unscored(f"the reply scores it {times[at]} times") if times[at] > 1 else score
-        for at, score in enumerate(scores)
-    )
+        at, number = item["index"], plain_number(item.get("relevance_score", item.get("score")))
+        scores[at] = Unscored("the score is no number") if number is None else number
+        if times[at] > 1:
+            scores[at] = Unscored(f"the reply scores it {times[at]} times")
+    return tuple(scores)

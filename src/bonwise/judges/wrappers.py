@@ -16,14 +16,31 @@ from bonwise.judges.protocol import EMPTY, Conclusion, Judge, cached_property, h
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
 
-__all__ = ["Quantized", "Resampled"]
+__all__ = ["Around", "Quantized", "Resampled"]
+
+
+class Around:
+    """A judge made of another one."""
+
+    of: Any
+
+    @property
+    def asking(self) -> bool:
+        """Whether the inner judge asks a model."""
+        return is_asking(self.of)
+
+    @property
+    def listwise(self) -> bool:
+        """Whether the inner judge's score of a candidate depends on the others."""
+        return is_listwise(self.of)
+
 
 QUANTIZED_VERSION = 1
 
 
 @takes_numbers
 @dataclass(frozen=True)
-class Quantized:
+class Quantized(Around):
     """Another judge's scores, each rounded to the nearest of some equally spaced levels from 0 to 1.
 
     Half-way scores are rounded up. The ends of an interval and the draws of a mean are rounded in the same way,
@@ -69,16 +86,6 @@ class Quantized:
         """The inner judge's, and this one's rule."""
         return f"{self.of.version} quantized{QUANTIZED_VERSION}"
 
-    @property
-    def asking(self) -> bool:
-        """Whether the inner judge asks a model."""
-        return is_asking(self.of)
-
-    @property
-    def listwise(self) -> bool:
-        """Whether the inner judge's score of a candidate depends on the others."""
-        return is_listwise(self.of)
-
     def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
         """Return the inner judge's questions."""
         return calling.as_asking(self.of).asks(prompt, candidates)
@@ -117,7 +124,7 @@ RESAMPLED_VERSION = 1
 
 @takes_numbers
 @dataclass(frozen=True)
-class Resampled:
+class Resampled(Around):
     """Several independent draws of another judge.
 
     A candidate scores the mean of its draws that were scored; its interval is that of Student's t around the
@@ -183,16 +190,6 @@ class Resampled:
     def version(self) -> str:
         """The inner judge's, and this one's rule."""
         return f"{self.of.version} resampled{RESAMPLED_VERSION}"
-
-    @property
-    def asking(self) -> bool:
-        """Whether the inner judge asks a model."""
-        return is_asking(self.of)
-
-    @property
-    def listwise(self) -> bool:
-        """Whether the inner judge's score of a candidate depends on the others."""
-        return is_listwise(self.of)
 
     @property
     def varies_by(self) -> str:
