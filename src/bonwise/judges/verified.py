@@ -75,7 +75,7 @@ class Verified(Around):
 
     kind: ClassVar[str] = "verified"
     not_in_texts: ClassVar[frozenset[str]] = frozenset({"check"})
-    asking: ClassVar[bool] = True  # type: ignore[assignment]
+    asking: ClassVar[bool] = True
     """Always: checks then run beside one another, and members of a jury are kept apart."""
 
     def __post_init__(self) -> None:
