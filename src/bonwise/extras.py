@@ -21,6 +21,7 @@ __all__ = [
     "FIGURES",
     "PAGES",
     "REMOTE",
+    "SCHEMA",
     "SORTING",
     "TABLES",
     "TORCH",
@@ -65,6 +66,7 @@ BOOTSTRAP = Feature(("threadpoolctl",))
 EXCEL = Feature(("python_calamine",), "excel")
 FAST = Feature(("aiohttp",), "fast")
 REMOTE = Feature(("fsspec",), "scale")
+SCHEMA = Feature(("jsonschema",), "schema")
 SORTING = Feature(("duckdb",), "scale")
 TORCH = Feature(("torch",), "torch")
 TREES = Feature(("sklearn", "threadpoolctl"), "trees")

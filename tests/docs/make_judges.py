@@ -64,7 +64,21 @@ ROWS = {
             "mean or median rank of the members, or share of votes for the best",
         ),
     ),
-    "local": (("local:length", "nothing", "a rule: `length`, `lexical`, `format`, `consensus`"),),
+    "verified": (
+        (
+            "verified,regex=PATTERN",
+            "another judge and a check",
+            "the other judge's score; none where the [check](#behind-a-check) fails, and no call",
+        ),
+    ),
+    "rerank": (("rerank:voyage/MODEL", "a [reranker](#rerankers)", "the service's own relevance score"),),
+    "local": (
+        (
+            "local:length",
+            "nothing",
+            "a rule: `length`, `lexical`, `format`, `consensus`, [`majority`](#a-vote-of-final-answers)",
+        ),
+    ),
     "stack": (
         ("stack:FILE", "a stack that was [fitted to labels](stack.md)", "the label that its judges' scores predict"),
     ),
@@ -95,6 +109,9 @@ def cells(spec, needs, returns):
     """Return the cells of one judge."""
     if spec.endswith(":FILE"):
         return f"`{spec}`", "those of its judges", "", needs, returns, "as its judges", "as its judges"
+    if spec.startswith("rerank:"):
+        judge = judge_from_spec(spec.replace("MODEL", "a-model"))
+        return f"`{spec}`", calls(judge), "those of the texts", needs, returns, "not needed", "not needed"
     judges = {name: judge_from_spec(spec.replace("MODEL", model), model=model) for name, model in MODELS.items()}
     judge = judges["openai"]
     if not is_asking(judge) or judge.calls(2) == 0:

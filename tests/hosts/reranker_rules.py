@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+import bonwise as bw
 from bonwise.errors import JudgeError, UsageError
 from bonwise.hosts.reranking import DocumentRanker
+from judges.rerank_server import reranking
 
 
 @dataclass
@@ -145,6 +147,15 @@ def settings_reach_the_selector(drive):
         drive(by_length, "colours", ["red", "blue"], no_such_setting=1)
 
 
+def a_reranker_endpoint(drive):
+    """One call of a service orders all documents of the host."""
+    with reranking() as served:
+        found = drive(bw.Rerank("vllm/m", base_url=served.url), "colours", ["red", "scarlet", "blue"])
+    assert found.texts == ["scarlet", "blue", "red"]
+    assert found.scores == [0.07, 0.04, 0.03]
+    assert len(served.asked) == 1
+
+
 RERANKER_RULES = (
     best_first,
     one_document,
@@ -158,6 +169,7 @@ RERANKER_RULES = (
     failing_judge_keeps_the_order,
     the_best_few,
     settings_reach_the_selector,
+    a_reranker_endpoint,
 )
 
 

@@ -14,6 +14,7 @@ import bonwise.judges
 from bonwise.errors import UsageError
 from bonwise.judges.local import NAMES, Consensus, Format, Length, Lexical, from_name
 from bonwise.judges.protocol import Judge
+from bonwise.judges.registry import judge_from_spec
 from bonwise.table.verdicts import Score, Unscored
 from hanging import ended_if_hanging
 
@@ -22,6 +23,7 @@ TEXTS = st.lists(st.text(), max_size=6)
 VOCABULARY = ["moon", "tide", "water", "bread", "oven", "48", "and", "the"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join)
 every_judge = pytest.mark.parametrize("name", NAMES)
+of_any_words = pytest.mark.parametrize("name", [name for name in NAMES if name != "majority"])
 
 
 def values(judge, prompt, candidates):
@@ -47,7 +49,7 @@ def test_any_text_gets_a_verdict(name, prompt, candidates):
         assert isinstance(verdict, Unscored) or 0 <= verdict.value <= 1
 
 
-@every_judge
+@of_any_words
 @pytest.mark.parametrize("blank", ["", "   ", "\n\t\n", "\x00", "\u200b\u00a0"])
 def test_an_empty_answer_is_unscored(name, blank):
     """An answer in which nothing can be read has no score, and the others keep theirs."""
@@ -108,7 +110,33 @@ def test_an_unknown_name_lists_the_known_ones():
     """A name that is not known is a usage error whose hint lists the names."""
     with pytest.raises(UsageError, match="no local judge named 'x'") as caught:
         from_name("x")
-    assert caught.value.hint == "choose one of length, lexical, format, consensus"
+    assert caught.value.hint == "choose one of length, lexical, format, consensus, majority"
+
+
+BOXED = [r"\boxed{\frac{1}{2}}", r"6 \boxed{ \frac{1}{2} }.", r"\boxed{3} \boxed{4}", "4"]
+
+
+@pytest.mark.parametrize(
+    ("extract", "texts", "scores"),
+    [
+        ("number", ["so 4.0", "8/2", "it is 5", "none", ""], [2 / 3, 2 / 3, 1 / 3, None, None]),
+        ("number", ["3", "4"], [0.5, 0.5]),
+        ("boxed", BOXED, [2 / 3, 2 / 3, 1 / 3, None]),
+        ("answer: *(.*)", ["answer: Yes", "answer: yes", "answer: no"], [2 / 3, 2 / 3, 1 / 3]),
+    ],
+)
+def test_the_majority_of_final_answers(extract, texts, scores):
+    """The share of the votes for the same answer; equal votes are a tie, and no answer is no vote."""
+    judge = from_name("majority", extract)
+    verdicts = judge.judge("q", texts)
+    assert [verdict.value if isinstance(verdict, Score) else None for verdict in verdicts] == scores
+    assert judge_from_spec(judge.name) == judge
+
+
+def test_only_the_majority_extracts():
+    """An option that does nothing is refused."""
+    with pytest.raises(UsageError, match="local:length extracts nothing"):
+        from_name("length", "boxed")
 
 
 def test_no_judge_knows_the_demo():

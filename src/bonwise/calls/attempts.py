@@ -52,7 +52,7 @@ def attempt_span(
     endpoint: Endpoint, request: ask.Request, number: int, exchange: Exchange
 ) -> AbstractContextManager[object]:
     """Return an attempt's span: a failure is logged as information (another follows), an answer for debugging."""
-    current = span(f"chat {request.model}", "LLM")
+    current = span(f"{endpoint.operation} {request.model}", "LLM")
     if current is UNTRACED and not _LOG.isEnabledFor(logging.INFO):
         return nullcontext()
     return _told(current, endpoint, request, number, exchange)
@@ -85,7 +85,7 @@ def _told(
 def _asked(endpoint: Endpoint, request: ask.Request, number: int) -> Mapping[str, Any]:
     server, body = urlsplit(request.base_url), request.body  # of the address only what names no user
     return {
-        "gen_ai.operation.name": "chat",
+        "gen_ai.operation.name": endpoint.operation,
         "gen_ai.provider.name": endpoint.model.provider,
         "gen_ai.request.model": request.model,
         "gen_ai.request.max_tokens": next((body[name] for name in _OUTPUT_LIMITS if name in body), None),

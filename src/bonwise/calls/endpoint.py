@@ -42,7 +42,7 @@ class Endpoint:
         limiter: Callable[[ask.Model], Limiter],
         connection: Connection,
     ) -> None:
-        self.provider = provider
+        self.provider, self.operation = provider, getattr(provider, "operation", "chat")
         self.model = model
         self.base_url = base_url
         self.refused = self.remembered = refused

@@ -142,7 +142,7 @@ class CostEstimate:
     @property
     def assumed_output_models(self) -> tuple[str, ...]:
         """Models that will be called and whose answers have an assumed length, without reasoning."""
-        rows = (row for row in self.by_model if row.calls and row.output_basis == "assumed")
+        rows = (row for row in self.by_model if row.output_tokens_most and row.output_basis == "assumed")
         return tuple(dict.fromkeys(str(row.model) for row in rows))
 
     def asked_times(self, times: int) -> CostEstimate:

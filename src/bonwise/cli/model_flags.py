@@ -31,6 +31,8 @@ _PARAM = Annotated[
     list[str] | None,
     rare("--param", help="KEY=VALUE, a field of each request's body, such as reasoning_effort=low (repeatable)."),
 ]
+_CHECK = Annotated[str | None, rare("--check", help="Command that gets a candidate on stdin: 0 passes, 1 fails.")]
+_CHECK_TIMEOUT = Annotated[float, rare("--check-timeout", help="Seconds that --check has for one candidate.")]
 _RUN = Annotated[Path, typer.Option("--run", help="Run folder: the ledger of paid answers.")]
 _DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and cost; send nothing.")]
 _OF_A_QUESTION = MappingProxyType(
@@ -50,6 +52,9 @@ class ModelFlags:
     """For judges that name none."""
     param: list[str] | None = field(default=None, metadata={"flag": _PARAM})
     """Fields of the body of every request of a judge."""
+    check: str | None = field(default=None, metadata={"flag": _CHECK})
+    """A command that candidates must pass, before any judge."""
+    check_timeout: float = field(default=10.0, metadata={"flag": _CHECK_TIMEOUT})
     run: Path = field(default=RUN, metadata={"flag": _RUN})
     """The run folder."""
     engine: Mapping[str, Any] = field(
@@ -64,13 +69,20 @@ class ModelFlags:
         """Make the judges that texts name."""
         from bonwise.judges.registry import judges_from_specs
 
-        return tuple(judges_from_specs(specs, **self._shared()))
+        return tuple(map(self._checked, judges_from_specs(specs, **self._shared())))
 
     def judge(self, spec: str) -> Judge:
         """Make the judge that a text names."""
         from bonwise.judges.registry import judge_from_spec
 
-        return judge_from_spec(spec, **self._shared())
+        return self._checked(judge_from_spec(spec, **self._shared()))
+
+    def _checked(self, judge: Judge) -> Judge:
+        if self.check is None:
+            return judge
+        from bonwise.judges.verified import Verified
+
+        return Verified(judge, command=self.check, timeout=self.check_timeout)
 
     def strategy(self, spec: str) -> Strategy:
         """Make the strategy that a text names."""

@@ -9,5 +9,7 @@ PUBLIC = {
     "pointwise": ("Interval", "Pointwise"),
     "protocol": ("Judge",),
     "registry": ("judge_from_spec",),
+    "rerank": ("Rerank",),
+    "verified": ("Verified",),
     "wrappers": ("Quantized", "Resampled"),
 }

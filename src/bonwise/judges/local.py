@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bonwise.errors import UsageError
+from bonwise.judges.checks import final_answer
 from bonwise.judges.protocol import EMPTY, has_words
+from bonwise.judges.registry import Spec
 from bonwise.table.verdicts import Score, Unscored, Verdict
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from bonwise.judges.protocol import Judge
 
-__all__ = ["NAMES", "Consensus", "Format", "Length", "Lexical", "from_name"]
+__all__ = ["NAMES", "Consensus", "Format", "Length", "Lexical", "Majority", "from_name"]
 
 HALF_LENGTH = 600
 """Characters at which the length judge is half convinced: about a hundred English words."""
@@ -133,22 +135,61 @@ class Consensus:
         return [EMPTY if vector is None else Score(next(scores)) for vector in vectors]
 
 
+@dataclass(frozen=True, slots=True)
+class Majority:
+    r"""The share of the candidates whose final answer is the same: self-consistency. Equal votes are a tie.
+
+    A candidate in which no final answer is found has no vote and no score. `extract` says how one is read: ``number``
+    (the last one), ``boxed`` (the last ``\boxed{...}``), ``whole``, or a regular expression.
+    """
+
+    extract: str = "number"
+
+    version: ClassVar[str] = "1"
+    listwise: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        final_answer(self.extract)
+
+    @property
+    def name(self) -> str:
+        """What makes this judge on a command line."""
+        return str(Spec("local", {} if self.extract == "number" else {"extract": self.extract}, rest="majority"))
+
+    def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict]:  # noqa: ARG002
+        """Score every candidate by the votes for its answer; the prompt plays no part."""
+        final = final_answer(self.extract)
+        answers = [final(text) if has_words(text) else None for text in candidates]
+        votes = Counter(answer for answer in answers if answer is not None)
+        return [
+            (Unscored("no final answer") if has_words(text) else EMPTY)
+            if answer is None
+            else Score(votes[answer] / votes.total(), raw=answer)
+            for text, answer in zip(candidates, answers, strict=True)
+        ]
+
+
 _JUDGES: dict[str, Callable[[], Judge]] = {
     "length": Length,
     "lexical": Lexical,
     "format": Format,
     "consensus": Consensus,
+    "majority": Majority,
 }
 
 NAMES: tuple[str, ...] = tuple(_JUDGES)
 """The names that `from_name` knows."""
 
 
-def from_name(name: str) -> Judge:
-    """Return the local judge called ``name``, one of `NAMES`; any other raises `UsageError`."""
+def from_name(name: str, extract: str | None = None) -> Judge:
+    """Return the local judge called ``name``, one of `NAMES`; `extract` is an option of ``majority`` alone."""
     if name not in _JUDGES:
         raise UsageError(f"no local judge named {name!r}", hint=f"choose one of {', '.join(NAMES)}")
-    return _JUDGES[name]()
+    if extract is None:
+        return _JUDGES[name]()
+    if name != "majority":
+        raise UsageError(f"local:{name} extracts nothing", hint="write local,extract=boxed:majority, or leave it out")
+    return Majority(str(extract))
 
 
 def _saturating(text: str) -> float:

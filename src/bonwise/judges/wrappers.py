@@ -16,15 +16,23 @@ from bonwise.judges.protocol import EMPTY, Conclusion, Judge, cached_property, h
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
 
-__all__ = ["Quantized", "Resampled"]
-
-QUANTIZED_VERSION = 1
+__all__ = ["Around", "Quantized", "Resampled"]
 
 
-class _Around:
+class Around:
     """A judge made of another one, which may ask a first question on whose answer its others depend."""
 
-    of: Judge
+    of: Any
+
+    @property
+    def asking(self) -> bool:
+        """Whether the inner judge asks a model."""
+        return is_asking(self.of)
+
+    @property
+    def listwise(self) -> bool:
+        """Whether the inner judge's score of a candidate depends on the others."""
+        return is_listwise(self.of)
 
     @property
     def first_calls(self) -> int:
@@ -38,12 +46,15 @@ class _Around:
 
     def after(self, answers: Answers) -> Self:
         """Return the judge of an inner one that knows the answer to it."""
-        return replace(self, of=self.of.after(answers))  # type: ignore[attr-defined, type-var]
+        return replace(self, of=self.of.after(answers))  # type: ignore[type-var]
+
+
+QUANTIZED_VERSION = 1
 
 
 @takes_numbers
 @dataclass(frozen=True)
-class Quantized(_Around):
+class Quantized(Around):
     """Another judge's scores, each rounded to the nearest of some equally spaced levels from 0 to 1.
 
     Half-way scores are rounded up. The ends of an interval and the draws of a mean are rounded in the same way,
@@ -89,16 +100,6 @@ class Quantized(_Around):
         """The inner judge's, and this one's rule."""
         return f"{self.of.version} quantized{QUANTIZED_VERSION}"
 
-    @property
-    def asking(self) -> bool:
-        """Whether the inner judge asks a model."""
-        return is_asking(self.of)
-
-    @property
-    def listwise(self) -> bool:
-        """Whether the inner judge's score of a candidate depends on the others."""
-        return is_listwise(self.of)
-
     def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
         """Return the inner judge's questions."""
         return calling.as_asking(self.of).asks(prompt, candidates)
@@ -137,7 +138,7 @@ RESAMPLED_VERSION = 1
 
 @takes_numbers
 @dataclass(frozen=True)
-class Resampled(_Around):
+class Resampled(Around):
     """Several independent draws of another judge.
 
     A candidate scores the mean of its draws that were scored; its interval is that of Student's t around the
@@ -203,16 +204,6 @@ class Resampled(_Around):
     def version(self) -> str:
         """The inner judge's, and this one's rule."""
         return f"{self.of.version} resampled{RESAMPLED_VERSION}"
-
-    @property
-    def asking(self) -> bool:
-        """Whether the inner judge asks a model."""
-        return is_asking(self.of)
-
-    @property
-    def listwise(self) -> bool:
-        """Whether the inner judge's score of a candidate depends on the others."""
-        return is_listwise(self.of)
 
     @property
     def varies_by(self) -> str:

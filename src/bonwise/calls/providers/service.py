@@ -122,6 +122,8 @@ class Service:
     """Of these the first one that is set holds the key."""
     headers_variable: str
     """Names headers that go with every request."""
+    needs_key: bool = True
+    """Whether nobody gets an answer at `default_url` without a key."""
     default_origin: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -144,8 +146,8 @@ class Service:
 
     def key(self, address: Address) -> Key:
         """Return the key for a server; the service itself wants one; raises what `find_key` raises."""
-        is_default = address.origin == self.default_origin
-        return find_key(self.name, self.key_variables, required=is_default)
+        required = self.needs_key and address.origin == self.default_origin
+        return find_key(self.name, self.key_variables, required=required)
 
     def account(self, model: Model) -> str:
         """Return a word that tells accounts apart and reveals nothing of the key; raises what `key` raises."""

@@ -1,0 +1,276 @@
+"""Judges behind a check: what fails costs no call and is never picked; one that cannot run has failed nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bonwise as bw
+from bonwise.errors import JudgeError, UsageError
+from bonwise.judges.checks import final_answer
+from bonwise.table.verdicts import Score, Unscored
+from cli.commands import pool_file, rows_of, strict, typed
+from cli.served import served
+
+FAILED = "failed the check"
+TEXTS = ["it is 4", "none", "", "it is 44"]
+
+
+def length(_prompt, text):
+    """Score a text by its length."""
+    return len(text)
+
+
+def python(code):
+    """Return a command that runs some Python."""
+    return f"{sys.executable} -c '{code}'"
+
+
+HAS_FOUR = python('import sys; sys.exit("4" not in sys.stdin.read())')
+
+
+def said(verdicts):
+    """Return scores, and the reasons of those that have none."""
+    return [verdict.value if isinstance(verdict, Score) else verdict.reason for verdict in verdicts]
+
+
+@pytest.mark.parametrize(
+    "check", [{"regex": r"\d"}, {"check": lambda _prompt, text: "4" in text}, {"command": HAS_FOUR}, {"regex": 4}]
+)
+def test_what_fails_has_no_score_and_what_passes_is_judged(check):
+    """Those that pass have the inner judge's score, the blank one is empty, and the longest that passes is picked."""
+    judge = bw.Verified(length, **check)
+    assert said(judge.judge("How many?", TEXTS)) == [7, FAILED, "empty answer", 8]
+    pick = bw.select("How many?", [*TEXTS, "a longer one that fails"], judge=judge)
+    assert pick.best == "it is 44"
+    assert pick.unscored["c1"] == FAILED
+
+
+@pytest.mark.parametrize(
+    ("settings", "passing"),
+    [
+        ({"answer": 4, "extract": "number"}, ["so 4.0", r"\boxed{4}", "8/2", "-1 + 5 is 4"]),
+        ({"answer": "4", "extract": "boxed"}, [r"\boxed{4}"]),
+        ({"answer": "X  y"}, ["x Y"]),
+        ({"answer": "x", "extract": "answer: *(.*)"}, ["answer: y\nAnswer: z\nanswer: X"]),
+        ({"answer": {"q": "x y", "other": "1"}}, ["x Y"]),
+        ({"schema": {"type": "object", "required": ["n"], "properties": {"n": {"minimum": 2}}}}, ['{"n": 3}']),
+    ],
+)
+def test_final_answers_and_schemas(settings, passing):
+    """Numbers of one value are one answer; words are the same in capitals or not; JSON must fit its schema."""
+    texts = [
+        "so 4.0",
+        r"\boxed{4}",
+        "8/2",
+        "-1 + 5 is 4",
+        "x Y",
+        "answer: y\nAnswer: z\nanswer: X",
+        '{"n": 3}',
+        '{"n": 1}',
+        "4 or 5",
+    ]
+    verdicts = bw.Verified(length, **settings).judge("q", texts)
+    assert [text for text, verdict in zip(texts, verdicts, strict=True) if isinstance(verdict, Score)] == passing
+    assert {verdict.reason for verdict in verdicts if isinstance(verdict, Unscored)} == {FAILED}
+
+
+@given(st.integers(-(10**15), 10**15), st.sampled_from(["{}", "{:,}", "{}.0", "{}/1", "is {}.", "1 or {:,}", "${}$"]))
+def test_a_number_is_read_however_it_is_written(number, form):
+    """Separators of thousands, a fraction by one and a point change no number."""
+    assert final_answer("number")(form.format(number)) == str(number)
+
+
+def test_what_says_why_is_kept_as_the_judges_words():
+    """The reason counts; what a command or a schema said stands beside it."""
+    command = python('import sys; print("first"); print("two tests failed"); sys.exit(1)')
+    (verdict,) = bw.Verified(length, command=command).judge("q", ["x"])
+    assert (verdict.reason, verdict.raw) == (FAILED, "two tests failed")
+    (verdict,) = bw.Verified(length, schema={"type": "array"}).judge("q", ["3"])
+    assert (verdict.reason, verdict.raw) == (FAILED, "")
+
+
+def crash(_prompt, _text):
+    """Fail."""
+    raise RuntimeError("out of order")
+
+
+async def later(_prompt, _text):
+    """Answer when awaited."""
+    return True
+
+
+@pytest.mark.parametrize(
+    ("check", "reason"),
+    [
+        ({"command": python("raise SystemExit(3)")}, "it ended with exit code 3"),
+        (
+            {"command": python('print("no such test"); raise SystemExit(4)')},
+            "it ended with exit code 4: no such test",
+        ),
+        ({"command": python("import os; os.kill(os.getpid(), 9)")}, "signal 9 ended it"),
+        ({"command": python("import time; time.sleep(60)"), "timeout": 0.5}, "it did not end within 0.5 s"),
+        ({"command": python('print("x" * 2**21)')}, "it printed more than 1 MiB"),
+        ({"command": "no-such-program-here"}, "'no-such-program-here' cannot be started: No such file or directory"),
+        ({"check": crash}, "RuntimeError: out of order"),
+        ({"check": lambda *_: 1}, "it returned int, not true or false"),
+        ({"check": later}, "it returned coroutine, not true or false"),
+        ({"answer": {"another prompt": 1}}, "LookupError: no answer is given for this prompt"),
+        ({"schema": {"$ref": "http://127.0.0.1:9/s.json"}}, None),
+    ],
+)
+def test_a_check_that_cannot_run_fails_nobody(check, reason):
+    """The candidate has no score for that reason, which is not that of one that failed."""
+    (verdict,) = bw.Verified(length, **check).judge("q", ["1"])
+    assert verdict.reason.startswith("the check could not run: ")
+    assert not verdict.owed
+    assert reason is None or verdict.reason == f"the check could not run: {reason}"
+
+
+def test_a_command_has_no_shell_no_keys_and_leaves_nothing_behind(tmp_path, monkeypatch):
+    """Its arguments are not expanded, a key of the environment is hidden from it, and what it started is ended."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key-0123456789")
+    monkeypatch.setenv("HARMLESS", "yes")
+    shown = python('import os, sys; print(sys.argv[1:], "OPENAI_API_KEY" in os.environ, os.environ["HARMLESS"])')
+    (verdict,) = bw.Verified(length, command=f"{shown} $HOME ; exit 1").judge("q", ["x"])
+    assert verdict == Score(1.0)
+    left = tmp_path / "left"
+    code = f'import subprocess; print(subprocess.Popen(["sleep", "60"]).pid, file=open("{left}", "w"))'
+    begun = time.monotonic()
+    assert said(bw.Verified(length, command=python(code)).judge("q", ["x"])) == [1]
+    assert time.monotonic() - begun < 20
+    pid = int(left.read_text("utf-8"))
+    for _ in range(200):
+        with suppress(ProcessLookupError, FileNotFoundError):
+            os.kill(pid, 0)
+            if " Z " not in Path(f"/proc/{pid}/stat").read_text("utf-8"):
+                time.sleep(0.05)
+                continue
+        break
+    else:
+        pytest.fail("the command's own child runs on")
+
+
+def test_a_candidate_goes_in_byte_for_byte(tmp_path):
+    """What looks like an option, a shell or a control sequence is text on standard input."""
+    for at, text in enumerate(["$(touch x); `id`", "--help\n\r\n\x1b[2J", "a\x00 \ud800 \u202e", "a\u2028" * 9]):
+        copy = tmp_path / f"{at}"
+        code = f'import sys; open("{copy}", "wb").write(sys.stdin.buffer.read())'
+        assert said(bw.Verified(length, command=python(code)).judge("q", [text])) == [len(text)]
+        assert copy.read_bytes() == text.encode("utf-8", "surrogatepass")
+
+
+def test_where_none_passes_nothing_is_picked_unless_it_is_asked_for():
+    """The pool is reported as not scored; a first or a random one is picked only where the user says so."""
+    judge = bw.Verified(length, regex="never")
+    pick = bw.select("q", ["a", "b"], judge=judge, on_failure="owe")
+    assert (pick.best, pick.decided_by, pick.unscored) == (None, "nothing scored", {"c0": FAILED, "c1": FAILED})
+    assert bw.select("q", ["a", "b"], judge=judge, on_failure="first").decided_by == "first"
+    with pytest.raises(JudgeError, match=r"scored no candidate: failed the check .2 of 2"):
+        bw.select("q", ["a", "b"], judge=judge)
+
+
+def test_the_only_one_that_passes_wins_where_a_judge_compares():
+    """There is nothing to compare it with: it scores 1, without a call; two that pass are compared."""
+    judge = bw.Verified(bw.Pairwise("openai/m"), regex="4")
+    ((pool,)) = bw.judge([("q", ["4", "none", "no"])], judge=judge, max_calls=0)
+    assert said(pool.judgments[0].verdicts) == [1.0, FAILED, FAILED]
+    assert said(bw.Verified(bw.judge_from_spec("local:consensus"), regex="4").judge("q", ["4", "no"])) == [
+        1.0,
+        FAILED,
+    ]
+
+
+def test_a_failed_candidate_costs_no_call(capsys, tmp_path, monkeypatch):
+    """Best of 8 by a command: three calls for the three that pass, the others are counted; a second run is free."""
+    monkeypatch.chdir(tmp_path)
+    pool_file("pools.jsonl", {"p1": [f"answer {at}" for at in (1, 2, 14, 3, 4, 5, 41, 6)]})
+    command = ("pools.jsonl", "--judge", "pointwise:openai/m", "--check", HAS_FOUR, "--check-timeout", "30")
+    with served(monkeypatch, tmp_path) as script:
+        estimate = typed(capsys, "judge", *command, "--dry-run")
+        assert "8 calls" in estimate.out + estimate.err
+        first = typed(capsys, "judge", *command, "--out", "scores.csv")
+        picked = typed(capsys, "select", *command)
+        assert script.counts.paid.total() == 3
+    assert (first.code, picked.code) == (0, 0)
+    assert "3 calls sent" in first.err
+    assert "unscored 5 times: failed the check" in first.err
+    assert "0 calls sent, 3 answers from the ledger" in picked.err
+    rows = rows_of("scores.csv")
+    assert [row["unscored"] for row in rows] == [FAILED, FAILED, "", FAILED, "", FAILED, "", FAILED]
+    assert all((row["judge_score"] == "") == (row["unscored"] != "") for row in rows)
+    pick = strict(picked.out)
+    assert pick["best"] in {"c2", "c4", "c6"}
+    assert set(pick["unscored"].values()) == {FAILED}
+
+
+def test_pairs_and_members_keep_their_places():
+    """Comparisons and members of a jury name the candidates that passed by their place among all."""
+    jury = bw.Verified(bw.Jury(["local:length", length]), regex="4")
+    ((pool,)) = bw.judge([("q", ["none", "4", "no", "444"])], judge=jury)
+    assert said(pool.judgments[0].verdicts) == [FAILED, 0.0, FAILED, 1.0]
+    members = dict(pool.judgments[0].members)
+    assert said(members["length"].verdicts) == [FAILED, 1, FAILED, 3]
+
+
+def test_the_name_makes_the_judge_again():
+    """Patterns, answers and commands are kept in it, whatever they hold."""
+    for settings in ({"regex": r"a,b:%\d"}, {"answer": 42, "extract": "number"}, {"command": HAS_FOUR, "timeout": 3}):
+        judge = bw.Verified(bw.judge_from_spec("local:length"), **settings)
+        again = bw.judge_from_spec(judge.name)
+        assert again.name == judge.name
+        assert said(again.judge("q", TEXTS)) == said(judge.judge("q", TEXTS))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "a judge with no check"),
+        ({"regex": "a", "answer": 1}, "a judge with regex and answer"),
+        ({"regex": "("}, r"regex '\(' is no regular expression"),
+        ({"answer": 1, "extract": "("}, r"extract '\(' is no regular expression"),
+        ({"command": "a 'b"}, "is no command: No closing quotation"),
+        ({"command": " "}, "cannot be run"),
+        ({"command": "a", "timeout": 0}, "timeout"),
+        ({"check": 3}, "check is int"),
+        ({"schema": "no-such-file.json"}, "No such file"),
+        ({"schema": {"type": 3}}, "is no JSON Schema"),
+    ],
+)
+def test_a_check_that_means_nothing_is_refused(settings, words):
+    """One clear error, before anything is judged."""
+    with pytest.raises(UsageError, match=words):
+        bw.Verified(length, **settings)
+
+
+def test_a_wrapper_around_it_hides_what_fails_too():
+    """Within a judge that rounds, every answer is asked about, and those that fail have no score all the same."""
+    rounded = bw.Quantized(bw.Verified(lambda _, text: len(text) / 10, regex="4"), bins=11)
+    assert said(rounded.judge("q", ["none", "444"])) == [FAILED, 0.3]
+
+
+def test_several_checks_run_at_once():
+    """Eight commands of half a second each take far less than four seconds, and hold up no event loop."""
+
+    async def judged():
+        judge = bw.Verified(bw.Jury(["local:length", length]), command=python("import time; time.sleep(0.5)"))
+        begun, ticks = time.monotonic(), 0
+        work = asyncio.ensure_future(bw.ajudge([("q", [f"{at}" for at in range(8)])], judge=judge))
+        while not work.done():
+            await asyncio.sleep(0.02)
+            ticks += 1
+        return time.monotonic() - begun, ticks, await work
+
+    took, ticks, found = asyncio.run(judged())
+    assert took < 3.5
+    assert ticks > 10
+    assert json.dumps(said(found[0].judgments[0].verdicts))
