@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from bonwise.judges.pointwise import Pointwise as Pointwise
     from bonwise.judges.protocol import Judge as Judge
     from bonwise.judges.registry import judge_from_spec as judge_from_spec
+    from bonwise.judges.rubric import Rubric as Rubric
     from bonwise.judges.wrappers import Quantized as Quantized
     from bonwise.judges.wrappers import Resampled as Resampled
     from bonwise.labels.front import compare_designs as compare_designs

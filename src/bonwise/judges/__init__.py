@@ -8,5 +8,6 @@ PUBLIC = {
     "pointwise": ("Interval", "Pointwise"),
     "protocol": ("Judge",),
     "registry": ("judge_from_spec",),
+    "rubric": ("Rubric",),
     "wrappers": ("Quantized", "Resampled"),
 }

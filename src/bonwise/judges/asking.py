@@ -167,9 +167,15 @@ class AskingSettings(ABC):
         """Ask, wait for the answers, and return one verdict per candidate."""
         return ask_now(self, prompt, candidates)
 
-    def ask(self, prompt: str, shown: Sequence[str], read: Callable[[Choice], Any]) -> Ask:
+    def ask(
+        self,
+        prompt: str,
+        shown: Sequence[str],
+        read: Callable[[Choice], Any],
+        values: Mapping[str, str] | None = None,
+    ) -> Ask:
         """Return the question about these candidates, in the order in which they are shown."""
-        words = self.file.render(prompt, shown, longest=self.longest)
+        words = self.file.render(prompt, shown, longest=self.longest, values=values)
         return Ask(
             self.asked,
             words.system,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from bonwise.errors import FileError, RowError, UsageError
 from bonwise.printable import quoted
-from bonwise.table import chat, text_files
+from bonwise.table import chat, pool_rows, text_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -50,6 +50,9 @@ class Pool:
         The words of the prompt.
     candidates : tuple of Candidate
         In the order they were given.
+    variables : mapping, optional
+        What the judges need beyond prompt and candidates, such as a reference answer: by name a text, or one for each
+        candidate by the text of the candidate.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class Pool:
     prompt_id: str
     prompt: str
     candidates: tuple[Candidate, ...]
+    variables: Mapping[str, str | Mapping[str, str]] | None = field(default=None, repr=False, hash=False)
 
 
 def identifier(value: object) -> str | None:
@@ -85,32 +89,40 @@ def first_repeat(candidates: Sequence[Candidate]) -> tuple[int, int] | None:
 _SHAPE = 'a pool is {"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}'
 
 
-def read_pools(path: str | Path) -> Iterator[Pool]:
+def read_pools(path: str | Path, wanted: Sequence[str] = ()) -> Iterator[Pool]:
     """Yield the pools of a file, plain or gzipped, in its order.
 
     A line is ``{"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}``, a prompt or
     candidate perhaps chat messages. Without ids candidates are ``c0``, ``c1`` ... A blank text is for the judge to
-    leave unscored. A line that is no pool, or an identifier that occurs twice, is a RowError.
+    leave unscored. A line that is no pool, an identifier that occurs twice, or a pool that lacks a `wanted` variable
+    is a RowError. A file named ``.csv`` has one candidate per row: see `bonwise.table.pool_rows.csv_pools`.
     """
-    return _pools(lambda: text_files.json_lines(Path(path)), str(path), _HELD)
+    rows = pool_rows.csv_pools if pool_rows.is_csv(Path(path)) else text_files.json_lines
+    return _pools(lambda: rows(Path(path)), str(path), _HELD, wanted)
 
 
-def read_pool_stream(stream: IO[bytes], name: str = "standard input") -> Iterator[Pool]:
+def read_pool_stream(stream: IO[bytes], name: str = "standard input", wanted: Sequence[str] = ()) -> Iterator[Pool]:
     """Yield pools of JSONL in bytes as lines come; bad UTF-8, a far too long line, or no pool, is a FileError."""
-    return _pools(lambda: text_files.json_lines_of(stream, name), name)
+    return _pools(lambda: text_files.json_lines_of(stream, name), name, wanted=wanted)
 
 
 _HELD = 2**16
 """Prompt ids of a file that are held with their rows; of those before them a hash is held, in 8 bytes each."""
 
 
-def _pools(rows: Callable[[], Iterable[tuple[int, dict[str, Any]]]], source: str, held: int = 0) -> Iterator[Pool]:
+def _pools(
+    rows: Callable[[], Iterable[tuple[int, dict[str, Any]]]], source: str, held: int = 0, wanted: Sequence[str] = ()
+) -> Iterator[Pool]:
     """Yield pools; `held` is how many ids are held where the rows can be read again, and 0 where they cannot."""
     first_rows: dict[str, int] = {}
     hashes, row = array("q"), 0
     for row, record in rows():
         where = f"{source}, row {row}"
-        pool = Pool(_prompt_id(record, where), _prompt(record, where), _candidates(record, where))
+        candidates = _candidates(record, where)
+        values = wanted and pool_rows.stated_values(
+            record, record["candidates"], [candidate.text for candidate in candidates], wanted, where=where
+        )
+        pool = Pool(_prompt_id(record, where), _prompt(record, where), candidates, values or None)
         first = first_rows.setdefault(pool.prompt_id, row)
         if first == row and hashes and _is_among(hashes, hash(pool.prompt_id)):
             first = next(at for at, earlier in rows() if _prompt_id(earlier, source) == pool.prompt_id)
