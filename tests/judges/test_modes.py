@@ -6,6 +6,7 @@ import math
 import os
 from collections import Counter
 from dataclasses import dataclass
+from hashlib import sha256
 
 import httpx
 import pytest
@@ -205,6 +206,22 @@ MODES = {
         draws=2,
         temperature=0.5,
     ),
+    "rubric": Mode(
+        "rubric",
+        "rubric",
+        {"follows": WHOLE, "correct": WHOLE, "clear": WHOLE, "brief": {"type": "string", "enum": ["yes", "no"]}},
+        {
+            ("alpha",): [{"follows": 90, "correct": 60, "clear": 2, "brief": "yes"}],
+            ("beta",): [{"follows": 90, "correct": 60, "clear": 6, "brief": "no"}],
+            ("gamma",): [REFUSED],
+        },
+        (
+            # Weights 2, 2, 1 and 1.
+            Score((2 * 0.9 + 2 * 0.6 + 0.25 + 1) / 6),
+            Unscored("1 of 4 criteria unscored: clear: off the scale 1 to 5: 6 (1)"),
+            REFUSED,
+        ),
+    ),
     "quantized": Mode(
         "quantized,bins=5,of=pointwise",
         "pointwise",
@@ -213,6 +230,8 @@ MODES = {
         (Score(0.75), Score(0.25), Score(0.5)),
     ),
 }
+CRITERIA = "eb6b4478d323"
+"""The first digits of the SHA-256 of what is added to the built-in rubric: other words raise `criteria.VERSION`."""
 NEED_LOGPROBS = ("logprob", "logprob in pairs")
 ASKABLE = [
     pytest.param(mode, provider, id=f"{name} {provider}")
@@ -365,7 +384,12 @@ def questions(mode):
 def check_instructions(system, mode):
     """The instructions are those of the prompt file, and no candidate stands among them."""
     words = (prompts_folder() / f"{mode.file}.md").read_text(encoding="utf-8")
-    assert system.strip() == words.partition("[system]")[2].partition("[user]")[0].strip()
+    told = words.partition("[system]")[2].partition("[user]")[0].strip()
+    if mode.file == "rubric":
+        told += "\n\nThe criteria\n"
+        assert sha256(system.removeprefix(told).encode()).hexdigest()[:12] == CRITERIA
+        system = told
+    assert system.strip() == told.strip()
     assert not shown(system)
 
 

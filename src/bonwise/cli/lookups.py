@@ -118,25 +118,19 @@ def check(
     Prints one line per problem. Exit codes: 0 no problem, 2 a problem.
     """
     from bonwise.judges.prompt_loading import load, problems
+    from bonwise.table.pools import read_pools
 
     found = [(path, problems(path)) for path in paths]
-    for path, errors in found if pools is not None else ():
+    for path, errors in found:
         if pools is not None and not errors:
-            file = load(path)
-            first, *_ = _pools(pools, file.further)
-            _show_call(file, first, [])
+            first, *_ = read_pools(pools, load(path).further)
+            _show_call(load(path), first, [])
     for _, errors in found:
         for error in errors:
             emit(f"{error}\n")
     bad = sum(1 for _, errors in found if errors)
     say(f"{counted(len(found), 'file')}, {bad:,} of them not in order")
     return BAD_INPUT if bad else 0
-
-
-def _pools(path: Path, wanted: Sequence[str]) -> list[Pool]:
-    from bonwise.table.pools import read_pools
-
-    return list(read_pools(path, wanted))
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from bonwise.printable import quoted
 from bonwise.selection import choosing, judge_runner, selection
 from bonwise.selection.settings import SelectionSettings
 from bonwise.table.chat import NO_TEXT, NotAnAnswerError, answer_text, prompt_text
-from bonwise.table.pool_rows import stated_values
+from bonwise.table.pool_rows import stated_value
 from bonwise.table.pools import Candidate, Pool, first_repeat, identifier, read_pools
 
 if TYPE_CHECKING:
@@ -131,10 +131,10 @@ class Job:
         stated = given.variables if isinstance(given, Pool) else given
         if isinstance(given, Pool) and stated and all(name in stated for name in wanted):
             return replace(job, variables=stated)
-        texts, where = [candidate.text for candidate in job.candidates], f"pool {position} (counted from 0)"
-        values = stated_values(
-            stated if isinstance(stated, Mapping) else {}, job.originals, texts, wanted, where=where, error=UsageError
-        )
+        keys = stated if isinstance(stated, Mapping) else {}
+        stating = list(zip(job.originals, (candidate.text for candidate in job.candidates), strict=True))
+        where = f"pool {position} (counted from 0)"
+        values = {name: stated_value(name, keys, stating, where, UsageError) for name in wanted}
         return replace(job, variables=values)
 
     @classmethod

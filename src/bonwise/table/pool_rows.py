@@ -11,35 +11,22 @@ from bonwise.errors import BonwiseError, ColumnError, FileError, RowError
 from bonwise.printable import listed, quoted
 from bonwise.table.text_files import LONGEST_LINE, check_text, file_errors, limit, open_text
 
-__all__ = ["csv_pools", "is_csv", "stated_values"]
+__all__ = ["csv_pools", "is_csv", "stated_value"]
 
 
-def stated_values(
-    stated: Mapping[str, Any],
-    entries: Sequence[Any],
-    texts: Sequence[str],
-    wanted: Sequence[str],
-    *,
-    where: str,
-    error: type[BonwiseError] = RowError,
-) -> dict[str, str | dict[str, str]] | None:
-    """Return the wanted variables of a pool: a text each, or one for each candidate by its text; None where none is.
-
-    `stated` is the pool, `entries` are its candidates as the caller has them, and `texts` what of them is judged.
-    What is missing, is not text, or stands in both places raises `error`, with the key.
-    """
-    return {name: _value(name, stated, entries, texts, where, error) for name in wanted} or None
-
-
-def _value(
+def stated_value(
     name: str,
     stated: Mapping[str, Any],
-    entries: Sequence[Any],
-    texts: Sequence[str],
+    candidates: Sequence[tuple[Any, str]],
     where: str,
-    error: type[BonwiseError],
+    error: type[BonwiseError] = RowError,
 ) -> str | dict[str, str]:
-    of_each = [entry[name] if isinstance(entry, Mapping) and name in entry else None for entry in entries]
+    """Return what a pool says of a variable: a text, or one for each candidate by the candidate's text.
+
+    `stated` is the pool; of each candidate there is what the caller has and the text that is judged. What is missing,
+    is not text, or stands in both places raises `error`, with the key.
+    """
+    of_each = [entry[name] if isinstance(entry, Mapping) and name in entry else None for entry, _ in candidates]
     if name in stated:
         if any(value is not None for value in of_each):
             hint = "keep the key of the pool, or those of the candidates"
@@ -49,7 +36,7 @@ def _value(
         hint = f"add {quoted(name)} to the pool, or to each of its candidates"
         raise error(f"{where}: no {quoted(name)}, which the judge needs", hint=hint)
     values: dict[str, str] = {}
-    for at, (text, value) in enumerate(zip(texts, of_each, strict=True)):
+    for at, ((_, text), value) in enumerate(zip(candidates, of_each, strict=True)):
         words = _words(value, f"{where}: {quoted(name)} of candidate {at} (counted from 0)", error)
         if values.setdefault(text, words) != words:
             hint = "candidates of the same text are judged as one: leave one of them out"
@@ -66,12 +53,12 @@ def _words(value: object, what: str, error: type[BonwiseError]) -> str:
     return value
 
 
-_NEEDED = ("prompt_id", "prompt", "text")
-
-
 def is_csv(path: Path) -> bool:
     """Tell whether a file of pools is CSV, by its name."""
     return path.name.lower().removesuffix(".gz").endswith(".csv")
+
+
+_NEEDED = ("prompt_id", "prompt", "text")
 
 
 def csv_pools(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -87,45 +74,26 @@ def csv_pools(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         records = csv.reader(lines, strict=True)
         try:
             header = next(records, [])
-            _check_header(path, header)
+            if lacking := [name for name in _NEEDED if header.count(name) != 1]:
+                hint = "a CSV of pools has prompt_id, prompt and text, each once, and one row per candidate"
+                raise ColumnError(f"{path}: not one column {listed(lacking)}", hint=hint)
             for row, cells in enumerate(records, start=2):
+                if cells and len(cells) != len(header):
+                    what = f"{path}, row {row}: {len(cells)} cells under {len(header)} columns"
+                    raise RowError(what, hint="quote cells that hold a comma")
                 if cells:
-                    _add(
-                        pools,
-                        dict(zip(header, cells, strict=False)),
-                        len(cells) - len(header),
-                        f"{path}, row {row}",
-                        row,
-                    )
+                    _add(pools, dict(zip(header, cells, strict=True)), row, path)
         except csv.Error as error:
-            raise FileError(
-                f"{path}, line {records.line_num}: not CSV: {error}", hint="close every quotation"
-            ) from error
+            what = f"{path}, line {records.line_num}: not CSV: {error}"
+            raise FileError(what, hint="close every quotation") from error
     yield from pools.values()
 
 
-def _check_header(path: Path, header: Sequence[str]) -> None:
-    lacking = [name for name in _NEEDED if name not in header]
-    repeated = [name for at, name in enumerate(header) if name in header[:at]]
-    if lacking:
-        hint = "a CSV of pools has the columns prompt_id, prompt and text, one candidate per row"
-        raise ColumnError(f"{path}: no column {listed(lacking)}", hint=hint)
-    if repeated:
-        raise ColumnError(f"{path}: two columns are named {quoted(repeated[0])}", hint="rename one of them")
-
-
-def _add(
-    pools: dict[str, tuple[int, dict[str, Any]]], cells: dict[str, str], beyond: int, where: str, row: int
-) -> None:
-    if beyond:
-        what = f"{abs(beyond)} cells {'more' if beyond > 0 else 'fewer'} than the header"
-        raise RowError(f"{where}: {what}", hint="quote cells that hold a comma")
+def _add(pools: dict[str, tuple[int, dict[str, Any]]], cells: dict[str, str], row: int, path: Path) -> None:
     entry = {"id": cells.pop("candidate", None) or None, **cells}
-    prompt_id, prompt = entry.pop("prompt_id"), entry.pop("prompt")
-    first, pool = pools.setdefault(
-        str(prompt_id), (row, {"prompt_id": prompt_id, "prompt": prompt, "candidates": []})
-    )
+    prompt_id, prompt = entry.pop("prompt_id") or "", entry.pop("prompt")
+    first, pool = pools.setdefault(prompt_id, (row, {"prompt_id": prompt_id, "prompt": prompt, "candidates": []}))
     if pool["prompt"] != prompt:
         hint = "give each prompt a prompt_id of its own"
-        raise RowError(f"{where}: another prompt than in row {first}, under the same prompt_id", hint=hint)
+        raise RowError(f"{path}, row {row}: another prompt than in row {first}, with the same prompt_id", hint=hint)
     pool["candidates"].append(entry)

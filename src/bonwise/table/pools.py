@@ -119,9 +119,8 @@ def _pools(
     for row, record in rows():
         where = f"{source}, row {row}"
         candidates = _candidates(record, where)
-        values = wanted and pool_rows.stated_values(
-            record, record["candidates"], [candidate.text for candidate in candidates], wanted, where=where
-        )
+        stating = list(zip(record["candidates"], (each.text for each in candidates), strict=True)) if wanted else []
+        values = {name: pool_rows.stated_value(name, record, stating, where) for name in wanted}
         pool = Pool(_prompt_id(record, where), _prompt(record, where), candidates, values or None)
         first = first_rows.setdefault(pool.prompt_id, row)
         if first == row and hashes and _is_among(hashes, hash(pool.prompt_id)):
