@@ -57,7 +57,7 @@ def test_no_candidate_leaves_its_fence(text):
 @given(texts=st.lists(HOSTILE, min_size=4, max_size=4), longest=st.integers(1, 200))
 @settings(max_examples=150)
 def test_any_variable_stays_in_its_fence(tmp_path_factory, texts, longest):
-    """A rubric's reference and context are held by the law that holds prompt and candidate, and share the boundary."""
+    """A rubric's reference and context are held as prompt and candidate are, and share the boundary."""
     path = tmp_path_factory.getbasetemp() / "rubric.md"
     whole = Path(load("rubric").source).read_text(encoding="utf-8")
     whole = whole.replace('"candidate"]', '"candidate", "reference", "context"]')

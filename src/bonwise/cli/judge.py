@@ -140,11 +140,8 @@ def _told(found: JudgedPools, where: str) -> Iterator[str]:
     unscored, pending = Counter(found.unscored), sum(found.pending.values())
     waiting = f" and {pending:,} pending" if pending else ""
     rows, of_members = found.verdicts, scoring.row_count(found.judged, found.judges) - found.verdicts
-    beside = (
-        f", and {counted(of_members, 'row')} of the members of a jury or the criteria of a rubric"
-        if of_members
-        else ""
-    )
+    apart = "of the members of a jury or the criteria of a rubric"
+    beside = f", and {counted(of_members, 'row')} {apart}" if of_members else ""
     yield f"{counted(rows, 'row')}{where}, {unscored.total():,} of them unscored{waiting}{beside}"
     for at, judge in enumerate(found.judges):
         verdicts = [verdict for one in found for verdict in one.judgments[at].verdicts]

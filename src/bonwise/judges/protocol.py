@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, cast, runtime_checkable
 
 from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.bill import NOTHING_PAID, Bill
@@ -56,7 +56,7 @@ class Judge(Protocol):
     A judge that needs more of a pool than prompt and candidates, such as a reference answer, has an attribute
     ``variables``, the names of what it needs, and a method ``given(values)`` that returns the judge of one pool. By
     variable, `values` hold a text, or one for each candidate by the text of the candidate. Pools are refused that do
-    not state the variables, and the judge is bound once per pool. A judge made of others hands both on.
+    not state the variables, and the judge is bound once per pool. A judge made of another, ``of``, needs neither.
     """
 
     @property
@@ -135,19 +135,25 @@ J = TypeVar("J", bound=Judge)
 
 def variables_of(judges: Iterable[Judge]) -> tuple[str, ...]:
     """Return what judges need of a pool beyond prompt and candidates, each name once."""
-    needed = (name for judge in judges if callable(getattr(judge, "given", None)) for name in _variables(judge))
-    return tuple(dict.fromkeys(needed))
+    return tuple(dict.fromkeys(name for judge in judges for name in _needs(judge)))
 
 
-def _variables(judge: Any) -> Sequence[str]:
-    return getattr(judge, "variables", ())
+def _needs(judge: Any) -> Sequence[str]:
+    if callable(getattr(judge, "given", None)):
+        variables: Sequence[str] = judge.variables
+        return variables
+    inner = getattr(judge, "of", None)
+    return _needs(inner) if callable(getattr(inner, "judge", None)) else ()
 
 
 def bound(judge: J, values: Values) -> J:
-    """Return a judge that has its variables from the values of one pool; a judge without variables as it is."""
-    variables = variables_of([judge])
-    made: Any = judge
-    return made.given({name: values[name] for name in variables if name in values}) if variables else made
+    """Return a judge, or one made of another, that has its variables from one pool; one without any as it is."""
+    needs, made = _needs(judge), cast("Any", judge)
+    if not needs:
+        return judge
+    if callable(getattr(made, "given", None)):
+        return cast("J", made.given({name: values[name] for name in needs if name in values}))
+    return changed(judge, of=bound(made.of, values))
 
 
 def changed(judge: J, **parts: Any) -> J:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from bonwise.calls.ask import Answers, Ask, Choice
+from bonwise.calls.ask import Answers, Choice
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import criteria, protocol
@@ -98,13 +98,6 @@ class Rubric(AskingSettings):
             raise UsageError(f"the rubric {self.file.name} has no variable {quoted(unknown[0])}", hint=hint)
         return protocol.changed(self, values=dict(values))
 
-    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
-        """Return one question for each candidate that has words."""
-        return [
-            self.ask(prompt, [text], self._read, protocol.values_for(self.values or {}, text))
-            for text in (candidates[at] for at in candidates_with_words(candidates))
-        ]
-
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
         """Turn each answer into a score on each criterion, and into that of the candidate."""
         stated: list[list[Verdict]] = [[EMPTY] * len(self.file.criteria) for _ in candidates]
@@ -128,6 +121,9 @@ class Rubric(AskingSettings):
                 f"the rubric {self.file.name} has no criterion {quoted(self.criterion)}",
                 hint=f"it has {listed(names)}",
             )
+
+    def _further(self, shown: Sequence[str]) -> dict[str, str]:
+        return protocol.values_for(self.values or {}, shown[0])
 
     def _drawn(self) -> str:
         return f" criteria{criteria.VERSION}"
@@ -166,8 +162,5 @@ class Rubric(AskingSettings):
             return Unscored(kept(f"{count} unscored: {counted_reasons(lacking)}"), unscored[0].raw)
         weights = [criterion.weight for criterion in self.file.criteria]
         scores = [verdict for verdict in verdicts if isinstance(verdict, Score)]
-        # Each weight by itself before the sum: weights of any size are finite, their sum need not be.
-        largest = max(weights)
-        weights = [weight / largest for weight in weights]
         total = math.fsum(weight * score.value for weight, score in zip(weights, scores, strict=True))
         return Score(min(total / math.fsum(weights), 1.0), raw=scores[0].raw)

@@ -6,12 +6,12 @@ import math
 import statistics
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from bonwise.calls.ask import Answer, Answers, Ask
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
-from bonwise.judges import asking, calling, protocol, registry
+from bonwise.judges import asking, calling, registry
 from bonwise.judges.protocol import EMPTY, Conclusion, Judge, cached_property, has_words, is_asking, is_listwise
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
@@ -78,15 +78,6 @@ class Quantized:
     def listwise(self) -> bool:
         """Whether the inner judge's score of a candidate depends on the others."""
         return is_listwise(self.of)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """What the inner judge needs of a pool beyond prompt and candidates."""
-        return protocol.variables_of([self.of])
-
-    def given(self, values: protocol.Values) -> Self:
-        """Return this judge of one pool."""
-        return protocol.changed(self, of=protocol.bound(self.of, values))
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
         """Return the inner judge's questions."""
@@ -202,15 +193,6 @@ class Resampled:
     def listwise(self) -> bool:
         """Whether the inner judge's score of a candidate depends on the others."""
         return is_listwise(self.of)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """What the inner judge needs of a pool beyond prompt and candidates."""
-        return protocol.variables_of([self.of])
-
-    def given(self, values: protocol.Values) -> Self:
-        """Return this judge of one pool."""
-        return protocol.changed(self, of=protocol.bound(self.of, values))
 
     @property
     def varies_by(self) -> str:

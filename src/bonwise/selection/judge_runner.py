@@ -20,6 +20,7 @@ from bonwise.tracing import UNTRACED, span
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import PoolQueue
+    from bonwise.judges.protocol import Values
 
 __all__ = ["Call", "EngineJudgeRunner", "JudgeRunner", "ThreadJudgeRunner", "bound_calls", "returned_at_once"]
 
@@ -37,7 +38,7 @@ class Call:
     """As of `bonwise.judges.judging.judge_with`."""
 
 
-def bound_calls(calls: Sequence[Call], values: protocol.Values | None) -> Sequence[Call]:
+def bound_calls(calls: Sequence[Call], values: Values | None) -> Sequence[Call]:
     """Return calls of judges that have their variables from the values of one pool."""
     if not values:
         return calls
@@ -73,12 +74,7 @@ class EngineJudgeRunner:
     """
 
     def __init__(
-        self,
-        engine: Engine,
-        gate: PoolQueue | None = None,
-        *,
-        let_in: bool = False,
-        values: protocol.Values | None = None,
+        self, engine: Engine, gate: PoolQueue | None = None, *, let_in: bool = False, values: Values | None = None
     ) -> None:
         self._engine, self._gate, self._let_in, self._values = engine, gate, let_in, values
 
@@ -202,7 +198,7 @@ def _of(task: asyncio.Task[Sequence[Result]], work: _Work) -> Sequence[Result]:
 class ThreadJudgeRunner:
     """Runs judges that ask no model in the caller's own thread, one after the other, and never suspends."""
 
-    def __init__(self, values: protocol.Values | None = None) -> None:
+    def __init__(self, values: Values | None = None) -> None:
         self._values = values
 
     def now(self) -> float:
