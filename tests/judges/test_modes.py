@@ -218,7 +218,7 @@ MODES = {
         (
             # Weights 2, 2, 1 and 1.
             Score((2 * 0.9 + 2 * 0.6 + 0.25 + 1) / 6),
-            Unscored("1 of 4 criteria unscored: clear: off the scale 1 to 5: 6 (1)"),
+            Unscored("1 of 4 criteria unscored: clear: off the scale 1 to 5: 6"),
             REFUSED,
         ),
     ),
@@ -230,7 +230,7 @@ MODES = {
         (Score(0.75), Score(0.25), Score(0.5)),
     ),
 }
-CRITERIA = "eb6b4478d323"
+CRITERIA = "3f0644cbb42b"
 """The first digits of the SHA-256 of what is added to the built-in rubric: other words raise `criteria.VERSION`."""
 NEED_LOGPROBS = ("logprob", "logprob in pairs")
 ASKABLE = [

@@ -13,7 +13,7 @@ from bonwise.calls.ask import Answers, Choice
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import criteria, protocol
-from bonwise.judges.asking import AskingSettings, counted_reasons, reading
+from bonwise.judges.asking import AskingSettings, reading
 from bonwise.judges.protocol import EMPTY, Conclusion, candidates_with_words
 from bonwise.printable import listed, quoted
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
@@ -86,11 +86,6 @@ class Rubric(AskingSettings):
         ----------
         values : mapping of str to str, or to a mapping of str to str
             By variable: one text, or one for each candidate by the text of the candidate.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A variable that the file does not have.
         """
         unknown = [name for name in values if name not in self.file.further]
         if unknown:
@@ -153,13 +148,9 @@ class Rubric(AskingSettings):
         if unscored:
             if len(unscored) == len(verdicts) and len(set(unscored)) == 1:
                 return unscored[0]
-            lacking = [
-                Unscored(f"{criterion.name}: {verdict.reason}")
-                for criterion, verdict in zip(self.file.criteria, verdicts, strict=True)
-                if isinstance(verdict, Unscored)
-            ]
-            count = f"{len(unscored)} of {len(verdicts)} criteria"
-            return Unscored(kept(f"{count} unscored: {counted_reasons(lacking)}"), unscored[0].raw)
+            by_name = zip((criterion.name for criterion in self.file.criteria), verdicts, strict=True)
+            why = "; ".join(f"{name}: {verdict.reason}" for name, verdict in by_name if isinstance(verdict, Unscored))
+            return Unscored(kept(f"{len(unscored)} of {len(verdicts)} criteria unscored: {why}"), unscored[0].raw)
         weights = [criterion.weight for criterion in self.file.criteria]
         scores = [verdict for verdict in verdicts if isinstance(verdict, Score)]
         total = math.fsum(weight * score.value for weight, score in zip(weights, scores, strict=True))

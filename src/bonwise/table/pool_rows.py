@@ -11,7 +11,7 @@ from bonwise.errors import BonwiseError, ColumnError, FileError, RowError
 from bonwise.printable import listed, quoted
 from bonwise.table.text_files import LONGEST_LINE, check_text, file_errors, limit, open_text
 
-__all__ = ["csv_pools", "is_csv", "stated_value"]
+__all__ = ["csv_pools", "stated_value"]
 
 
 def stated_value(
@@ -53,11 +53,6 @@ def _words(value: object, what: str, error: type[BonwiseError]) -> str:
     return value
 
 
-def is_csv(path: Path) -> bool:
-    """Tell whether a file of pools is CSV, by its name."""
-    return path.name.lower().removesuffix(".gz").endswith(".csv")
-
-
 _NEEDED = ("prompt_id", "prompt", "text")
 
 
@@ -76,7 +71,7 @@ def csv_pools(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             header = next(records, [])
             if lacking := [name for name in _NEEDED if header.count(name) != 1]:
                 hint = "a CSV of pools has prompt_id, prompt and text, each once, and one row per candidate"
-                raise ColumnError(f"{path}: not one column {listed(lacking)}", hint=hint)
+                raise ColumnError(f"{path}: no column, or several, named {listed(lacking)}", hint=hint)
             for row, cells in enumerate(records, start=2):
                 if cells and len(cells) != len(header):
                     what = f"{path}, row {row}: {len(cells)} cells under {len(header)} columns"

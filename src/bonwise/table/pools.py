@@ -97,7 +97,8 @@ def read_pools(path: str | Path, wanted: Sequence[str] = ()) -> Iterator[Pool]:
     leave unscored. A line that is no pool, an identifier that occurs twice, or a pool that lacks a `wanted` variable
     is a RowError. A file named ``.csv`` has one candidate per row: see `bonwise.table.pool_rows.csv_pools`.
     """
-    rows = pool_rows.csv_pools if pool_rows.is_csv(Path(path)) else text_files.json_lines
+    is_csv = str(path).lower().removesuffix(".gz").endswith(".csv")
+    rows = pool_rows.csv_pools if is_csv else text_files.json_lines
     return _pools(lambda: rows(Path(path)), str(path), _HELD, wanted)
 
 
