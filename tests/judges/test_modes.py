@@ -209,7 +209,11 @@ MODES = {
     "rubric": Mode(
         "rubric",
         "rubric",
-        {"follows": WHOLE, "correct": WHOLE, "clear": WHOLE, "brief": {"type": "string", "enum": ["yes", "no"]}},
+        {
+            **dict.fromkeys(("follows", "correct"), WHOLE),
+            "clear": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
+            "brief": {"type": "string", "enum": ["yes", "no"]},
+        },
         {
             ("alpha",): [{"follows": 90, "correct": 60, "clear": 2, "brief": "yes"}],
             ("beta",): [{"follows": 90, "correct": 60, "clear": 6, "brief": "no"}],

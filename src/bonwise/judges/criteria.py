@@ -33,6 +33,7 @@ VERSION = 1
 _YES_NO = "yes/no"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _KEYS = ("description", "weight", "scale")
+_SHORT = 10
 _LEAST = 0.001
 """The least weight; the largest is as far from 1."""
 
@@ -56,8 +57,11 @@ class Criterion:
 
     @property
     def fragment(self) -> dict[str, Any]:
-        """JSON schema of the answer."""
-        return {"type": "string", "enum": ["yes", "no"]} if self.scale is None else {"type": "integer"}
+        """JSON schema of the answer; it lists the numbers of a short scale."""
+        if self.scale is None:
+            return {"type": "string", "enum": ["yes", "no"]}
+        low, high = self.scale
+        return {"type": "integer"} | ({"enum": [*range(low, high + 1)]} if high - low <= _SHORT else {})
 
     def share(self, stated: float | str) -> float:
         """Return what a judge has stated as a number from 0 to 1."""
