@@ -209,6 +209,7 @@ BAD = {
         "answer does not",
     ),
     "a variable that is not declared": (MINE.replace('"reference"]', '"context"]'), 25, "unknown variable"),
+    "a variable that is part of a candidate": (MINE.replace("reference", "content"), 5, "which mode rubric has not"),
     "a variable that could be a candidate": (
         MINE.replace("reference", "candidate_a"),
         5,

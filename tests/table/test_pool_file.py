@@ -228,6 +228,13 @@ p1,"Say, hi",b,,three
 """
 
 
+def test_columns_of_a_csv_are_no_chat_messages(tmp_path):
+    """A column called content, or id, is not taken for the candidate."""
+    path = tmp_path / "pools.csv"
+    path.write_text("prompt_id,prompt,text,content,tool_calls,id\np1,p,hi,other,x,y\n", encoding="utf-8")
+    assert list(read_pools(path)) == [Pool("p1", "p", (Candidate("c0", "hi"),))]
+
+
 @pytest.mark.parametrize("name", ["pools.csv", "pools.csv.gz"])
 def test_pools_of_a_csv_have_one_candidate_per_row(tmp_path, name):
     """Rows of a prompt need not stand together; what the judge needs is read from further columns, by candidate."""

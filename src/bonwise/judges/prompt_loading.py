@@ -39,7 +39,7 @@ def builtin_names() -> tuple[str, ...]:
 _REQUIRED = ("name", "version", "mode", "variables")
 _OPTIONAL = ("description", "form", "field", "scale", "tie", "answer", "criteria")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_FURTHER = re.compile("(?!prompt|candidate)[a-z][a-z0-9_]*")
+_FURTHER = re.compile("(?!prompt|candidate|(?:id|text|content|tool_calls)$)[a-z][a-z0-9_]*")
 _EXAMPLES = {
     "name": 'write name = "my-prompt": small letters, digits and hyphens',
     "version": "write version = 1, a whole number from 1",

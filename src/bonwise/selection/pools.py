@@ -13,8 +13,7 @@ from bonwise.printable import quoted
 from bonwise.selection import choosing, judge_runner, selection
 from bonwise.selection.settings import SelectionSettings
 from bonwise.table.chat import NO_TEXT, NotAnAnswerError, answer_text, prompt_text
-from bonwise.table.pool_rows import stated_value
-from bonwise.table.pools import Candidate, Pool, first_repeat, identifier, read_pools
+from bonwise.table.pools import Candidate, Pool, first_repeat, identifier, read_pools, stated_value
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
