@@ -140,7 +140,7 @@ def variables_of(judges: Iterable[Judge]) -> tuple[str, ...]:
 
 def _needs(judge: Any) -> Sequence[str]:
     if callable(getattr(judge, "given", None)):
-        variables: Sequence[str] = judge.variables
+        variables: Sequence[str] = getattr(judge, "variables", ())
         return variables
     inner = getattr(judge, "of", None)
     return _needs(inner) if callable(getattr(inner, "judge", None)) else ()
