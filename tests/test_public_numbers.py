@@ -271,6 +271,8 @@ DOORS = {
     "Preference": (bw.Preference, {"a": 0, "b": 1, "shown_first": 1.0, "shown_second": 0.5, "confidence": (80, 60)}),
     "Probability": (lambda **n: bw.Probability(**ASKED, **n), PAIRED),
     "Quantized": (lambda **n: bw.Quantized(JUDGE, **n), {"bins": 4}),
+    "Rubric": (lambda **n: bw.Rubric(**ASKED, **n), SHAPED),
+    "Rubric.calls": (bw.Rubric(**ASKED).calls, {"candidates": 4}),
     "Quantized.calls": (bw.Quantized(JUDGE, bins=4).calls, {"candidates": 4}),
     "RatingTable.read": (lambda **n: bw.RatingTable.read(ratings(), human="human", **n), {"bins": 4}),
     "Resample": (bw.Resample, {"draws": 3, "temperature": 0.5}),

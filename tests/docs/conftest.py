@@ -47,6 +47,8 @@ def stocked(tmp_path_factory):
         write_pools()
         write_verdicts()
         stock()
+        Path("my.md").write_text(blocks("docs/prompts.md", "markdown")[0], encoding="utf-8")
+        Path("pools.csv").write_text(blocks("docs/prompts.md", "csv")[0], encoding="utf-8")
         exec(blocks("docs/preferences.md", "python")[0], {})  # noqa: S102 - the script of the page makes its files
         return Path.cwd()
 

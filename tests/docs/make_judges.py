@@ -46,6 +46,7 @@ ROWS = {
         ("listwise", "a model", "a whole number from 0 to 100, over 100; more than 20 candidates take n / 10 calls"),
         ("listwise,ranking=true", "a model", "share of the others that it stands above"),
     ),
+    "rubric": (("rubric", "a model", "weighted mean of your [criteria](#criteria-of-your-own)"),),
     "resampled": (("resampled,draws=5", "another judge", "mean of the draws, with sd, interval and the draws"),),
     "quantized": (
         ("quantized,bins=20", "another judge", "the other judge's score, rounded to one of `bins` levels"),

@@ -32,17 +32,18 @@ def shown(text, label, mark, longest):
     return text[:head] + "\n" + note + "\n" + text[head + left_out : head + left_out + tail]
 
 
-def assert_fence_holds(file, prompt, candidates, longest=LONGEST):
+def assert_fence_holds(file, prompt, candidates, longest=LONGEST, values=None):
     """Hold one call to the law and return what was rendered.
 
     Each text stands verbatim between its two lines, the boundary is on no other line, what surrounds the
     fences is the template, and every byte can be sent.
     """
-    rendered = file.render(prompt, candidates, longest)
-    texts = (prompt, *candidates)
-    labels = [variable.upper().replace("_", " ") for variable in file.variables]
+    rendered = file.render(prompt, candidates, longest, values)
+    texts = (prompt, *candidates, *(values or {}).values())
+    labels = [variable.upper().replace("_", " ") for variable in file.variables if variable not in (values or {})]
     if file.mode.startswith("listwise"):
         labels = ["PROMPT", *(f"CANDIDATE {number}" for number in range(1, len(texts)))]
+    labels += [name.upper() for name in values or {}]
     mark = mark_of(rendered)
     cut = sum(len(text) > longest for text in texts)
     assert sum(mark in line for line in rendered.user.split("\n")) == 2 * len(texts) + cut

@@ -54,6 +54,20 @@ def test_no_candidate_leaves_its_fence(text):
     assert_fence_holds(POINTWISE, text, ["red"])
 
 
+@given(texts=st.lists(HOSTILE, min_size=4, max_size=4), longest=st.integers(1, 200))
+@settings(max_examples=150)
+def test_any_variable_stays_in_its_fence(tmp_path_factory, texts, longest):
+    """A rubric's reference and context are held as prompt and candidate are, and share the boundary."""
+    path = tmp_path_factory.getbasetemp() / "rubric.md"
+    whole = Path(load("rubric").source).read_text(encoding="utf-8")
+    whole = whole.replace('"candidate"]', '"candidate", "reference", "context"]')
+    path.write_text(f"{whole}\n{{{{reference}}}}\n\n{{{{context}}}}\n", encoding="utf-8")
+    prompt, candidate, *others = texts
+    values = dict(zip(("reference", "context"), others, strict=True))
+    rendered = assert_fence_holds(load(path), prompt, [candidate], longest, values)
+    assert mark_of(rendered) == twin_boundary(load(path).identity, texts)
+
+
 def test_no_two_calls_share_a_boundary():
     """Other candidates, another order, another prompt or another prompt file give another boundary."""
     calls = [(POINTWISE, "p", [text]) for text in INJECTIONS]

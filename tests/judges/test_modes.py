@@ -6,6 +6,7 @@ import math
 import os
 from collections import Counter
 from dataclasses import dataclass
+from hashlib import sha256
 
 import httpx
 import pytest
@@ -265,6 +266,26 @@ MODES = {
         draws=2,
         temperature=0.5,
     ),
+    "rubric": Mode(
+        "rubric",
+        "rubric",
+        {
+            **dict.fromkeys(("follows", "correct"), WHOLE),
+            "clear": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
+            "brief": {"type": "string", "enum": ["yes", "no"]},
+        },
+        {
+            ("alpha",): [{"follows": 90, "correct": 60, "clear": 2, "brief": "yes"}],
+            ("beta",): [{"follows": 90, "correct": 60, "clear": 6, "brief": "no"}],
+            ("gamma",): [REFUSED],
+        },
+        (
+            # Weights 2, 2, 1 and 1.
+            Score((2 * 0.9 + 2 * 0.6 + 0.25 + 1) / 6),
+            Unscored("1 of 4 criteria unscored: clear: off the scale 1 to 5: 6"),
+            REFUSED,
+        ),
+    ),
     "quantized": Mode(
         "quantized,bins=5,of=pointwise",
         "pointwise",
@@ -273,6 +294,8 @@ MODES = {
         (Score(0.75), Score(0.25), Score(0.5)),
     ),
 }
+CRITERIA = "3f0644cbb42b"
+"""The first digits of the SHA-256 of what is added to the built-in rubric: other words raise `criteria.VERSION`."""
 NEED_LOGPROBS = ("logprob", "logprob in pairs")
 ASKABLE = [
     pytest.param(mode, provider, id=f"{name} {provider}")
@@ -430,7 +453,12 @@ def questions(mode):
 def check_instructions(system, mode):
     """The instructions are those of the prompt file, and no candidate stands among them."""
     words = (prompts_folder() / f"{mode.file}.md").read_text(encoding="utf-8")
-    assert system.strip() == words.partition("[system]")[2].partition("[user]")[0].strip()
+    told = words.partition("[system]")[2].partition("[user]")[0].strip()
+    if mode.file == "rubric":
+        told += "\n\nThe criteria\n"
+        assert sha256(system.removeprefix(told).encode()).hexdigest()[:12] == CRITERIA
+        system = told
+    assert system.strip() == told.strip()
     assert not shown(system)
 
 

@@ -52,6 +52,7 @@ ANSWERS = {
     "published-pairwise": None,
     "published-probability": None,
     "published-interval": None,
+    "rubric": ["follows", "correct", "clear", "brief", "why"],
 }
 
 PLAIN = """+++
@@ -82,6 +83,7 @@ TEXTS_OF_VERSIONS = {
     "interval@2": "87f0c4288340",
     "listwise@1": "1b2bbb8d26e1",
     "listwise-ranking@1": "9b89b21c1436",
+    "rubric@1": "12904c686499",
     "logprob@1": "e9bdb32cd943",
     "logprob-pairwise@1": "563016c42139",
     "pairwise@2": "08fe522b44c5",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.errors import FileError, RowError
+from bonwise.errors import ColumnError, FileError, RowError
 from bonwise.table import pools as pool_files
 from bonwise.table.pools import Candidate, Pool, read_pools
 
@@ -218,3 +218,88 @@ def test_prompts_and_candidates_may_be_chat_messages(tmp_path):
         Candidate("c2", "", missing="no text"),
         Candidate("named", "text goes first"),
     )
+
+
+CSV = """prompt_id,prompt,candidate,text,context
+p1,"Say, hi",a,"hi
+there",one
+p2,Say no,,no,two
+p1,"Say, hi",b,,three
+"""
+
+
+def test_columns_of_a_csv_are_no_chat_messages(tmp_path):
+    """A column called content, or id, is not taken for the candidate."""
+    path = tmp_path / "pools.csv"
+    path.write_text("prompt_id,prompt,text,content,tool_calls,id\np1,p,hi,other,x,y\n", encoding="utf-8")
+    assert list(read_pools(path)) == [Pool("p1", "p", (Candidate("c0", "hi"),))]
+
+
+@pytest.mark.parametrize("name", ["pools.csv", "pools.csv.gz"])
+def test_pools_of_a_csv_have_one_candidate_per_row(tmp_path, name):
+    """Rows of a prompt need not stand together; what the judge needs is read from further columns, by candidate."""
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(CSV.encode()) if name.endswith("gz") else CSV.encode())
+    expected = [
+        Pool("p1", "Say, hi", (Candidate("a", "hi\nthere"), Candidate("b", ""))),
+        Pool("p2", "Say no", (Candidate("c0", "no"),)),
+    ]
+    assert list(read_pools(path)) == expected
+    found = list(read_pools(path, ["context"]))
+    assert [pool.variables for pool in found] == [
+        {"context": {"hi\nthere": "one", "": "three"}},
+        {"context": {"no": "two"}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("prompt_id,text\np1,hi\n", "no column, or several, named prompt"),
+        ("prompt_id,prompt,text,text\np1,p,hi,ho\n", "no column, or several, named text"),
+        (f"{CSV}p1,Say ho,c,hi,x\n", "row 5: another prompt than in row 2"),
+        (f"{CSV}p3,p,c,hi\n", "row 5: 4 cells under 5 columns"),
+        (f"{CSV},p,c,hi,x\n", "row 5: no prompt_id"),
+        (f"{CSV}p2,Say no,c0,hi,x\n", "both named"),
+        (f'{CSV}p3,p,c,"hi', "line 6: not CSV"),
+        ("prompt_id,prompt,text\n", "no pools"),
+        ("", "empty"),
+        (CSV.replace("three", ""), "row 2: 'context' of candidate 1 (counted from 0) is empty"),
+        (CSV.replace("context", "other"), "row 2: no 'context', which the judge needs"),
+        (f"{CSV}p2,Say no,c9,no,x\n", "row 3: candidates of the same text differ in 'context'"),
+    ],
+)
+def test_a_csv_that_is_no_pools_is_refused(tmp_path, text, said):
+    """In one sentence with the row, counted as a spreadsheet does."""
+    path = tmp_path / "pools.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises((FileError, RowError, ColumnError)) as refused:
+        list(read_pools(path, ["context"]))
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        (GOOD, "row 1: no 'context', which the judge needs"),
+        ({**GOOD, "context": " "}, "'context' is empty"),
+        ({**GOOD, "context": None}, "'context' is empty"),
+        ({**GOOD, "context": ["a"]}, "which is not text"),
+        ({**GOOD, "context": True}, "which is not text"),
+        ({**GOOD, "context": "a", "candidates": [{"text": "x", "context": "b"}]}, "of the pool and of a candidate"),
+        ({**GOOD, "candidates": [{"text": "x", "context": "b"}, "y"]}, "'context' of candidate 1 (counted from 0)"),
+    ],
+)
+def test_a_pool_that_lacks_what_the_judge_needs_is_refused(tmp_path, record, said):
+    """Whether it is a key of the pool or of its candidates, with row and key; other judges do not mind."""
+    path = written(tmp_path, record)
+    assert [pool.variables for pool in read_pools(path)] == [None]
+    with pytest.raises(RowError, match="row 1: ") as refused:
+        list(read_pools(path, ["context"]))
+    assert said in str(refused.value)
+
+
+def test_a_number_is_a_text_of_a_pool(tmp_path):
+    """As answers of arithmetic are written."""
+    (pool,) = read_pools(written(tmp_path, {**GOOD, "reference": 4.5}), ["reference"])
+    assert pool.variables == {"reference": "4.5"}

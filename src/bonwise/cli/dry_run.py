@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bonwise.calls.estimate import CostEstimate, FormCount, ModelEstimate
     from bonwise.judges.ask_forms import AskForm
     from bonwise.judges.judging import Result
-    from bonwise.judges.protocol import Judge
+    from bonwise.judges.protocol import Judge, Values
     from bonwise.selection.selection import Selection
 
 __all__ = ["MOST_LOOKED_AT", "refuse_plan_without_key", "show_estimate", "show_plan"]
@@ -36,7 +36,7 @@ def show_estimate(pools: Iterable[Pool], judges: Sequence[Judge], run: Path, rea
     """Print what judging would use, given what the ledger of the run folder holds already."""
     from bonwise.calls.estimate import estimate_asks
     from bonwise.judges import judging
-    from bonwise.judges.protocol import is_asking
+    from bonwise.judges.protocol import bound, is_asking
 
     large = [LargePools(judge.name, calls_of_judge(judge)) for judge in judges]
     forms = _forms(run, judges)
@@ -49,8 +49,10 @@ def show_estimate(pools: Iterable[Pool], judges: Sequence[Judge], run: Path, rea
                 if its.note(len(texts)) or judge is None:
                     continue
                 if forms is None:
-                    about = pool.prompt, [candidate.text for candidate in pool.candidates]
-                    yield from (*judging.first_asked(judge, *about), *judging.asked(judge, *about))
+                    texts_shown = [candidate.text for candidate in pool.candidates]
+                    its_judge = bound(judge, pool.variables or {})
+                    yield from judging.first_asked(its_judge, pool.prompt, texts_shown)
+                    yield from judging.asked(its_judge, pool.prompt, texts_shown)
                 else:
                     forms[id(judge)].add(pool.prompt, texts)
 
@@ -285,7 +287,8 @@ _EQUAL = 0.5
 class _EqualAnswers:
     """Answers that all candidates are equally good: about these a strategy asks longest. It sends nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, values: Values | None) -> None:
+        self._values = values
         self.asks: list[Ask] = []
         """What models would be asked in the round that was answered last."""
 
@@ -299,7 +302,8 @@ class _EqualAnswers:
     async def judge(self, calls: Sequence[judge_runner.Call], until: float | None) -> list[Result]:
         """Note what would be asked, and answer."""
         del until
-        self.asks = [ask for call in calls for ask in contest_run.asks_of(call)]
+        bound = judge_runner.bound_calls(calls, self._values)
+        self.asks = [ask for call in bound for ask in contest_run.asks_of(call)]
         equal = (Preference(0, 1, _EQUAL, _EQUAL),)
         return [Judgment((Score(_EQUAL),) * len(call.texts), equal[: len(call.texts) - 1]) for call in calls]
 
@@ -387,7 +391,7 @@ def _rounds(
     plan: SelectionSettings, pool: Pool, its: entrants.DistinctTexts, second: Judge | None = None
 ) -> Iterator[list[Ask]]:
     """Yield what each round asks, every answer being the same."""
-    answers = _EqualAnswers()
+    answers = _EqualAnswers(pool.variables)
     contest = contest_run.ContestRun(
         plan.strategy, its.entrants, plan.judge, answers, pool.prompt, its.texts, until=None, second=second
     )

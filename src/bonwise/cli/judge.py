@@ -33,13 +33,12 @@ def judge(
         ),
     ],
     judge: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
-            "--judge",
-            help="KIND[:provider/model], such as pointwise:openai/gpt-5-mini or local:length (repeatable).",
-            show_default=False,
+            "--judge", help="KIND[:provider/model], such as pointwise:openai/gpt-5-mini or local:length (repeatable)."
         ),
-    ],
+    ] = None,
+    rubric: model_flags.RubricFile = None,
     out: Annotated[str, typer.Option("--out", help="Where the scores go (CSV); - for stdout.")] = "-",
     pairs: Annotated[str | None, typer.Option("--pairs", help="Where single comparisons go (CSV).")] = None,
     raw: Annotated[bool, arguments.rare("--raw", help="Write what the judge said too, in a column raw.")] = False,
@@ -59,6 +58,7 @@ def judge(
     are written all the same), 2 bad input or no key, 4 answers are pending. A stack of judges also takes a table of
     their scores: it adds its own, as those of a further judge, and asks no model.
     """
+    judge = model_flags.judge_specs(judge, rubric)
     if len(judge) == 1 and judge[0].startswith("stack:") and not _holds_pools(pools):
         arguments.refuse_overwriting((pools, *reading.paths()), (out,), force=force)
         arguments.refuse_flags(
@@ -75,7 +75,7 @@ def judge(
     from bonwise.table.pools import read_pools
 
     judges = asking.judges(judge)
-    coming = map(partial(refuse_nul, where=str(pools)), read_pools(pools))
+    coming = map(partial(refuse_nul, where=str(pools)), read_pools(pools, protocol.variables_of(judges)))
     if asking.dry_run:
         from bonwise.cli.dry_run import show_estimate
 
@@ -140,7 +140,8 @@ def _told(found: JudgedPools, where: str) -> Iterator[str]:
     unscored, pending = Counter(found.unscored), sum(found.pending.values())
     waiting = f" and {pending:,} pending" if pending else ""
     rows, of_members = found.verdicts, scoring.row_count(found.judged, found.judges) - found.verdicts
-    beside = f", and {counted(of_members, 'row')} of the members of a jury" if of_members else ""
+    apart = "of the members of a jury or the criteria of a rubric"
+    beside = f", and {counted(of_members, 'row')} {apart}" if of_members else ""
     yield f"{counted(rows, 'row')}{where}, {unscored.total():,} of them unscored{waiting}{beside}"
     for at, judge in enumerate(found.judges):
         verdicts = [verdict for one in found for verdict in one.judgments[at].verdicts]

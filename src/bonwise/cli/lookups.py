@@ -102,21 +102,29 @@ def show(
         text = Path(found.source).read_text(encoding="utf-8-sig")
         emit("\n".join(_lines(text.removesuffix("\n"))) + "\n")
     else:
-        _show_call(found, _pool(pools, prompt_id), candidate or [])
+        _show_call(found, _pool(pools, prompt_id, found.further), candidate or [])
     return 0
 
 
 @app.command("check")
 def check(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Prompt files.", show_default=False)],
+    pools: Annotated[
+        Path | None, typer.Option("--pools", help="Check too that these pools state the variables; show a call.")
+    ] = None,
 ) -> int:
     """Check prompt files.
 
     Prints one line per problem. Exit codes: 0 no problem, 2 a problem.
     """
-    from bonwise.judges.prompt_loading import problems
+    from bonwise.judges.prompt_loading import load, problems
+    from bonwise.table.pools import read_pools
 
     found = [(path, problems(path)) for path in paths]
+    for path, errors in found:
+        if pools is not None and not errors:
+            first, *_ = read_pools(pools, load(path).further)
+            _show_call(load(path), first, [])
     for _, errors in found:
         for error in errors:
             emit(f"{error}\n")
@@ -131,10 +139,10 @@ def _lines(text: str) -> Iterator[str]:
         yield "\t".join(printable(piece) for piece in line.split("\t"))
 
 
-def _pool(path: Path, prompt_id: str) -> Pool:
+def _pool(path: Path, prompt_id: str, wanted: Sequence[str]) -> Pool:
     from bonwise.table.pools import read_pools
 
-    for pool in read_pools(path):
+    for pool in read_pools(path, wanted):
         if pool.prompt_id == prompt_id:
             return pool
     raise UsageError(f"{path} has no pool {prompt_id!r}", hint="check --prompt-id")
@@ -142,6 +150,7 @@ def _pool(path: Path, prompt_id: str) -> Pool:
 
 def _show_call(file: PromptFile, pool: Pool, wanted: Sequence[str]) -> None:
     from bonwise.judges.prompt_sections import MODES
+    from bonwise.judges.protocol import values_for
 
     named = {candidate.id: candidate.text for candidate in pool.candidates}
     ids = list(wanted) or list(named)[: MODES[file.mode].candidates or None]
@@ -149,7 +158,8 @@ def _show_call(file: PromptFile, pool: Pool, wanted: Sequence[str]) -> None:
         if name not in named:
             hint = f"choose among {', '.join(list(named)[:12])}"
             raise UsageError(f"pool {pool.prompt_id!r} has no candidate {name!r}", hint=hint)
-    rendered = file.render(pool.prompt, [named[name] for name in ids])
+    values = values_for(pool.variables or {}, named[ids[0]])
+    rendered = file.render(pool.prompt, [named[name] for name in ids], values=values)
     emit("\n".join(_lines(f"[system]\n{rendered.system}\n\n[user]\n{rendered.user}")) + "\n")
     cut = f", {rendered.shortened} texts shortened" if rendered.shortened else ""
     say(f"{file.identity} on pool {printable(pool.prompt_id)}, candidates {printable(', '.join(ids))}{cut}")

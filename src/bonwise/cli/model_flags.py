@@ -12,6 +12,7 @@ import typer
 
 from bonwise.calls.settings import CallSettings, EngineSettings
 from bonwise.cli.arguments import Seed, rare
+from bonwise.errors import UsageError
 from bonwise.flags import completed, texts
 
 if TYPE_CHECKING:
@@ -20,10 +21,27 @@ if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
     from bonwise.selection.protocol import Strategy
 
-__all__ = ["RUN", "ModelFlags", "PoolModelFlags"]
+__all__ = ["RUN", "ModelFlags", "PoolModelFlags", "RubricFile", "judge_specs"]
 
 RUN = Path("bonwise-run")
 """The run folder of a command that names none: a paid answer is never kept nowhere."""
+
+RubricFile = Annotated[
+    str | None,
+    typer.Option("--rubric", help="Judge by the criteria of this file: the judge rubric,prompt=FILE of --model."),
+]
+"""A judge by criteria of the user's own."""
+
+
+def judge_specs(judges: list[str] | None, rubric: str | None) -> list[str]:
+    """Return the texts that name judges, with that of a rubric; `UsageError` where there is none."""
+    from bonwise.judges.registry import Spec
+
+    specs = [*(judges or ()), *([] if rubric is None else [str(Spec("rubric", {"prompt": rubric}))])]
+    if not specs:
+        raise UsageError("no judge is given", hint="name one by --judge KIND:provider/model, or by --rubric FILE")
+    return specs
+
 
 _MODEL = Annotated[str | None, typer.Option("--model", help="provider/model for judges that name none.")]
 _BASE_URL = Annotated[str | None, typer.Option("--base-url", help="Another server that speaks the same language.")]

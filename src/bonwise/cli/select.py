@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -39,13 +39,10 @@ def select(
         Path, typer.Argument(help="Pools, one JSON object per line; - for standard input.", show_default=False)
     ],
     judge: Annotated[
-        list[str],
-        typer.Option(
-            "--judge",
-            help="KIND[:provider/model], such as pointwise:openai/gpt-5-mini or local:length.",
-            show_default=False,
-        ),
-    ],
+        list[str] | None,
+        typer.Option("--judge", help="KIND[:provider/model], such as pointwise:openai/gpt-5-mini or local:length."),
+    ] = None,
+    rubric: model_flags.RubricFile = None,
     strategy: Annotated[
         str | None, typer.Option("--strategy", help="KIND[:option=value,...], such as adaptive:margin=0.1.")
     ] = None,
@@ -82,6 +79,7 @@ def select(
     Writes one line per pool to standard output, in input order. Exit codes: 0 done, 1 nothing was scored (the lines
     are written all the same), 2 bad input or no key, 4 answers are pending.
     """
+    judge = model_flags.judge_specs(judge, rubric)
     if len(judge) > 1:
         raise UsageError("--judge is given twice", hint="select takes one judge; bonwise judge takes several")
     router = _router(
@@ -92,7 +90,7 @@ def select(
     whose = getattr(getattr(plan.strategy, "learnt", None), "judge", "")
     if whose not in {"", "judge", plan.judge.name}:
         arguments.say(f"the model of the strategy was learnt from draws of {whose}, not of {plan.judge.name}")
-    source = _source(pools, hold=not asking.dry_run)
+    source = _source(pools, plan.variables, hold=not asking.dry_run)
     arguments.refuse_overwriting((pools,), (html,), force=force)
     if asking.dry_run:
         from bonwise.cli.dry_run import show_plan
@@ -189,19 +187,19 @@ def _plan(
     )
 
 
-def _source(path: Path, *, hold: bool) -> Callable[[], Iterator[Pool]]:
+def _source(path: Path, wanted: Sequence[str], *, hold: bool) -> Callable[[], Iterator[Pool]]:
     """Return what yields the pools; those of a small file are held where they are read more than once."""
     from bonwise.table.pools import read_pool_stream, read_pools
 
     if str(path) != STANDARD_INPUT:
         if hold and path.suffix != ".gz" and path.is_file() and path.stat().st_size <= _HELD_BYTES:
-            held = list(read_pools(path))
+            held = list(read_pools(path, wanted))
             return lambda: iter(held)
-        return lambda: read_pools(path)
+        return lambda: read_pools(path, wanted)
     if sys.stdin is None:
         raise UsageError("there is no standard input", hint="name a file of pools")
     # A reader of its own: at the end the interpreter takes the lock of sys.stdin, which a waiting thread would hold.
-    return lambda: read_pool_stream(open(sys.stdin.fileno(), "rb", closefd=False))
+    return lambda: read_pool_stream(open(sys.stdin.fileno(), "rb", closefd=False), wanted=wanted)
 
 
 def _router(

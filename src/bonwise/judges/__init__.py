@@ -10,6 +10,7 @@ PUBLIC = {
     "protocol": ("Judge",),
     "registry": ("judge_from_spec",),
     "rerank": ("Rerank",),
+    "rubric": ("Rubric",),
     "verified": ("Verified",),
     "wrappers": ("Quantized", "Resampled"),
 }

@@ -18,6 +18,7 @@ from bonwise.errors import FileError
 from bonwise.judges.asking import AskingSettings
 from bonwise.judges.prompt_file import enclosed
 from bonwise.judges.prompt_sections import MODES
+from bonwise.judges.protocol import variables_of
 from bonwise.judges.wrappers import Quantized, Resampled
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class AskForm:
             or not isinstance(writer, AskingSettings)
             or not type(writer).__module__.startswith("bonwise.judges.")
         ):
+            return None
+        if variables_of([judge]):
             return None
         # Which order of a pair is drawn depends on its texts, and a placeholder must not be cut.
         shown = MODES[writer.file.mode].candidates

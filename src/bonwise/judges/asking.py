@@ -173,7 +173,7 @@ class AskingSettings(ABC):
 
     def ask(self, prompt: str, shown: Sequence[str], read: Callable[[Choice], Any]) -> Ask:
         """Return the question about these candidates, in the order in which they are shown."""
-        words = self.file.render(prompt, shown, longest=self.longest)
+        words = self.file.render(prompt, shown, self.longest, self._further(shown))
         return Ask(
             self.asked,
             words.system,
@@ -196,6 +196,10 @@ class AskingSettings(ABC):
             self.ask(prompt, [candidates[candidates_with_word]], read)
             for candidates_with_word in protocol.candidates_with_words(candidates)
         ]
+
+    def _further(self, shown: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002 - of a rubric alone
+        """Return the values of variables that the prompt file has beyond those of its mode."""
+        return {}
 
     def _drawn(self) -> str:
         """Return what of the version a seed decides."""

@@ -80,7 +80,7 @@ class Checklist(asking.AskingSettings):
     drafting: PromptFile = field(init=False, repr=False)
     drafted: _Items | Unscored | None = field(default=None, init=False, repr=False)
     """The items of the prompt at hand, or why there are none; None before they are drafted."""
-    given: Mapping[str, _Items] = field(default_factory=dict, init=False, repr=False, hash=False)
+    stated: Mapping[str, _Items] = field(default_factory=dict, init=False, repr=False, hash=False)
     """Items by prompt, from the file."""
 
     kind: ClassVar[str] = "checklist"
@@ -91,17 +91,17 @@ class Checklist(asking.AskingSettings):
         if file.mode != "checklist-draft":
             raise UsageError(f"the prompt {self.draft} is for mode {file.mode}", hint="draft needs checklist-draft")
         object.__setattr__(self, "drafting", prompt_loading.with_persona(file, self.persona))
-        object.__setattr__(self, "given", items_by_prompt(self.items) if self.items else {})
+        object.__setattr__(self, "stated", items_by_prompt(self.items) if self.items else {})
 
     @protocol.cached_property
     def version(self) -> str:
         """Identities of both prompt files, version of the readers, and of the items of the file."""
-        given = hashlib.sha256(json.dumps(self.given, sort_keys=True).encode()).hexdigest()[:12]
-        return f"{super().version} {self.drafting.identity} items {given if self.given else 'drafted'}"
+        given = hashlib.sha256(json.dumps(self.stated, sort_keys=True).encode()).hexdigest()[:12]
+        return f"{super().version} {self.drafting.identity} items {given if self.stated else 'drafted'}"
 
     def first_ask(self, prompt: str, candidates: Sequence[str]) -> Ask | None:
         """Return the question for the items; None where they are known, or no candidate has words."""
-        if self.drafted is not None or prompt in self.given or not protocol.candidates_with_words(candidates):
+        if self.drafted is not None or prompt in self.stated or not protocol.candidates_with_words(candidates):
             return None
         words = self.drafting.render(prompt, (), longest=self.longest)
         read = partial(readers.in_answer_to, readers.items, words.user)
@@ -150,13 +150,13 @@ class Checklist(asking.AskingSettings):
         from bonwise.calls import portal  # noqa: PLC0415 - a judge that is only described needs no clients
 
         ask = self.first_ask(prompt, ["-"])
-        items = self.given[prompt] if ask is None else asking.reading(portal.default_portal().run(_asked, ask))
+        items = self.stated[prompt] if ask is None else asking.reading(portal.default_portal().run(_asked, ask))
         if isinstance(items, Unscored):
             raise CallError(f"no items were drafted: {items.reason}")
         return tuple(items)
 
     def _items(self, prompt: str) -> _Items | Unscored | None:
-        return self.given.get(prompt, self.drafted)
+        return self.stated.get(prompt, self.drafted)
 
     def _with(self, drafted: _Items | Unscored) -> Self:
         judge = self.__copy__()

@@ -19,7 +19,7 @@ from bonwise.calls.ask import ASKER, Ask, encoded
 from bonwise.calls.bill import NOTHING_PAID, Bill
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.judges.calling import FunctionJudge, checked, innermost, threads_of
-from bonwise.judges.protocol import AskingJudge, Conclusion, Judge, Judgment, is_asking
+from bonwise.judges.protocol import AskingJudge, Conclusion, Judge, Judgment, bound, is_asking, variables_of
 from bonwise.judges.worker import Outcome, run_all_in_thread
 from bonwise.printable import printable
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
 __all__ = [
+    "UNTOLD",
     "CallsInThread",
     "Result",
     "asked",
@@ -45,9 +46,13 @@ __all__ = [
     "missing_key",
     "redrawn",
     "run_together",
+    "sample_asks",
     "spent",
     "traced",
 ]
+
+UNTOLD = Bill(calls=1)
+"""Of rows whose tokens stand in other rows: a call whose tokens are not counted."""
 
 Result = Judgment | BonwiseError | None
 """What came of a call: None where it had not ended when the time was up."""
@@ -156,7 +161,9 @@ async def _asked(
     bill = reduce(add, (answer.bill for answer in answers)) if answers else Bill()
     # A first question is not drawn again, and so perhaps not asked at the temperature of draws.
     effective = _distinct(answer.effective for answer in answers[len(first) :] or first)
-    return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective)
+    # What the answers took stands with the judge itself.
+    members = tuple((name, Judgment(verdicts, bill=UNTOLD)) for name, verdicts in conclusion.members)
+    return Judgment(conclusion.verdicts, conclusion.preferences, bill, effective, members)
 
 
 _FIRST: WeakKeyDictionary[Engine, dict[tuple[object, ...], Answers]] = WeakKeyDictionary()
@@ -211,7 +218,8 @@ def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Se
                 f"judge {judge.name!r} prefers among {len(texts)} candidates by {shown}",
                 hint="return Preference objects that name positions of candidates",
             )
-    return Conclusion(checked(judge, conclusion.verdicts, texts), preferences)
+    members = tuple((name, checked(judge, verdicts, texts)) for name, verdicts in conclusion.members)
+    return Conclusion(checked(judge, conclusion.verdicts, texts), preferences, members)
 
 
 @contextmanager
@@ -318,11 +326,16 @@ def missing_key(judge: Judge) -> CallError | None:
     from bonwise.calls.providers.protocol import provider  # noqa: PLC0415 - functions ask no model
 
     try:
-        for ask in asked(judge, "?", ("a", "b")):
+        for ask in sample_asks(judge):
             provider(ask.model.provider).account(ask.model)
     except BonwiseError as error:  # what else is wrong with a judge is said when it is asked
         return error if isinstance(error, CallError) else None
     return None
+
+
+def sample_asks(judge: AskingJudge) -> tuple[Ask, ...]:
+    """Return the questions of a judge about a pool that is not there: they tell which models it asks."""
+    return asked(bound(judge, dict.fromkeys(variables_of([judge]), "?")), "?", ("a", "b"))
 
 
 async def called(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:

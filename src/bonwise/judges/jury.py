@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
@@ -124,6 +124,15 @@ class Jury(SeveralJudges):
         """The judges that are always heard."""
         judges: tuple[Judge, ...] = self.judges
         return judges[: len(judges) - self.spares]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """What members and spares need of a pool beyond prompt and candidates."""
+        return protocol.variables_of(self.judges)
+
+    def given(self, values: protocol.Values) -> Self:
+        """Return this jury of one pool."""
+        return protocol.changed(self, judges=tuple(protocol.bound(judge, values) for judge in self.judges))
 
     @property
     def needed(self) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bonwise.errors import UsageError
+from bonwise.judges.criteria import Criterion
 from bonwise.judges.prompt_sections import JSON, MODES, AnswerForm, answer_schema, fields_of
 from bonwise.printable import quoted
 
@@ -134,6 +135,13 @@ class PromptFile:
     """One line."""
     asked: AnswerForm = field(default=JSON, repr=False)
     """The form of the answer."""
+    criteria: tuple[Criterion, ...] = field(default=(), repr=False)
+    """Of a rubric."""
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """The variables that a pool states beside its prompt and its candidates."""
+        return tuple(name for name in self.variables if name not in MODES[self.mode].variables)
 
     @property
     def identity(self) -> str:
@@ -145,14 +153,18 @@ class PromptFile:
         """JSON schema of the answer, a new object each time; None for plain text."""
         if self.answer is None or self.asked.form != "json":
             return None
-        return answer_schema(self.answer, fields_of(self.mode, self.asked.field), MODES[self.mode].items)
+        wanted = self.answer if self.criteria else fields_of(self.mode, self.asked.field)
+        return answer_schema(self.answer, wanted, MODES[self.mode].items)
 
-    def render(self, prompt: str, candidates: Sequence[str], longest: int = LONGEST) -> Rendered:
+    def render(
+        self, prompt: str, candidates: Sequence[str], longest: int = LONGEST, values: Mapping[str, str] | None = None
+    ) -> Rendered:
         r"""Return what is sent to judge these candidates, in the order to be shown, as many as the mode wants.
 
-        `longest` is the most characters of each text. A `UsageError` refuses another number, and what is not text.
+        `longest` is the most characters of each text, and `values` are those of the `further` variables. A
+        `UsageError` refuses another number, what is not text, and a variable without a value.
         """
-        texts = self._texts(prompt, candidates)
+        texts = self._texts(prompt, candidates) | self._further(values or {})
         if longest < 1:
             raise UsageError(f"longest is {longest}", hint="keep at least one character of each text")
         sent = all_enclosed(self.identity, texts, longest=longest)
@@ -163,6 +175,13 @@ class PromptFile:
         user = _filled(self.user, shown)
         shortened = sum(shown_text.shortened for shown_text in sent.values())
         return Rendered(self.system, user, shortened, sum(shown_text.replaced for shown_text in sent.values()))
+
+    def _further(self, values: Mapping[str, str]) -> dict[str, str]:
+        for name in self.further:
+            if not isinstance(values.get(name), str):
+                hint = f"give pools a key {name}, or bind the judge: judge.given({{{name!r}: ...}})"
+                raise UsageError(f"the rubric {self.name} has no text for {{{{{name}}}}}", hint=hint)
+        return {name: values[name] for name in self.further}
 
     def _texts(self, prompt: str, candidates: Sequence[str]) -> dict[str, str]:
         wanted = MODES[self.mode].candidates

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bonwise.errors import FileError, InputError, RowError, UsageError
-from bonwise.judges import prompt_file, prompt_sections
+from bonwise.judges import criteria, prompt_file, prompt_sections
 from bonwise.printable import listed, quoted
 from bonwise.table.text_files import check_text, file_errors, open_plain
 
@@ -38,8 +38,9 @@ def builtin_names() -> tuple[str, ...]:
 
 
 _REQUIRED = ("name", "version", "mode", "variables")
-_OPTIONAL = ("description", "reply", "form", "field", "scale", "tie", "answer")
+_OPTIONAL = ("description", "reply", "form", "field", "scale", "tie", "answer", "criteria")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_FURTHER = re.compile("(?!prompt|candidate|(?:id|text|content|tool_calls)$)[a-z][a-z0-9_]*")
 _EXAMPLES = {
     "name": 'write name = "my-prompt": small letters, digits and hyphens',
     "version": "write version = 1, a whole number from 1",
@@ -52,6 +53,7 @@ _EXAMPLES = {
     "scale": "write scale = [1, 10], two whole numbers from 0, the lower one first",
     "tie": 'write tie = "C": what the text calls a tie, one word',
     "answer": "write a table [answer] with a line for each property, or leave it out for plain text",
+    "criteria": "write a table [criteria.NAME] for each criterion",
 }
 
 _SUFFIX = ".md"
@@ -111,14 +113,15 @@ def load(name_or_path: str | Path) -> prompt_file.PromptFile:
     front = front_matter(sections.front, str(path))
     for error in _found(front, sections, str(path)):
         raise error
+    rubric = criteria.criteria_of(front.get("criteria", {}))
     return prompt_file.PromptFile(
         name=front["name"],
         version=front["version"],
         mode=front["mode"],
         variables=tuple(front["variables"]),
-        system=sections.system.text,
+        system="\n\n".join([sections.system.text, *_words_beside(rubric)]),
         user=sections.user.text,
-        answer=front.get("answer"),
+        answer={each.name: each.fragment for each in rubric} or front.get("answer"),
         source=str(path),
         digest=hashlib.sha256(data).hexdigest()[:12],
         description=front.get("description", ""),
@@ -129,7 +132,16 @@ def load(name_or_path: str | Path) -> prompt_file.PromptFile:
             front.get("tie", ""),
             reasons="why" in front.get("answer", {}),
         ),
+        criteria=rubric,
     )
+
+
+def _words_beside(rubric: Sequence[criteria.Criterion]) -> Iterator[str]:
+    """Yield what a rubric is told beside its own words: its criteria, what the fences are, and how to answer."""
+    if rubric:
+        words = (prompts_folder() / "rubric.txt").read_text(encoding="utf-8").strip()
+        # The users' own words come last: nothing inside them is looked at.
+        yield words.replace("{{keys}}", criteria.keys_of(rubric)).replace("{{criteria}}", criteria.words_of(rubric))
 
 
 def problems(path: Path) -> tuple[InputError, ...]:
@@ -171,7 +183,9 @@ def _found(front: Mapping[str, Any], sections: prompt_sections.Sections, source:
     # What a mode demands can be told even where another key is wrong.
     if isinstance(mode, str) and mode in prompt_sections.MODES:
         yield from prompt_sections.form_problems(front, mode, sections, source)
-        if all(_fits(key, front[key]) for key in ("form", "field", "answer") if key in front):
+        if mode == "rubric":
+            yield from criteria.criteria_problems(front, sections.front, source)
+        elif all(_fits(key, front[key]) for key in ("form", "field", "answer") if key in front):
             yield from prompt_sections.answer_problems(front, mode, sections, source)
     if isinstance(declared, list) and all(isinstance(name, str) for name in declared):
         yield from _template_problems(sections, declared, source)
@@ -251,13 +265,6 @@ def front_matter_problems(
     yield from _variable_problems(fields, section, source)
 
 
-def _is_scale(value: object) -> bool:
-    match value:
-        case [int(low), int(high)] if {type(low), type(high)} == {int}:
-            return 0 <= low < high <= 1_000_000
-    return False
-
-
 def _is_word(value: object) -> bool:
     return isinstance(value, str) and value.isprintable() and value.strip() == value and 0 < len(value) <= 40
 
@@ -271,9 +278,10 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "reply": lambda value: value in prompt_sections.REPLIES,
     "form": lambda value: value in prompt_sections.FORMS,
     "field": _is_word,
-    "scale": _is_scale,
+    "scale": criteria.is_scale,
     "tie": lambda value: _is_word(value) and str(value).casefold() not in {"a", "b"},
     "answer": lambda value: isinstance(value, dict),
+    "criteria": lambda value: isinstance(value, dict),
 }
 
 
@@ -291,6 +299,9 @@ def _variable_problems(
     wanted, line = prompt_sections.MODES[str(mode)].variables, section.line_of("variables")
     hint = f"mode {mode} has the variables {', '.join(wanted)}"
     unknown = [name for name in declared or () if name not in wanted]
+    if mode == "rubric":
+        hint += ", and further ones of names as reference or context, which pools state"
+        unknown = [name for name in unknown if not _FURTHER.fullmatch(name)]
     absent = [name for name in wanted if name not in (declared or ())]
     if unknown:
         yield prompt_sections.problem(

@@ -101,6 +101,7 @@ MODES: Mapping[str, Mode] = {
         ("checklist", "candidate"),
     ),
     "listwise-ranking": Mode(0, {"ranking": Field(("array",))}, {"type": "integer"}),
+    "rubric": Mode(1),
 }
 
 
@@ -261,6 +262,8 @@ def form_problems(front: Mapping[str, Any], mode: str, sections: Sections, sourc
         "field": "field" in front and (front["field"] in [*MODES[mode].fields][1:] or not MODES[mode].fields),
         "scale": "scale" in front and mode not in ("pointwise", "interval", "listwise"),
         "tie": "tie" in front and mode != "pairwise",
+        "criteria": "criteria" in front and mode != "rubric",
+        "answer": "answer" in front and mode == "rubric",
     }
     for key, wrong in unfit.items():
         if wrong:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, cast, runtime_checkable
 
 from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.bill import NOTHING_PAID, Bill
@@ -16,11 +17,16 @@ __all__ = [
     "Conclusion",
     "Judge",
     "Judgment",
+    "Values",
+    "bound",
     "cached_property",
     "candidates_with_words",
+    "changed",
     "has_words",
     "is_asking",
     "is_listwise",
+    "values_for",
+    "variables_of",
 ]
 
 if TYPE_CHECKING:
@@ -46,6 +52,11 @@ class Judge(Protocol):
     A judge whose score of a candidate depends on the other candidates also has an attribute ``listwise`` that is
     true: then it sees the whole pool each time it is asked again. Any other judge sees only the candidates to be
     redrawn.
+
+    A judge that needs more of a pool than prompt and candidates, such as a reference answer, has an attribute
+    ``variables``, the names of what it needs, and a method ``given(values)`` that returns the judge of one pool. By
+    variable, `values` hold a text, or one for each candidate by the text of the candidate. Pools are refused that do
+    not state the variables, and the judge is bound once per pool. A judge made of another, ``of``, needs neither.
     """
 
     @property
@@ -71,6 +82,8 @@ class Conclusion:
     """One a candidate, in candidate order."""
     preferences: tuple[Preference, ...] = ()
     """Of a judge that compares pairs."""
+    members: tuple[tuple[str, tuple[Verdict, ...]], ...] = ()
+    """Of a judge whose score is made of several that are told apart: the name of each with its verdicts."""
 
 
 class AskingJudge(Judge, Protocol):
@@ -112,6 +125,49 @@ def is_asking(judge: Judge) -> TypeGuard[AskingJudge]:
 def is_listwise(judge: Judge) -> bool:
     """Tell whether a judge's score of a candidate depends on the other candidates, as it says itself."""
     return getattr(judge, "listwise", False) is True
+
+
+Values = Mapping[str, str | Mapping[str, str]]
+"""By variable: a text, or one for each candidate by the text of the candidate."""
+
+J = TypeVar("J", bound=Judge)
+
+
+def variables_of(judges: Iterable[Judge]) -> tuple[str, ...]:
+    """Return what judges need of a pool beyond prompt and candidates, each name once."""
+    return tuple(dict.fromkeys(name for judge in judges for name in _needs(judge)))
+
+
+def _needs(judge: Any) -> Sequence[str]:
+    if callable(getattr(judge, "given", None)):
+        variables: Sequence[str] = getattr(judge, "variables", ())
+        return variables
+    inner = getattr(judge, "of", None)
+    return _needs(inner) if callable(getattr(inner, "judge", None)) else ()
+
+
+def bound(judge: J, values: Values) -> J:
+    """Return a judge, or one made of another, that has its variables from one pool; one without any as it is."""
+    needs, made = _needs(judge), cast("Any", judge)
+    if not needs:
+        return judge
+    if callable(getattr(made, "given", None)):
+        return cast("J", made.given({name: values[name] for name in needs if name in values}))
+    return changed(judge, of=bound(made.of, values))
+
+
+def changed(judge: J, **parts: Any) -> J:
+    """Return a copy of a judge with other parts: nothing is read or checked again."""
+    copied = copy(judge)
+    for name, part in parts.items():
+        object.__setattr__(copied, name, part)
+    return copied
+
+
+def values_for(values: Values, text: str) -> dict[str, str]:
+    """Return the values that hold for one candidate; a variable that has none for it is left out."""
+    by_name = ((name, its if isinstance(its, str) else its.get(text)) for name, its in values.items())
+    return {name: value for name, value in by_name if value is not None}
 
 
 @dataclass(frozen=True, slots=True)

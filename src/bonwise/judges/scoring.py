@@ -66,7 +66,11 @@ def judge_pools_now(pools: Iterable[Pool], judges: Sequence[protocol.Judge]) -> 
         JudgedPool(
             pool,
             tuple(
-                judging.judge_now(judge, pool.prompt, [candidate.text for candidate in pool.candidates])
+                judging.judge_now(
+                    protocol.bound(judge, pool.variables or {}),
+                    pool.prompt,
+                    [candidate.text for candidate in pool.candidates],
+                )
                 for judge in judges
             ),
         )
@@ -82,7 +86,8 @@ def expected_answers(pools: Iterable[Pool], judges: Sequence[protocol.Judge]) ->
 
 async def _judged(pool: Pool, judges: Sequence[protocol.Judge], engine: Engine) -> JudgedPool:
     texts = [candidate.text for candidate in pool.candidates]
-    judgments = await asyncio.gather(*(judging.judge_with(engine, judge, pool.prompt, texts) for judge in judges))
+    bound = [protocol.bound(judge, pool.variables or {}) for judge in judges]
+    judgments = await asyncio.gather(*(judging.judge_with(engine, judge, pool.prompt, texts) for judge in bound))
     return JudgedPool(pool, tuple(judgments))
 
 
@@ -143,12 +148,9 @@ def _with_members(pool: JudgedPool, judges: Sequence[protocol.Judge]) -> list[tu
     for judge, judgment in zip(judges, pool.judgments, strict=True):
         members = [member for member in judgment.members if by_name.setdefault(*member) is member[1]]
         # What the members took counts for them.
-        named += [(judge.name, replace(judgment, bill=UNTOLD) if members else judgment), *members]
+        apart = any(member.bill != judging.UNTOLD for _, member in members)
+        named += [(judge.name, replace(judgment, bill=judging.UNTOLD) if apart else judgment), *members]
     return named
-
-
-UNTOLD = Bill(calls=1)
-"""Of rows whose tokens stand in other rows: a call whose tokens are not counted."""
 
 
 def pair_rows(

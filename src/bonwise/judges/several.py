@@ -8,13 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Sequence
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.bill import NOTHING_PAID
 from bonwise.errors import BonwiseError, CallError, JudgeError
 from bonwise.flags import takes_numbers
-from bonwise.judges import asking, calling, judging
+from bonwise.judges import asking, calling, judging, protocol
 from bonwise.judges.protocol import AskingJudge, Conclusion, Judge, Judgment, is_asking
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
@@ -40,6 +40,15 @@ class SeveralJudges(ABC, Judge):
     @abstractmethod
     def joined(self, candidates: Sequence[str], heard: Sequence[Verdicts]) -> Verdicts:
         """Return one verdict per candidate from what each of the parts says, one verdict per candidate."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """What its judges need of a pool beyond prompt and candidates."""
+        return protocol.variables_of(self.parts)
+
+    @abstractmethod
+    def given(self, values: protocol.Values) -> Self:
+        """Return this judge of one pool."""
 
     @property
     def asking(self) -> bool:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -20,8 +20,9 @@ from bonwise.tracing import UNTRACED, span
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import PoolQueue
+    from bonwise.judges.protocol import Values
 
-__all__ = ["Call", "EngineJudgeRunner", "JudgeRunner", "ThreadJudgeRunner", "returned_at_once"]
+__all__ = ["Call", "EngineJudgeRunner", "JudgeRunner", "ThreadJudgeRunner", "bound_calls", "returned_at_once"]
 
 
 @dataclass(slots=True)
@@ -35,6 +36,15 @@ class Call:
     """As of `bonwise.judges.judging.judge_with`."""
     temperature: float | None = None
     """As of `bonwise.judges.judging.judge_with`."""
+
+
+def bound_calls(calls: Sequence[Call], values: Values | None) -> Sequence[Call]:
+    """Return calls of judges that have their variables from the values of one pool."""
+    if not values:
+        return calls
+    judges = {id(call.judge): call.judge for call in calls}
+    bound = {key: protocol.bound(judge, values) for key, judge in judges.items()}
+    return [replace(call, judge=bound[id(call.judge)]) for call in calls]
 
 
 _INSIDE: ContextVar[bool] = ContextVar("judging for a pool that has its place", default=False)
@@ -59,8 +69,10 @@ class JudgeRunner(Protocol):
 class EngineJudgeRunner:
     """Runs judges in an engine's loop; pools wait in `gate`, so that of a hurried crowd the first are finished."""
 
-    def __init__(self, engine: Engine, gate: PoolQueue | None = None, *, let_in: bool = False) -> None:
-        self._engine, self._gate, self._let_in = engine, gate, let_in
+    def __init__(
+        self, engine: Engine, gate: PoolQueue | None = None, *, let_in: bool = False, values: Values | None = None
+    ) -> None:
+        self._engine, self._gate, self._let_in, self._values = engine, gate, let_in, values
 
     def now(self) -> float:
         """Return the loop's time."""
@@ -73,6 +85,7 @@ class EngineJudgeRunner:
 
     async def judge(self, calls: Sequence[Call], until: float | None) -> list[Result]:
         """Run all at once; when the time is up, what is still running is cancelled."""
+        calls = bound_calls(calls, self._values)
         # What a judge selects in its turn runs while its pool holds a place: to wait for another might be for ever.
         if self._gate is None or _INSIDE.get():
             return await self._together(calls, until)
@@ -181,6 +194,9 @@ def _of(task: asyncio.Task[Sequence[Result]], work: _Work) -> Sequence[Result]:
 class ThreadJudgeRunner:
     """Runs judges that ask no model in the caller's own thread, one after the other, and never suspends."""
 
+    def __init__(self, values: Values | None = None) -> None:
+        self._values = values
+
     def now(self) -> float:
         """Return the seconds of a clock that never goes back."""
         return time.perf_counter()
@@ -192,7 +208,7 @@ class ThreadJudgeRunner:
         """Run one after the other; a call that would begin too late is not made."""
         untraced = span("judge", "EVALUATOR") is UNTRACED
         results: list[Result] = []
-        for call in calls:
+        for call in bound_calls(calls, self._values):
             if until is not None and self.now() >= until:
                 results.append(None)
             elif untraced:

@@ -19,7 +19,7 @@ from bonwise.flags import shows
 from bonwise.judges.calling import as_judge
 from bonwise.judges.judging import missing_key
 from bonwise.judges.pool_loop import ItemReader, from_callers_thread
-from bonwise.judges.protocol import Judge, is_asking
+from bonwise.judges.protocol import Judge, is_asking, variables_of
 from bonwise.judges.scoring import (
     PAIR_HEADER,
     JudgedPool,
@@ -274,7 +274,7 @@ def judge(
         return judged_by(judges, reader, engine, control)
 
     try:
-        judged = tuple(from_callers_thread(pools_of(pools, text), begin, portal.submit))
+        judged = tuple(from_callers_thread(pools_of(pools, text, variables_of(judges)), begin, portal.submit))
     finally:
         _end(portal.close)
     return JudgedPools(judged, judges, control.how_it_went.engine.totals.bill, engines.run)
@@ -308,7 +308,7 @@ async def ajudge(
     control = RunControl(progress, stop or Stop(), expected)
     if not control.stop.requests:
         refuse_without_key(pools, judges, engines, text)
-    reader, coming = reader_of(pools, text)
+    reader, coming = reader_of(pools, text, variables_of(judges))
     try:
         async with engines.make() as engine:
             judged = tuple([pool async for pool in judged_by(judges, reader, engine, control)])
@@ -347,7 +347,7 @@ def _expected(pools: PoolSource, judges: Sequence[Judge], text: Callable[[Any], 
     """Return how many answers of models, else pools, there will be, or None; what is no pool is found here."""
     if not isinstance(pools, str | Path | Collection):
         return None
-    checked = pools_of(pools, text)
+    checked = pools_of(pools, text, variables_of(judges))
     return expected_answers(checked, judges) if any(map(is_asking, judges)) else sum(1 for _ in checked)
 
 
@@ -410,7 +410,7 @@ def select_many(
     ['sky blue', 'salmon']
     """
     with Selector(judge, **settings) as selector:
-        yield from selector.select_many(opened(pools), ordered=True)
+        yield from selector.select_many(opened(pools, selector.settings.variables), ordered=True)
 
 
 @shows(SelectorSettings)
@@ -426,7 +426,7 @@ async def aselect_many(
     """
     async with (
         Selector(judge, **settings) as selector,
-        aclosing(selector.aselect_many(beside_the_loop(pools), ordered=True)) as picks,
+        aclosing(selector.aselect_many(beside_the_loop(pools, selector.settings.variables), ordered=True)) as picks,
     ):
         async for pick in picks:
             yield pick

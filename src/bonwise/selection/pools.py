@@ -13,11 +13,12 @@ from bonwise.printable import quoted
 from bonwise.selection import choosing, judge_runner, selection
 from bonwise.selection.settings import SelectionSettings
 from bonwise.table.chat import NO_TEXT, NotAnAnswerError, answer_text, prompt_text
-from bonwise.table.pools import Candidate, Pool, first_repeat, identifier, read_pools
+from bonwise.table.pools import Candidate, Pool, first_repeat, identifier, read_pools, stated_value
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import PoolQueue
+    from bonwise.judges.protocol import Values
 
 __all__ = [
     "Job",
@@ -95,6 +96,8 @@ class Job:
     """Together with the seed and the candidates breaks ties; the prompt id, or the prompt, unless one is given."""
     judge_all: bool = False
     """Whether a single text is judged too."""
+    variables: Values | None = None
+    """As of `Pool`."""
 
     @classmethod
     def of(
@@ -108,8 +111,25 @@ class Job:
         return cls(prompt_text(prompt), as_candidates(candidates, text), candidates, prompt_id)
 
     @classmethod
-    def from_any(cls, given: Any, position: int, text: Callable[[Any], str] | None = None) -> Self:
-        """Take a `Pool`, a mapping with ``prompt`` and ``candidates``, or a pair; without id its place names it."""
+    def from_any(
+        cls, given: Any, position: int, text: Callable[[Any], str] | None = None, wanted: Sequence[str] = ()
+    ) -> Self:
+        """Take a pool, a mapping or a pair; one that lacks a variable `wanted`, or is none of these: `UsageError`."""
+        job = cls._from_any(given, position, text)
+        if not wanted:
+            return job
+        stated = given.variables if isinstance(given, Pool) else given
+        if isinstance(given, Pool) and stated and all(name in stated for name in wanted):
+            return replace(job, variables=stated)
+        keys = stated if isinstance(stated, Mapping) else {}
+        stating = list(zip(job.originals, (candidate.text for candidate in job.candidates), strict=True))
+        where = f"pool {position} (counted from 0)"
+        values = {name: stated_value(name, keys, stating, where, UsageError) for name in wanted}
+        return replace(job, variables=values)
+
+    @classmethod
+    def _from_any(cls, given: Any, position: int, text: Callable[[Any], str] | None = None) -> Self:
+        """Do the same without variables; a pool without id is named by its place."""
         if isinstance(given, Pool):
             _refuse_structured(given.prompt_id, position)
             return cls(given.prompt, given.candidates, given.candidates, given.prompt_id)
@@ -138,7 +158,7 @@ class Job:
         """Choose with the help of an engine, when the gate lets the pool in or it has `waited` there already."""
         return await choosing.choose(
             settings,
-            judge_runner.EngineJudgeRunner(engine, gate, let_in=waited is not None),
+            judge_runner.EngineJudgeRunner(engine, gate, let_in=waited is not None, values=self.variables),
             self.prompt,
             self.candidates,
             prompt_id=self.prompt_id,
@@ -153,7 +173,7 @@ class Job:
         """Choose without waiting for anything, in the caller's own thread."""
         course = choosing.choose(
             settings,
-            judge_runner.ThreadJudgeRunner(),
+            judge_runner.ThreadJudgeRunner(self.variables),
             self.prompt,
             self.candidates,
             prompt_id=self.prompt_id,
@@ -165,17 +185,17 @@ class Job:
 
 
 async def jobs_of(
-    pools: Iterable[Any] | AsyncIterable[Any], text: Callable[[Any], str] | None
+    pools: Iterable[Any] | AsyncIterable[Any], text: Callable[[Any], str] | None, wanted: Sequence[str] = ()
 ) -> AsyncGenerator[Job, None]:
     """Yield the jobs of many pools, as they come."""
     position = 0
     if isinstance(pools, AsyncIterable):
         async for pool in pools:
-            yield Job.from_any(pool, position, text)
+            yield Job.from_any(pool, position, text, wanted)
             position += 1
         return
     for position, pool in enumerate(pools):
-        yield Job.from_any(pool, position, text)
+        yield Job.from_any(pool, position, text, wanted)
 
 
 def _refuse_structured(prompt_id: object, position: int) -> None:
@@ -190,10 +210,10 @@ PoolSource = str | Path | Iterable[Any]
 """The path of a file of pools; or `Pool` objects, mappings with ``prompt`` and ``candidates``, or pairs of these."""
 
 
-def opened(pools: PoolSource) -> Iterable[Any]:
+def opened(pools: PoolSource, wanted: Sequence[str] = ()) -> Iterable[Any]:
     """Return the pools themselves, those of the file where a path is given; `UsageError` for what is neither."""
     if isinstance(pools, str | Path):
-        return read_pools(pools)
+        return read_pools(pools, wanted)
     if not isinstance(pools, Iterable):
         raise UsageError(
             f"pools is a {type(pools).__name__}", hint="pass the path of a file of pools, or an iterable of pools"
@@ -201,30 +221,37 @@ def opened(pools: PoolSource) -> Iterable[Any]:
     return pools
 
 
-def pools_of(pools: PoolSource, text: Callable[[Any], str] | None = None) -> Iterator[Pool]:
-    """Yield pools, each checked; no pool or an id twice raises `UsageError`, a line of a file `InputError`."""
-    check = _Checked(text)
-    return (check(given) for given in opened(pools))
+def pools_of(
+    pools: PoolSource, text: Callable[[Any], str] | None = None, wanted: Sequence[str] = ()
+) -> Iterator[Pool]:
+    """Yield pools, each checked; no pool or an id twice raises `UsageError`, a line of a file `InputError`.
+
+    So does a pool that does not state the variables `wanted`.
+    """
+    check = _Checked(text, wanted)
+    return (check(given) for given in opened(pools, wanted))
 
 
 def reader_of(
-    pools: PoolSource | AsyncIterable[Any], text: Callable[[Any], str] | None = None
+    pools: PoolSource | AsyncIterable[Any], text: Callable[[Any], str] | None = None, wanted: Sequence[str] = ()
 ) -> tuple[ItemReader[Pool], AsyncGenerator[Pool, None] | None]:
     """Return what reads pools in an event loop, in a thread where it may block, and what to close afterwards."""
     if isinstance(pools, AsyncIterable):
-        coming = _checked_pools(pools, _Checked(text))
+        coming = _checked_pools(pools, _Checked(text, wanted))
         return AsyncReader(coming), coming
-    checked = pools_of(pools, text)
+    checked = pools_of(pools, text, wanted)
     at_hand = isinstance(pools, Collection) and not isinstance(pools, str)
     return (SyncReader(checked) if at_hand else ThreadReader(checked)), None
 
 
-def beside_the_loop(pools: PoolSource | AsyncIterable[Any]) -> Iterable[Any] | AsyncIterable[Any]:
+def beside_the_loop(
+    pools: PoolSource | AsyncIterable[Any], wanted: Sequence[str] = ()
+) -> Iterable[Any] | AsyncIterable[Any]:
     """Return pools as `bonwise.Selector.aselect_many` takes them: what may block is read in a thread."""
     if isinstance(pools, AsyncIterable):
         return pools
     at_hand = isinstance(pools, Collection) and not isinstance(pools, str)
-    return opened(pools) if at_hand else read_in_thread(opened(pools))
+    return opened(pools, wanted) if at_hand else read_in_thread(opened(pools, wanted))
 
 
 def refuse_nul(pool: Pool, where: str) -> Pool:
@@ -241,14 +268,15 @@ def refuse_nul(pool: Pool, where: str) -> Pool:
 class _Checked:
     """Makes pools of what a caller gives, and refuses two of one prompt id: rows could not be told apart."""
 
-    def __init__(self, text: Callable[[Any], str] | None) -> None:
-        self._text = text
+    def __init__(self, text: Callable[[Any], str] | None, wanted: Sequence[str] = ()) -> None:
+        self._text, self._wanted = text, wanted
         self._seen: dict[str, int] = {}
 
     def __call__(self, given: Any) -> Pool:
         position = len(self._seen)
-        job = Job.from_any(given, position, self._text)
-        pool = given if isinstance(given, Pool) else Pool(job.prompt_id or "", job.prompt, job.candidates)
+        job = Job.from_any(given, position, self._text, self._wanted)
+        made = Pool(job.prompt_id or "", job.prompt, job.candidates, job.variables)
+        pool = given if isinstance(given, Pool) else made
         first = self._seen.setdefault(pool.prompt_id, position)
         if first != position:
             raise UsageError(

@@ -25,7 +25,7 @@ from bonwise.calls.portal import LoopHost, Portal, RunningLoopHost, default_port
 from bonwise.calls.settings import EngineSettings
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.flags import completed, part_of, shows
-from bonwise.judges.judging import asked
+from bonwise.judges.judging import sample_asks
 from bonwise.judges.pool_loop import AsyncReader, ItemReader, Turns, from_callers_thread, work_on_many
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.selection.choosing import Turn
@@ -204,7 +204,7 @@ class Selector(RanksCandidates, CopiesSettings):
         Exception
             As `aselect`, and the pools under way are given up; with `on_failure` ``owe`` a failure costs one pick.
         """
-        jobs = jobs_of(pools, self._text)
+        jobs = jobs_of(pools, self._text, self._settings.variables)
         try:
             async with aclosing(self._picks(AsyncReader(jobs), self._awaited, ordered, stop)) as picks:
                 async for pick in picks:
@@ -214,7 +214,8 @@ class Selector(RanksCandidates, CopiesSettings):
 
     def select_many(self, pools: Iterable[Any], *, ordered: bool = False) -> Iterator[Selection]:
         """Do what `aselect_many` does, from synchronous code; the pools are read in the caller's thread."""
-        jobs = (Job.from_any(pool, position, self._text) for position, pool in enumerate(pools))
+        wanted = self._settings.variables
+        jobs = (Job.from_any(pool, position, self._text, wanted) for position, pool in enumerate(pools))
         if self._here:
             for job in jobs:
                 self._check_open()
@@ -380,7 +381,7 @@ class Selector(RanksCandidates, CopiesSettings):
     def _for_each_model(self, do: Callable[[Ask], None]) -> None:
         for judge in filter(is_asking, self._settings.judges):
             with suppress(BonwiseError, ImportError):  # what is wrong with a judge is said when it is asked
-                for ask in asked(judge, "?", ("a", "b"))[:1]:
+                for ask in sample_asks(judge)[:1]:
                     do(ask)
 
     def _leave(self) -> list[LoopHost]:

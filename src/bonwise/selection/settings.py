@@ -11,7 +11,7 @@ from bonwise.errors import BonwiseError, UsageError
 from bonwise.flags import Option, completed
 from bonwise.judges.calling import FunctionJudge, as_judge, threads_of
 from bonwise.judges.judging import asked
-from bonwise.judges.protocol import Judge, is_asking
+from bonwise.judges.protocol import Judge, is_asking, variables_of
 from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.contest_run import most_calls_of
 from bonwise.selection.protocol import Strategy
@@ -104,6 +104,12 @@ class SelectionSettings:
     def needs_a_loop(self) -> bool:
         """Whether there is something to wait for: a model, an asynchronous function, several threads, a deadline."""
         return self.deadline is not None or any(map(_is_waited_for, self.judges)) or self.asks_models
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """What pools must state beyond prompt and candidates, for the judges and that of the strategy."""
+        by_strategy = getattr(self.strategy, "pairwise", None)
+        return variables_of([*self.judges, *([] if by_strategy is None else [by_strategy])])
 
     @property
     def judges(self) -> list[Judge]:

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -186,6 +186,11 @@ class Stack(SeveralJudges):
     def parts(self) -> tuple[Judge, ...]:
         """The judges that are heard, in the order of the stack."""
         return tuple(part for _, part in self.named_parts)
+
+    def given(self, values: protocol.Values) -> Self:
+        """Return this stack of one pool."""
+        parts = tuple((name, protocol.bound(part, values)) for name, part in self.named_parts)
+        return protocol.changed(self, named_parts=parts)
 
     def joined(self, candidates: Sequence[str], heard: Sequence[Verdicts]) -> Verdicts:
         """Return the verdict of the stack on each candidate.

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from bonwise.errors import FileError, RowError, UsageError
-from bonwise.printable import quoted
+from bonwise.errors import BonwiseError, ColumnError, FileError, RowError, UsageError
+from bonwise.printable import listed, quoted
 from bonwise.table import chat, text_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Candidate", "Pool", "first_repeat", "identifier", "read_pool_stream", "read_pools"]
+__all__ = ["Candidate", "Pool", "first_repeat", "identifier", "read_pool_stream", "read_pools", "stated_value"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,9 @@ class Pool:
         The words of the prompt.
     candidates : tuple of Candidate
         In the order they were given.
+    variables : mapping, optional
+        What the judges need beyond prompt and candidates, such as a reference answer: by name a text, or one for each
+        candidate by the text of the candidate.
 
     Examples
     --------
@@ -61,6 +65,7 @@ class Pool:
     prompt_id: str
     prompt: str
     candidates: tuple[Candidate, ...]
+    variables: Mapping[str, str | Mapping[str, str]] | None = field(default=None, repr=False, hash=False)
 
 
 def identifier(value: object) -> str | None:
@@ -85,27 +90,76 @@ def first_repeat(candidates: Sequence[Candidate]) -> tuple[int, int] | None:
 _SHAPE = 'a pool is {"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}'
 
 
-def read_pools(path: str | Path) -> Iterator[Pool]:
-    """Yield the pools of a file, plain or gzipped, in its order; ids without a name are ``c0``, ``c1`` ..."""
-    return _pools(lambda: text_files.json_lines(Path(path)), str(path), _HELD)
+def read_pools(path: str | Path, wanted: Sequence[str] = ()) -> Iterator[Pool]:
+    """Yield the pools of a file, plain or gzipped, in its order; in a ``.csv`` each row is a candidate.
+
+    One that lacks a `wanted` variable is a RowError. Ids without a name are ``c0``, ``c1`` ...
+    """
+    is_csv = str(path).lower().removesuffix(".gz").endswith(".csv")
+    rows = _csv_rows if is_csv else text_files.json_lines
+    return _pools(lambda: rows(Path(path)), str(path), _HELD, wanted)
 
 
-def read_pool_stream(stream: IO[bytes], name: str = "standard input") -> Iterator[Pool]:
+def read_pool_stream(stream: IO[bytes], name: str = "standard input", wanted: Sequence[str] = ()) -> Iterator[Pool]:
     """Yield pools of JSONL in bytes as lines come; bad UTF-8, a far too long line, or no pool, is a FileError."""
-    return _pools(lambda: text_files.json_lines_of(stream, name), name)
+    return _pools(lambda: text_files.json_lines_of(stream, name), name, wanted=wanted)
+
+
+_NEEDED = ("prompt_id", "prompt", "text")
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the first row and the object of each pool of a CSV file; rows are records, the header being row 1."""
+    text_files.check_text(path)
+    pools: dict[str, tuple[int, dict[str, Any]]] = {}
+    csv.field_size_limit(max(csv.field_size_limit(), text_files.limit("LONGEST_LINE", text_files.LONGEST_LINE)))
+    with text_files.file_errors(path), text_files.open_text(path, newline="") as lines:
+        records = csv.reader(lines, strict=True)
+        try:
+            header = next(records, [])
+            if lacking := [name for name in _NEEDED if header.count(name) != 1]:
+                hint = "a CSV of pools has prompt_id, prompt and text, each once, and one row per candidate"
+                raise ColumnError(f"{path}: no column, or several, named {listed(lacking)}", hint=hint)
+            for row, cells in enumerate(records, start=2):
+                if cells and len(cells) != len(header):
+                    what = f"{path}, row {row}: {len(cells)} cells under {len(header)} columns"
+                    raise RowError(what, hint="quote cells that hold a comma")
+                if cells:
+                    _add(pools, dict(zip(header, cells, strict=True)), row, path)
+        except csv.Error as error:
+            what = f"{path}, line {records.line_num}: not CSV: {error}"
+            raise FileError(what, hint="close every quotation") from error
+    yield from pools.values()
+
+
+def _add(pools: dict[str, tuple[int, dict[str, Any]]], cells: dict[str, str], row: int, path: Path) -> None:
+    # Cells hold no chat messages, whatever their columns are called.
+    keys = {key: cell for key, cell in cells.items() if key not in ("candidate", "content", "tool_calls")}
+    entry = {**keys, "id": cells.get("candidate") or None}
+    prompt_id, prompt = entry.pop("prompt_id") or "", entry.pop("prompt")
+    first, pool = pools.setdefault(prompt_id, (row, {"prompt_id": prompt_id, "prompt": prompt, "candidates": []}))
+    if pool["prompt"] != prompt:
+        hint = "give each prompt a prompt_id of its own"
+        raise RowError(f"{path}, row {row}: another prompt than in row {first}, with the same prompt_id", hint=hint)
+    pool["candidates"].append(entry)
 
 
 _HELD = 2**16
 """Prompt ids of a file that are held with their rows; of those before them a hash is held, in 8 bytes each."""
 
 
-def _pools(rows: Callable[[], Iterable[tuple[int, dict[str, Any]]]], source: str, held: int = 0) -> Iterator[Pool]:
+def _pools(
+    rows: Callable[[], Iterable[tuple[int, dict[str, Any]]]], source: str, held: int = 0, wanted: Sequence[str] = ()
+) -> Iterator[Pool]:
     """Yield pools; `held` is how many ids are held where the rows can be read again, and 0 where they cannot."""
     first_rows: dict[str, int] = {}
     hashes, row = array("q"), 0
     for row, record in rows():
         where = f"{source}, row {row}"
         pool = Pool(_prompt_id(record, where), _prompt(record, where), _candidates(record, where))
+        if wanted:
+            stating = list(zip(record["candidates"], (each.text for each in pool.candidates), strict=True))
+            pool = replace(pool, variables={name: stated_value(name, record, stating, where) for name in wanted})
         first = first_rows.setdefault(pool.prompt_id, row)
         if first == row and hashes and _is_among(hashes, hash(pool.prompt_id)):
             first = next(at for at, earlier in rows() if _prompt_id(earlier, source) == pool.prompt_id)
@@ -216,3 +270,42 @@ def _name(entry: dict[str, Any], at: int, where: str) -> str:
             hint="give it an id, or leave the id out",
         )
     return name
+
+
+def stated_value(
+    name: str,
+    stated: Mapping[str, Any],
+    candidates: Sequence[tuple[Any, str]],
+    where: str,
+    error: type[BonwiseError] = RowError,
+) -> str | dict[str, str]:
+    """Return what a pool says of a variable: a text, or one for each candidate by the candidate's text.
+
+    `stated` is the pool; of each candidate there is what the caller has and the text that is judged. What is missing,
+    is not text, or stands in both places raises `error`, with the key.
+    """
+    of_each = [entry[name] if isinstance(entry, Mapping) and name in entry else None for entry, _ in candidates]
+    if name in stated:
+        if any(value is not None for value in of_each):
+            hint = "keep the key of the pool, or those of the candidates"
+            raise error(f"{where}: {quoted(name)} is a key of the pool and of a candidate", hint=hint)
+        return _words(stated[name], f"{where}: {quoted(name)}", error)
+    if all(value is None for value in of_each):
+        hint = f"add {quoted(name)} to the pool, or to each of its candidates"
+        raise error(f"{where}: no {quoted(name)}, which the judge needs", hint=hint)
+    values: dict[str, str] = {}
+    for at, ((_, text), value) in enumerate(zip(candidates, of_each, strict=True)):
+        words = _words(value, f"{where}: {quoted(name)} of candidate {at} (counted from 0)", error)
+        if values.setdefault(text, words) != words:
+            hint = "candidates of the same text are judged as one: leave one of them out"
+            raise error(f"{where}: candidates of the same text differ in {quoted(name)}", hint=hint)
+    return values
+
+
+def _words(value: object, what: str, error: type[BonwiseError]) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str) or not value.strip():
+        trouble = "is empty" if isinstance(value, str) or value is None else f"is {quoted(value)}, which is not text"
+        raise error(f"{what} {trouble}", hint="write a text or a number")
+    return value

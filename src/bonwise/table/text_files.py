@@ -141,9 +141,9 @@ class _BoundedGzip(gzip.GzipFile):
         return part
 
 
-def open_text(path: Path) -> io.TextIOWrapper:
+def open_text(path: Path, *, newline: str | None = None) -> io.TextIOWrapper:
     """Open a plain or gzipped file for reading UTF-8, with or without a byte order mark."""
-    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig")
+    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline=newline)
 
 
 def open_as_utf_8(path: Path) -> tuple[Callable[[], IO[bytes]], str]:

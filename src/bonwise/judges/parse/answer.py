@@ -14,7 +14,7 @@ from bonwise.judges.protocol import has_words
 from bonwise.printable import printable
 from bonwise.table.verdicts import Unscored, kept
 
-__all__ = ["LOOKED_AT", "VERSION", "Form", "after_thinking", "answer", "stopped_early", "unread"]
+__all__ = ["LOOKED_AT", "REASONS", "VERSION", "Form", "after_thinking", "answer", "stopped_early", "unread"]
 
 VERSION = 5
 """Of all readers together: it rises whenever the same reply may be read in another way."""
@@ -71,10 +71,11 @@ _ENDS = re.compile(
     re.IGNORECASE,
 )
 _BRACKETED = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]|\[RESULT\]:?([^\n]*)")
-_REASONS = frozenset(
+REASONS = frozenset(
     {"why", "reason", "reasoning", "explanation", "rationale", "feedback", "comment"}
     | {"refusal", "error", "note", "notes", "analysis", "justification", "critique"}
 )
+"""Keys of JSON, in small letters, in which a judge says why."""
 _EMPTY = frozenset({"", "none", "null", "n/a"})
 
 
@@ -319,7 +320,7 @@ def _withheld(pairs: Pairs, fields: Mapping[str, Sequence[Any]], form: Form) -> 
         return Fault(f"cannot judge: {why or 'no reason given'}", "withheld")
     if why and form.why:
         return Fault(f"cannot judge, though it gives a {first}: {why}", "withheld")
-    reasons = "\n".join(value[-LOOKED_AT:] for key, value in words if key in _REASONS)
+    reasons = "\n".join(value[-LOOKED_AT:] for key, value in words if key in REASONS)
     refused = reasons and refuses(reasons[-LOOKED_AT:])
     return Fault("refused in its own words", "withheld") if refused else None
 
