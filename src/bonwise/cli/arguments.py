@@ -238,5 +238,5 @@ def deliver(
         rows = document.to_frame().drop(columns="schema", errors="ignore")
         rows.insert(0, "schema", document.schema_)
         write_table(rows, out)
-    parts = renderables(described or describe(document, in_short=not full), full=full, then=then)
+    parts = renderables(described or describe(document, in_short=not full), then=then)
     show(parts, sys.stderr if aside or "-" in (target, markdown) else sys.stdout)

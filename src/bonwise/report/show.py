@@ -172,7 +172,7 @@ def is_described(document: Document) -> bool:
 
 def printed(document: Document, *, full: bool = False) -> list[RenderableType]:
     """Return what a command prints: the short form of a document that has one, unless all of it is asked for."""
-    return renderables(describe(document, in_short=not full), full=full)
+    return renderables(describe(document, in_short=not full))
 
 
 def text(document: Document, *, full: bool = False) -> str:

@@ -145,13 +145,13 @@ _LONGEST = 4_000
 """Characters of a line that are printed."""
 
 
-_MOST = {False: 4_000, True: 10_000}
-"""Sentences and cells of tables that are printed of one description, by whether the full form is asked for."""
+_MOST = 10_000
+"""Sentences and cells of tables that are printed of one description."""
 
 
-def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = ()) -> list[RenderableType]:
-    """Return what to print of a description, with `full` more of a long one; `then` is next instead."""
-    room, parts = _MOST[full], list[RenderableType]()
+def renderables(described: Part, *, then: Sequence[Said] = ()) -> list[RenderableType]:
+    """Return what to print of a description, of a long one a part; `then` is next instead."""
+    room, parts = _MOST, list[RenderableType]()
     for part in _renderables(described, then):
         width, rows = (len(part.headers), len(part.rows)) if isinstance(part, FittedTable) else (1, 1)
         fitting = min(rows, room // max(width, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -279,47 +280,34 @@ def routed(  # noqa: PLR0913 - all but the source are named
     seed: int,
 ) -> result.RouteStudy:
     """Study which prompts to send to a stronger judge."""
-    checks.check_share(share)
-    checks.check_confidence(confidence)
-    checks.check_seed(seed)
-    if (mean_calls is None) != (strong_cost is None):
-        raise UsageError(
-            "a joint budget takes the mean calls and the price of a routed prompt",
-            hint="give --mean-calls and --strong-cost, or neither",
-        )
-    table = opening.open_table(source, options)
-    opening.refuse_clusters(table, "routing")
-    table.check_scales(alike=False)
+    _check_settings(share, confidence, seed, mean_calls, strong_cost)
+    table = _opened(source, options)
     stronger = worth.stronger_judge(table, strong, judge, prices)
     wanted = worth.wanted_of(target, budget, table.reference)
-    if wanted and stronger is None:
-        raise UsageError("a target or a budget takes a stronger judge of the table", hint="name it: --strong NAME")
-    question = None
-    if stronger is not None:
-        question = worth.RouteQuestion(table, *stronger, prices, wanted, share, confidence)
+    _check_stronger(stronger, wanted)
+    question = None if stronger is None else worth.RouteQuestion(table, *stronger, prices, wanted, share, confidence)
     judges: dict[str, result.JudgeRoute] = {}
     studied: dict[str, signal_study.StudiedJudge] = {}
     refused: dict[str, str] = {}
     panels = _cheaper(table, options, judge, None if stronger is None else stronger[0])
     in_table = stronger[0] if stronger is not None and stronger[1] != "reference" else None
+    read = partial(judged_prompts.judged_prompts, table, strong=in_table, first_pass_only=first_pass_only)
     with counting("judge", len(panels)) as step:
         for panel in panels:
             try:
-                prompts = judged_prompts.judged_prompts(
-                    table, panel, strong=in_table, first_pass_only=first_pass_only
-                )
-                split = None
+                prompts, split = read(panel), None
                 if mean_calls is not None and strong_cost is not None:
-                    single = _of_one_draw(prompts, table, panel, in_table, first_pass_only=first_pass_only)
-                    split = split_budget(single, mean_calls, strong_cost, confidence=confidence, seed=seed)
-                scale = table.judge_scales.get(panel.judge, table.judge_scales.get(""))
+                    # By the first draw: further ones follow it, also where a study is of the mean.
+                    single = prompts if prompts.first == "draw_0" else read(panel, one_draw=True)
+                    settled = single.some(single.settled)
+                    split = split_budget(settled, mean_calls, strong_cost, confidence=confidence, seed=seed)
                 judges[panel.judge], studied[panel.judge] = signal_study.study_judge(
                     prompts,
                     share,
                     confidence=confidence,
                     seed=seed,
                     budget=split,
-                    scale="" if scale is None else str(scale),
+                    scale=_scale_of(table, panel.judge),
                     question=question,
                 )
             except InputError as error:
@@ -327,9 +315,7 @@ def routed(  # noqa: PLR0913 - all but the source are named
                     raise
                 refused[panel.judge] = error.message
             step()
-    if not judges:
-        first, reason = next(iter(refused.items()))
-        raise InputError(f"{table.source}: no judge can be studied; {first!r}: {reason}", hint="see bonwise doctor")
+    _check_some(table, judges, refused)
     settings = result.RouteSettings(
         source=table.source,
         columns=dict(table.columns),
@@ -355,18 +341,38 @@ def routed(  # noqa: PLR0913 - all but the source are named
     return result.RouteStudy.of(judges, settings, refused).computed_from(studied)
 
 
-def _of_one_draw(
-    prompts: judged_prompts.JudgedPrompts,
-    table: score_table.ScoreTable,
-    panel: Panel,
-    strong: str | None,
-    *,
-    first_pass_only: bool,
-) -> judged_prompts.JudgedPrompts:
-    """Return settled prompts by their first draw: further ones follow it, also where a study is of the mean."""
-    single = prompts
-    if prompts.first != "draw_0":
-        single = judged_prompts.judged_prompts(
-            table, panel, strong=strong, first_pass_only=first_pass_only, one_draw=True
+def _check_settings(
+    share: float, confidence: float, seed: int, mean_calls: float | None, strong_cost: float | None
+) -> None:
+    checks.check_share(share)
+    checks.check_confidence(confidence)
+    checks.check_seed(seed)
+    if (mean_calls is None) != (strong_cost is None):
+        raise UsageError(
+            "a joint budget takes the mean calls and the price of a routed prompt",
+            hint="give --mean-calls and --strong-cost, or neither",
         )
-    return single.some(single.settled)
+
+
+def _opened(source: opening.ScoreSource, options: reading_options.ReadingOptions) -> score_table.ScoreTable:
+    table = opening.open_table(source, options)
+    opening.refuse_clusters(table, "routing")
+    table.check_scales(alike=False)
+    return table
+
+
+def _scale_of(table: score_table.ScoreTable, judge: str) -> str:
+    scale = table.judge_scales.get(judge, table.judge_scales.get(""))
+    return "" if scale is None else str(scale)
+
+
+def _check_stronger(stronger: object, wanted: object) -> None:
+    if wanted and stronger is None:
+        raise UsageError("a target or a budget takes a stronger judge of the table", hint="name it: --strong NAME")
+
+
+def _check_some(table: score_table.ScoreTable, judges: Mapping[str, object], refused: Mapping[str, str]) -> None:
+    if not judges:
+        first, reason = next(iter(refused.items()))
+        what = f"{table.source}: no judge can be studied; {first!r}: {reason}"
+        raise InputError(what, hint="see bonwise doctor")
