@@ -156,6 +156,7 @@ MADE = {
     "Pool": lambda: bw.Pool("a", "q", (bw.Candidate("a", "b"),)),
     "Preference": lambda: bw.Preference(0, 1, 1.0, None),
     "RatingTable": lambda: bw.RatingTable.read(simulate_ratings(1, prompts=20).frame(), human="human"),
+    "Rerank": lambda: bw.Rerank("cohere/m"),
     "Router": lambda: bw.Router(strong=judged),
     "Scale": lambda: bw.Scale(1, 5),
     "Score": lambda: bw.Score(0.5),
@@ -164,6 +165,7 @@ MADE = {
     "Selector": lambda: bw.Selector(judged, router=bw.Router(strong=judged), deadline=2, ledger="a.sqlite"),
     "Stop": bw.Stop,
     "Unscored": lambda: bw.Unscored("why"),
+    "Verified": lambda: bw.Verified(judged, regex="a"),
     "Candidate": lambda: bw.Candidate("a", "b"),
 }
 

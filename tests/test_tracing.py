@@ -14,6 +14,7 @@ import pytest
 import bonwise as bw
 from bonwise.testing import Faults, Script, ScriptedServer
 from docs.pages import blocks
+from judges.rerank_server import reranking
 
 trace = pytest.importorskip("opentelemetry.trace")
 sdk = pytest.importorskip("opentelemetry.sdk.trace", reason="opentelemetry-sdk is not installed")
@@ -255,3 +256,16 @@ def test_the_block_of_the_page_runs():
     (block,) = blocks("docs/tracing.md", "python")
     ran = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_a_reranker_and_a_check_have_spans_of_their_own(recorded):
+    """The call is a rerank and no chat, below its judge, which is below the judge that checks, beside the check."""
+    with reranking() as service:
+        model = bw.Rerank("vllm/m", base_url=service.url)
+        bw.select("q", ["4 a", "b", "4"], judge=bw.Verified(model, regex="4"))
+    names, spans = tree(recorded)
+    assert ("rerank m", "judge rerank:vllm/m") in names
+    assert ("judge check", "judge verified,regex=4,of=rerank:vllm/m") in names
+    assert ("judge rerank:vllm/m", "judge verified,regex=4,of=rerank:vllm/m") in names
+    assert spans["rerank m"].attributes["gen_ai.operation.name"] == "rerank"
+    assert spans["rerank m"].attributes["gen_ai.usage.input_tokens"] == 40

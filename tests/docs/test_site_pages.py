@@ -198,6 +198,10 @@ MEANS = {
 
 OTHERWISE = {
     ("DrawModel", "judge"): "the judge that was drawn",
+    ("Rerank", "base_url"): "a service has a language of its own",
+    ("Rerank", "model"): "of services that rerank",
+    ("Rerank", "params"): "a reranker reasons not",
+    ("Rerank", "price"): "there is no output",
     ("Resampled", "confidence"): "there is one interval",
     ("Resampled", "of"): "it takes no judge of its own kind",
     ("RouteStudy.router", "judge"): "a judge that was studied",

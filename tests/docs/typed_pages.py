@@ -15,7 +15,7 @@ from bonwise.cli.entry import run
 ROOT = Path(__file__).parents[2]
 PAGES = ("tutorial", "howto_rerank", "howto_audit", "howto_route", "howto_labels", "retrieval", "ci")
 """Pages of docs/ whose ``text`` blocks are what the block before them printed."""
-ASKS_A_MODEL = re.compile(r"(openai|anthropic|voyage|vllm)/")
+ASKS_A_MODEL = re.compile(r"(openai|anthropic)/")
 A_TEST = re.compile(r"^def test_", re.MULTILINE)
 _LEFT_OUT = re.compile(f"{ASKS_A_MODEL.pattern}|{A_TEST.pattern}", re.MULTILINE)
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

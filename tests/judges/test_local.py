@@ -23,7 +23,6 @@ TEXTS = st.lists(st.text(), max_size=6)
 VOCABULARY = ["moon", "tide", "water", "bread", "oven", "48", "and", "the"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join)
 every_judge = pytest.mark.parametrize("name", NAMES)
-of_any_words = pytest.mark.parametrize("name", [name for name in NAMES if name != "majority"])
 
 
 def values(judge, prompt, candidates):
@@ -49,7 +48,7 @@ def test_any_text_gets_a_verdict(name, prompt, candidates):
         assert isinstance(verdict, Unscored) or 0 <= verdict.value <= 1
 
 
-@of_any_words
+@every_judge
 @pytest.mark.parametrize("blank", ["", "   ", "\n\t\n", "\x00", "\u200b\u00a0"])
 def test_an_empty_answer_is_unscored(name, blank):
     """An answer in which nothing can be read has no score, and the others keep theirs."""
@@ -130,6 +129,7 @@ def test_the_majority_of_final_answers(extract, texts, scores):
     judge = from_name("majority", extract)
     verdicts = judge.judge("q", texts)
     assert [verdict.value if isinstance(verdict, Score) else None for verdict in verdicts] == scores
+    assert [isinstance(verdict, Unscored) for verdict in judge.judge("q", ["1,234," * 100_000, "x" * 100_000])]
     assert judge_from_spec(judge.name) == judge
 
 

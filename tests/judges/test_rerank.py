@@ -66,7 +66,7 @@ def test_one_call_sends_all_candidates_as_the_service_publishes_it(model):
     ((asked, content, headers),) = served.asked
     assert (asked, content, headers["Authorization"]) == (path, body, f"Bearer {KEY}")
     assert verdicts == SCORES
-    assert (bill.calls, bill.input_tokens, bill.cost) == (1, tokens, None)
+    assert (bill.calls, bill.input_tokens, bill.output_tokens, bill.cost) == (1, tokens, 0, None)
 
 
 def test_the_score_route_of_vllm():
@@ -117,7 +117,12 @@ def test_a_second_run_makes_no_call_and_writes_the_same_bytes(capsys, tmp_path, 
     """Judging and selecting share the answers of a run folder; an estimate sends nothing; the key is nowhere."""
     monkeypatch.chdir(tmp_path)
     pool_file("pools.jsonl", {"p1": ["red", "sky blue"], "p2": ["gold", "silver", ""]})
-    with reranking() as served:
+
+    def echoing(path, body):
+        status, reply = by_length(path, body)
+        return status, reply | {"echo": KEY}
+
+    with reranking(echoing) as served:
         monkeypatch.setenv("COHERE_BASE_URL", served.url)
         command = ("pools.jsonl", "--judge", "rerank:cohere/m", "--run", "run")
         estimate = typed(capsys, "judge", *command, "--dry-run")

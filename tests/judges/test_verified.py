@@ -120,6 +120,7 @@ async def later(_prompt, _text):
         ({"command": python("import os; os.kill(os.getpid(), 9)")}, "signal 9 ended it"),
         ({"command": python("import time; time.sleep(60)"), "timeout": 0.5}, "it did not end within 0.5 s"),
         ({"command": python('print("x" * 2**21)')}, "it printed more than 1 MiB"),
+        ({"command": "yes", "timeout": 5}, "it printed more than 1 MiB"),
         ({"command": "no-such-program-here"}, "'no-such-program-here' cannot be started: No such file or directory"),
         ({"check": crash}, "RuntimeError: out of order"),
         ({"check": lambda *_: 1}, "it returned int, not true or false"),
@@ -140,9 +141,11 @@ def test_a_command_has_no_shell_no_keys_and_leaves_nothing_behind(tmp_path, monk
     """Its arguments are not expanded, a key of the environment is hidden from it, and what it started is ended."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key-0123456789")
     monkeypatch.setenv("HARMLESS", "yes")
-    shown = python('import os, sys; print(sys.argv[1:], "OPENAI_API_KEY" in os.environ, os.environ["HARMLESS"])')
-    (verdict,) = bw.Verified(length, command=f"{shown} $HOME ; exit 1").judge("q", ["x"])
-    assert verdict == Score(1.0)
+    shown = python(
+        'import os, sys; print(sys.argv[1:], "OPENAI_API_KEY" in os.environ, os.environ["HARMLESS"]); sys.exit(1)'
+    )
+    (verdict,) = bw.Verified(length, command=f"{shown} $HOME ; exit 0").judge("q", ["x"])
+    assert (verdict.reason, verdict.raw) == (FAILED, "['$HOME', ';', 'exit', '0'] False yes")
     left = tmp_path / "left"
     code = f'import subprocess; print(subprocess.Popen(["sleep", "60"]).pid, file=open("{left}", "w"))'
     begun = time.monotonic()
@@ -213,8 +216,12 @@ def test_a_failed_candidate_costs_no_call(capsys, tmp_path, monkeypatch):
     assert set(pick["unscored"].values()) == {FAILED}
 
 
-def test_pairs_and_members_keep_their_places():
+def test_pairs_and_members_keep_their_places(monkeypatch, tmp_path):
     """Comparisons and members of a jury name the candidates that passed by their place among all."""
+    with served(monkeypatch, tmp_path):
+        compared = bw.Verified(bw.Pairwise("openai/m"), regex="4")
+        ((pool,)) = bw.judge([("q", ["none", "4", "no", "444"])], judge=compared)
+    assert [(pair.a, pair.b) for pair in pool.judgments[0].preferences] == [(1, 3)]
     jury = bw.Verified(bw.Jury(["local:length", length]), regex="4")
     ((pool,)) = bw.judge([("q", ["none", "4", "no", "444"])], judge=jury)
     assert said(pool.judgments[0].verdicts) == [FAILED, 0.0, FAILED, 1.0]

@@ -174,22 +174,21 @@ _JUDGES: dict[str, Callable[[], Judge]] = {
     "lexical": Lexical,
     "format": Format,
     "consensus": Consensus,
-    "majority": Majority,
 }
 
 NAMES: tuple[str, ...] = tuple(_JUDGES)
-"""The names that `from_name` knows."""
+"""Baselines for any text; `from_name` knows ``majority`` too."""
 
 
 def from_name(name: str, extract: str | None = None) -> Judge:
     """Return the local judge called ``name``, one of `NAMES`; `extract` is an option of ``majority`` alone."""
+    if name == "majority":
+        return Majority("number" if extract is None else str(extract))
     if name not in _JUDGES:
-        raise UsageError(f"no local judge named {name!r}", hint=f"choose one of {', '.join(NAMES)}")
-    if extract is None:
-        return _JUDGES[name]()
-    if name != "majority":
+        raise UsageError(f"no local judge named {name!r}", hint=f"choose one of {', '.join(NAMES)}, majority")
+    if extract is not None:
         raise UsageError(f"local:{name} extracts nothing", hint="write local,extract=boxed:majority, or leave it out")
-    return Majority(str(extract))
+    return _JUDGES[name]()
 
 
 def _saturating(text: str) -> float:

@@ -63,7 +63,7 @@ class Verified(Around):
     """
 
     of: Any
-    check: Callable[[str, str], Any] | None = field(default=None, hash=False)
+    check: Callable[[str, str], Any] | None = field(default=None, hash=False, repr=False)
     _: KW_ONLY
     regex: str = ""
     schema: Any = field(default=None, hash=False)
