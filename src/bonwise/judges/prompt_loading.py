@@ -119,7 +119,7 @@ def load(name_or_path: str | Path) -> prompt_file.PromptFile:
         version=front["version"],
         mode=front["mode"],
         variables=tuple(front["variables"]),
-        system="\n\n".join([sections.system.text, *_words_beside(rubric)]),
+        system="\n\n".join([sections.system.text, *criteria.words_of(rubric)]),
         user=sections.user.text,
         answer={each.name: each.fragment for each in rubric} or front.get("answer"),
         source=str(path),
@@ -134,14 +134,6 @@ def load(name_or_path: str | Path) -> prompt_file.PromptFile:
         ),
         criteria=rubric,
     )
-
-
-def _words_beside(rubric: Sequence[criteria.Criterion]) -> Iterator[str]:
-    """Yield what a rubric is told beside its own words: its criteria, what the fences are, and how to answer."""
-    if rubric:
-        words = (prompts_folder() / "rubric.txt").read_text(encoding="utf-8").strip()
-        # The users' own words come last: nothing inside them is looked at.
-        yield words.replace("{{keys}}", criteria.keys_of(rubric)).replace("{{criteria}}", criteria.words_of(rubric))
 
 
 def problems(path: Path) -> tuple[InputError, ...]:
