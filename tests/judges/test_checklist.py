@@ -455,6 +455,9 @@ def test_the_command_makes_a_table_of_ratings(capsys, tmp_path, monkeypatch):
             return Choice(json.dumps({"items": [*ITEMS[:3], f"It has {len(json.dumps(request.body))} letters."]}))
         return Choice(marked([1, 0, 1, len(request.user) % 2]))
 
+    shown = typed(capsys, "prompts", "show", "checklist-draft", "--pools", "pools.jsonl", "--prompt-id", "p0")
+    assert "--- BEGIN PROMPT" in shown.out
+    assert "--- BEGIN CANDIDATE" not in shown.out
     with served(monkeypatch, tmp_path, answer=answer) as script:
         dry = typed(capsys, *command, "--dry-run")
         done = typed(capsys, *command, "--out", "scores.csv")
