@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.calls.ask import Answer, Answers, Choice
+from bonwise.calls.ask import ASKER, Answer, Answers, Choice
 from bonwise.calls.engine import Engine
 from bonwise.errors import CallError, RowError, UsageError
 from bonwise.judges.checklist import Checklist
@@ -234,6 +234,35 @@ def test_all_rounds_of_a_pick_mark_the_same_items():
     assert pick.calls == 10
 
 
+def test_one_asker_gets_no_draft_of_another():
+    """Within one engine too: what a model drafted for one user of a service is asked anew for the next."""
+    asked = Counter()
+
+    def answer(request):
+        asked[drafts(request.user)] += 1
+        return Choice(reply(request.user))
+
+    async def run(url):
+        async with Engine(reask=0) as engine:
+            for asker in ("ann", "ann", "bob"):
+                token = ASKER.set(asker)
+                await judge_with(engine, Checklist(MODEL, base_url=f"{url}/v1"), PROMPT, TEXTS)
+                ASKER.reset(token)
+
+    with ScriptedServer(Script(answer)).in_thread() as server:
+        asyncio.run(run(server.url))
+    assert asked[True] == 2
+
+
+def test_a_jury_hears_a_checklist_and_cannot_draw_it_again():
+    """As a member it drafts and marks; draws of the whole jury leave it without a score, with the reason."""
+    found, asked = judged(f"jury:checklist:{MODEL}+local:length")
+    assert (found.bill.calls, Counter(map(drafts, asked))[True]) == (3, 1)
+    assert [name for name, _ in found.members] == [f"checklist:{MODEL}", "local:length"]
+    again, _ = judged(f"resampled,draws=2,of=jury:checklist:{MODEL}+local:length")
+    assert "the checklist is not drafted" in again.verdicts[0].reason
+
+
 @pytest.mark.parametrize("provider", MODELS)
 def test_the_bodies_of_both_steps(routes, provider):
     """Every field of both requests is where it belongs: instructions of the files, their schemas, and no other."""
@@ -426,6 +455,9 @@ def test_the_command_makes_a_table_of_ratings(capsys, tmp_path, monkeypatch):
             return Choice(json.dumps({"items": [*ITEMS[:3], f"It has {len(json.dumps(request.body))} letters."]}))
         return Choice(marked([1, 0, 1, len(request.user) % 2]))
 
+    shown = typed(capsys, "prompts", "show", "checklist-draft", "--pools", "pools.jsonl", "--prompt-id", "p0")
+    assert "--- BEGIN PROMPT" in shown.out
+    assert "--- BEGIN CANDIDATE" not in shown.out
     with served(monkeypatch, tmp_path, answer=answer) as script:
         dry = typed(capsys, *command, "--dry-run")
         done = typed(capsys, *command, "--out", "scores.csv")

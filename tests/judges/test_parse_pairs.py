@@ -70,6 +70,7 @@ NO_PICKS = {
     '[{"model": "A", "rank": 1}, {"model": "A", "rank": 2}]': "no choice in the reply",
     '[{"model": "m", "rank": 1}, {"model": "M", "rank": 2}]': "no choice in the reply",
     '[{"model": "A", "rank": 1}]': "no choice in the reply",
+    '[{"model": "A", "rank": 1}, {"model": "B", "rank": 3}]': "no choice in the reply",
     'It says [{"model": "A", "rank": 1}, {"model": "B", "rank": 2}]': "no choice in the reply",
     '{"choice": null}': "cannot judge: no reason given",
     "A\nB repeats itself.": "the choice stands without its label beside other words",

@@ -154,6 +154,8 @@ def _show_call(file: PromptFile, pool: Pool, wanted: Sequence[str]) -> None:
 
     named = {candidate.id: candidate.text for candidate in pool.candidates}
     ids = list(wanted) or list(named)[: MODES[file.mode].candidates or None]
+    if not MODES[file.mode].variables[1:]:
+        ids = []
     for name in ids:
         if name not in named:
             hint = f"choose among {', '.join(list(named)[:12])}"
