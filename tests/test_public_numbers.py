@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 
 import numpy as np
@@ -141,6 +141,16 @@ def stack(**numbers):
     return bw.Stack(whole, judges={"longer": length}, **numbers)
 
 
+def jury(**numbers):
+    """Make a judge of three others."""
+    return bw.Jury([length, JUDGE, bw.judge_from_spec("local:lexical")], **numbers)
+
+
+def verified(**numbers):
+    """Make a judge behind a check."""
+    return bw.Verified(JUDGE, regex="e", **numbers)
+
+
 JUDGE = bw.judge_from_spec("local:length")
 VOTES = pd.DataFrame({"a": "x", "b": "y", "q": [n // 2 for n in range(40)], "won": ["a", "a", "b", "a"] * 10})
 ITEMS = pd.DataFrame(
@@ -211,10 +221,10 @@ def _labels():
     )
 
 
-def _judged_by(**numbers):
+def _judged_by(judge, **numbers):
     async def judged():
         async with Engine() as engine:
-            return (await stack().judged_by(engine, "Say hi", ["hi", "hello"], **numbers)).verdicts
+            return (await judge().judged_by(engine, "Say hi", ["hi", "hello"], **numbers)).verdicts
 
     return asyncio.run(judged())
 
@@ -236,6 +246,8 @@ DOORS = {
         lambda folder, gates: audited().to_html(folder / "page.html", gates=gates),
         {"gates": {"recovery": 0.5}},
     ),
+    "Checklist": (lambda **n: bw.Checklist(**ASKED, **n), SHAPED),
+    "Checklist.calls": (bw.Checklist(**ASKED).calls, {"candidates": 4}),
     "DrawModel": (
         lambda **n: bw.DrawModel(prior=model().prior, **n),
         {
@@ -258,7 +270,12 @@ DOORS = {
     "Greedy.most_calls": (lambda **n: bw.Greedy().most_calls(JUDGE, **n), {"candidates": 4}),
     "Interval": (lambda **n: bw.Interval(**ASKED, **n), SHAPED),
     "Interval.calls": (bw.Interval(**ASKED).calls, {"candidates": 4}),
+    "Jury": (lambda **n: repr(jury(**n)), {"quorum": 2, "spares": 1, "seed": 3}),
+    "Jury.calls": (lambda **n: jury().calls(**n), {"candidates": 4}),
+    "Jury.judged_by": (partial(_judged_by, jury), {"draw": 1, "temperature": 0.5}),
     "Knockout.most_calls": (lambda **n: bw.Knockout().most_calls(JUDGE, **n), {"candidates": 4}),
+    "Listwise": (lambda **n: bw.Listwise(**ASKED, **n), PAIRED),
+    "Listwise.calls": (bw.Listwise(**ASKED).calls, {"candidates": 4}),
     "Logprob": (lambda **n: bw.Logprob(**ASKED, **n), {**PAIRED, "top_logprobs": 5}),
     "Logprob.calls": (bw.Logprob(**ASKED).calls, {"candidates": 4}),
     "Pairwise": (lambda **n: bw.Pairwise(**ASKED, **n), PAIRED),
@@ -275,6 +292,8 @@ DOORS = {
     "Rubric.calls": (bw.Rubric(**ASKED).calls, {"candidates": 4}),
     "Quantized.calls": (bw.Quantized(JUDGE, bins=4).calls, {"candidates": 4}),
     "RatingTable.read": (lambda **n: bw.RatingTable.read(ratings(), human="human", **n), {"bins": 4}),
+    "Rerank": (lambda **n: bw.Rerank("voyage/m", **n), {"price": (0.25, 2.0)}),
+    "Rerank.calls": (bw.Rerank("voyage/m").calls, {"candidates": 4}),
     "Resample": (bw.Resample, {"draws": 3, "temperature": 0.5}),
     "Resample.most_calls": (lambda **n: bw.Resample().most_calls(JUDGE, **n), {"candidates": 4}),
     "Resampled": (lambda **n: bw.Resampled(JUDGE, **n), {"draws": 3, "temperature": 0.5, "confidence": 0.75}),
@@ -293,7 +312,7 @@ DOORS = {
     "Selector": (lambda **n: bw.Selector(length, **n).select(*POOLS[0]).best, SEEDED),
     "Stack": (lambda **n: repr(stack(**n)), {"seed": 3}),
     "Stack.calls": (lambda **n: stack().calls(**n), {"candidates": 4}),
-    "Stack.judged_by": (_judged_by, {"draw": 1, "temperature": 0.5}),
+    "Stack.judged_by": (partial(_judged_by, stack), {"draw": 1, "temperature": 0.5}),
     "TieBreak.most_calls": (lambda **n: bw.TieBreak(JUDGE).most_calls(JUDGE, **n), {"candidates": 4}),
     "ValueOfInformation": (
         lambda **n: bw.ValueOfInformation(model=model(), **n),
@@ -303,6 +322,9 @@ DOORS = {
         lambda **n: bw.ValueOfInformation(model=model(), mean_calls=6.5).most_calls(JUDGE, **n),
         {"candidates": 4},
     ),
+    "Verified": (lambda **n: repr(verified(**n)), {"timeout": 4.0}),
+    "Verified.calls": (lambda **n: verified().calls(**n), {"candidates": 4}),
+    "Verified.judged_by": (partial(_judged_by, verified), {"draw": 1, "temperature": 0.5}),
     "ajudge": (lambda **n: asyncio.run(bw.ajudge(POOLS, judge=length, **n)).to_table().frame.to_dict(), MONEY),
     "apply_stack": (
         lambda **n: bw.apply_stack(several(), stack=fitted(), **n).table.frame["judge_score"].tolist(),
@@ -379,8 +401,18 @@ DOORS = {
         },
     ),
     "route": (
-        lambda **n: bw.route(scores(), **n),
-        {"share": 0.5, "mean_calls": None, "strong_cost": None, "confidence": 0.75, "seed": 3, **UNLABELLED},
+        lambda **n: bw.route(several(), judge="x", strong="y", **n),
+        {
+            "share": 0.5,
+            "mean_calls": None,
+            "strong_cost": None,
+            "target": {"recovery": 0.5},
+            "budget": None,
+            "prices": {"x": 0.25, "y": 2.0},
+            "confidence": 0.75,
+            "seed": 3,
+            **UNLABELLED,
+        },
     ),
     "select": (lambda **n: bw.select(*POOLS[0], judge=length, **n).best, SEEDED),
     "select_many": (lambda **n: _picked(bw.select_many(POOLS, judge=length, **n)), SEEDED),
@@ -434,6 +466,7 @@ INSTEAD |= {
     "strong_cost": 2.5,
     "rater_budget": 0.5,
     "edges": 10,
+    "budget": 1.5,
 }
 """What is spoilt of a parameter that has no number in the call."""
 
