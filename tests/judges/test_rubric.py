@@ -113,6 +113,14 @@ def test_scores_are_weighted_and_each_criterion_is_kept(mine):
     assert columns == [[0.8, blank, 0.0], [0.75, blank, 0.0], [1.0, blank, 0.0]]
 
 
+@pytest.mark.parametrize(("stated", "share"), [(True, 1.0), (False, 0.0)])
+def test_true_and_false_are_yes_and_no(mine, stated, share):
+    """Models without a schema write JSON's own words; a number is no answer to a question of yes or no."""
+    found = answered(judge_of(mine), "Capital?", ["Paris"], [[reply(80, 4, stated)]])
+    assert found.members[2][1] == (Score(share, raw=reply(80, 4, stated)),)
+    assert found.verdicts[0].value == pytest.approx((3 * 0.8 + 0.75 + share) / 5)
+
+
 @pytest.mark.parametrize(
     ("said", "reasons", "combined"),
     [
@@ -120,7 +128,7 @@ def test_scores_are_weighted_and_each_criterion_is_kept(mine):
         (reply(80, 6, "yes"), [None, "off the scale 1 to 5: 6", None], "tone: off the scale 1 to 5: 6"),
         (reply(80, None, "no", why="no tone"), [None, "cannot judge: no tone", None], "tone: cannot judge: no tone"),
         (reply(80, 4, "maybe"), [None, None, "none of YES, NO: "], "fact_checked: none of YES, NO"),
-        (reply(80, 4, True), [None, None, "none of YES, NO: true"], "fact_checked: none of YES, NO: true"),
+        (reply(80, 4, 1), [None, None, "none of YES, NO: 1"], "fact_checked: none of YES, NO: 1"),
         ('{"correct": 80, "tone": 2}', [None, None, "no fact_checked in"], "1 of 3 criteria unscored: fact_checked"),
         (reply(-1, 0, "yes"), ["off the scale", "off the scale", None], "2 of 3 criteria unscored: correct: off"),
         ("correct: 80\ntone: 4/5\nFact checked: Yes", [None, None, None], None),

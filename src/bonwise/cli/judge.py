@@ -29,7 +29,7 @@ def judge(
     pools: Annotated[
         Path,
         typer.Argument(
-            help="Pools, one JSON object per line; scores of judges, for a stack of them.", show_default=False
+            help="Pools: JSON lines, or CSV, one candidate per row; scores of judges, for a stack.", show_default=False
         ),
     ],
     judge: Annotated[

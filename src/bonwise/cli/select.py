@@ -36,7 +36,7 @@ _ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
 @shared_flags()
 def select(
     pools: Annotated[
-        Path, typer.Argument(help="Pools, one JSON object per line; - for standard input.", show_default=False)
+        Path, typer.Argument(help="Pools: JSON lines, or CSV, one candidate per row; - for standard input (JSON lines).", show_default=False)
     ],
     judge: Annotated[
         list[str] | None,

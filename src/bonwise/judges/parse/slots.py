@@ -238,7 +238,9 @@ class WordSlot:
         return rf"(?:{'|'.join(self.words)}|or|[ ,/])+"
 
     def of_json(self, value: Any) -> str | Fault:
-        """Read a string that is one of the words."""
+        """Read a string that is one of the words; true and false are yes and no."""
+        if isinstance(value, bool) and set(self.words) == {"YES", "NO"}:
+            return "YES" if value else "NO"
         if isinstance(value, str) and not isinstance(value, Lexeme) and len(value) <= _LONGEST_VALUE:
             named = self._said(plain(value).strip(), any_case=True)
             if len(named) == 1:
