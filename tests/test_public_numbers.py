@@ -242,6 +242,10 @@ DOORS = {
     "Adaptive": (bw.Adaptive, {"margin": 0.25, "max_draws": 3, "temperature": 0.5}),
     "Adaptive.most_calls": (lambda **n: bw.Adaptive().most_calls(JUDGE, **n), {"candidates": 4}),
     "Audit.check": (lambda gates: audited().check(gates), {"gates": {"recovery": 0.5}}),
+    "Audit.to_examples": (
+        lambda folder, **n: audited().to_examples(folder / "ex.md", pools=_pools(folder), **n).text,
+        {"seed": 3},
+    ),
     "Audit.to_html": (
         lambda folder, gates: audited().to_html(folder / "page.html", gates=gates),
         {"gates": {"recovery": 0.5}},

@@ -29,6 +29,7 @@ OUTPUTS = {
     "markdown",
     "junit",
     "per_prompt",
+    "examples",
     "fix",
     "out",
     "sheet",

@@ -158,6 +158,7 @@ REFUSED_FIRST = {
     ("mcp", "root"),
     ("mcp", "run"),
     ("preferences", "labels"),
+    ("prompts check", "pools"),
     ("prompts show", "pools"),
     ("select", "run"),
     ("serve", "run"),

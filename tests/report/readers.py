@@ -27,9 +27,9 @@ def in_a_column(figure):
 
 
 def lost(document):
-    """Return the words of the whole text that are not on the page, where a heading needs no colon."""
+    """Return the words of the whole text not on the page; headings need no colon, and verdicts a question."""
     said, shown = (one.replace("Next:", "Next") for one in (text(document, full=True), words(page(document))))
-    return set(said.replace("─", " ").split()) - set(shown.split())
+    return set(said.replace("─", " ").split()) - {"Verdict:", *shown.split()}
 
 
 def harmless(document):

@@ -15,11 +15,13 @@ from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.flags import takes_numbers
 from bonwise.results import Confidence, Count, Document, Ends, FrameRow, Number, Record, Share, given
+from bonwise.table.checks import check_seed
 from bonwise.table.facts import LabelsLeftOut, PicksMade, UnlabelledCandidates, UnusedLabels, ValuesRead
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bonwise.auditing.examples import Examples
     from bonwise.auditing.judge_record import AuditParts
     from bonwise.report.blocks import Drawing, FigureData
     from bonwise.table.score_table import ScoreTable
@@ -560,6 +562,39 @@ class Audit(Document):
         from bonwise.auditing.per_prompt import per_prompt  # noqa: PLC0415 - a document is read without pandas
 
         return per_prompt(tuple(self._parts("per_prompt()").judges.values()))
+
+    @takes_numbers
+    def to_examples(self, path: str | Path, *, pools: str | Path | None = None, seed: int = 0) -> Examples:
+        """Write examples for a rubric: prompts on which the first judge lost most, with the better response.
+
+        Half of the prompts with all labels, drawn by the seed, are training prompts; whole clusters stay together.
+        The up to five of these with the greatest loss become examples, to be put at the end of ``[system]`` of a
+        [rubric](judges.md#examples-from-corrections). The labels of the other half are written beside them, to
+        ``NAME-heldout.csv``: on these prompts alone the gain of the new rubric can be measured.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            Where the examples go, such as ``examples.md``.
+        pools : str or pathlib.Path, optional
+            Pools with the texts, where the table of scores has none.
+        seed : int
+            Of the draw of training prompts.
+
+        Returns
+        -------
+        bonwise.auditing.examples.Examples
+            With ``judge``, ``text``, ``prompt_ids`` and ``held_out``, a DataFrame of labels.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            Fewer than 20 prompts with all labels, no loss, or no texts.
+        """
+        from bonwise.auditing import examples  # noqa: PLC0415 - a document is read without pandas
+
+        check_seed(seed)
+        return examples.write_examples(self._parts("to_examples()"), path, pools, seed)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the metrics of all judges as a table, one row per judge and metric.

@@ -17,6 +17,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.extras import PAGES
 from bonwise.flags import shares
 from bonwise.printable import shell_path, shell_word
+from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
     from bonwise.auditing import result, result_verdict
@@ -99,6 +100,10 @@ def audit(
     per_prompt: Annotated[
         Path | None, given.rare(help="Write one row per prompt here (CSV or JSONL), the worst first.")
     ] = None,
+    examples: Annotated[
+        Path | None,
+        given.rare(help="Write examples for a rubric here, and NAME-heldout.csv beside it: labels for its audit."),
+    ] = None,
 ) -> int:
     """Audit a judge, or logged picks, against oracle labels.
 
@@ -113,7 +118,9 @@ def audit(
     record = None if design in (None, "uniform", "cells", "cells-by-score") else Path(design)
     html, markdown = output.html, output.markdown
     read = (*files, *call.reading.paths(), record, pools, verdicts, passes[1])
-    written, beside = (output.json, per_prompt, html, output.out, passes[0]), _all_prompts_file(html)
+    held_out, headers_held_out = _held_out(examples)
+    written = (output.json, per_prompt, html, output.out, passes[0], examples, held_out)
+    beside = _all_prompts_file(html)
     with build_server.errors_told(file, markdown=markdown, junit=junit, others=(*read, *written, beside)):
         _refuse_without("--html", output.html, {"--calibration": calibration, "--verdicts": verdicts})
         _refuse_without("--fail-under", fail_under, {"--junit": junit})
@@ -121,9 +128,9 @@ def audit(
         from bonwise.auditing.per_prompt import ROW_HEADER
 
         given.refuse_overwriting(
-            (*read, beside), (*written, markdown, junit), headers=[ROW_HEADER], force=output.force
+            (*read, beside), (*written, markdown, junit), headers=[ROW_HEADER, *headers_held_out], force=output.force
         )
-        given.refuse_lost((output.json, per_prompt, markdown, junit, passes[0]))
+        given.refuse_lost((output.json, per_prompt, markdown, junit, passes[0], examples))
         from bonwise.stats.laws import load_compiled
 
         load_compiled()
@@ -140,6 +147,8 @@ def audit(
         elif html is not None:
             also = further_studies(audited, calibration=calibration, verdicts=verdicts, pools=pools)
             _write_page(audited, html, pools=pools, also=also, then=then)
+        if examples is not None:
+            _write_examples(audited, examples, pools, call.values["seed"], held_out)
         _deliver(audited, output, per_prompt=per_prompt, markdown=markdown, junit=junit, then=then)
     return _exit_code(audited.gates)
 
@@ -159,6 +168,27 @@ def _write_page(
     all_prompts = write_page(audit, html, pools=pools, also=also, then=then)
     if all_prompts is not None:
         given.say(f"{html} shows the prompts that lost most; all prompts are in {all_prompts}")
+
+
+def _held_out(examples: Path | None) -> tuple[Path | None, Sequence[Sequence[str]]]:
+    """Return where the labels go that examples hold out, and what such a file begins with."""
+    if examples is None:
+        return None, ()
+    from bonwise.auditing.examples import LABEL_HEADER, held_out_file
+
+    return held_out_file(examples), [LABEL_HEADER]
+
+
+def _write_examples(audit: result.Audit, path: Path, pools: Path | None, seed: int, held_out: Path | None) -> None:
+    """Write examples for a rubric, and say what to do with them."""
+    made = audit.to_examples(path, pools=pools, seed=seed)
+    where = f"{counted(len(made.prompt_ids), 'example')} of {made.judge} to {path}"
+    given.say(f"{where}, from {counted(made.training, 'training prompt')}")
+    given.say(f"labels of {counted(made.held_out_prompts, 'held-out prompt')} to {held_out}")
+    given.say(
+        "put the examples at the end of [system] of a rubric, let both judges score the pools into one file, and "
+        f"audit it: bonwise audit BOTH.csv --labels {shell_path(str(held_out))} --design uniform --full"
+    )
 
 
 def _refuse_without(flag: str, given_there: object, others: Mapping[str, object]) -> None:

@@ -25,7 +25,7 @@ _MERGED = ("markdown", "junit")
 _PARTS = ".stats"
 """Ending of files that are parts of one table."""
 
-_OF_ONE_FILE = ("json", "html", "out", "per_prompt", "stats_out")
+_OF_ONE_FILE = ("json", "html", "out", "per_prompt", "stats_out", "examples")
 """Outputs that hold what was found in one."""
 
 _BAD_INPUT = 2

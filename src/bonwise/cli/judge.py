@@ -29,7 +29,8 @@ def judge(
     pools: Annotated[
         Path,
         typer.Argument(
-            help="Pools: JSON lines, or CSV, one candidate per row; scores of judges, for a stack.", show_default=False
+            help="Pools: JSON lines, or CSV, one candidate per row; scores of judges, for a stack.",
+            show_default=False,
         ),
     ],
     judge: Annotated[

@@ -36,7 +36,11 @@ _ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
 @shared_flags()
 def select(
     pools: Annotated[
-        Path, typer.Argument(help="Pools: JSON lines, or CSV, one candidate per row; - for standard input (JSON lines).", show_default=False)
+        Path,
+        typer.Argument(
+            help="Pools: JSON lines, or CSV, one candidate per row; - for standard input (JSON lines).",
+            show_default=False,
+        ),
     ],
     judge: Annotated[
         list[str] | None,

@@ -21,6 +21,7 @@ from bonwise.calls.providers.secrets import is_secret
 from bonwise.errors import UsageError
 from bonwise.extras import SCHEMA
 from bonwise.printable import printable, quoted
+from bonwise.table.text_files import file_errors, open_plain
 
 __all__ = [
     "Check",
@@ -71,11 +72,11 @@ def schema_check(schema: Mapping[str, Any] | str | Path) -> Check:
     from referencing import Registry  # noqa: PLC0415 - as above
 
     try:
-        stated = schema if isinstance(schema, Mapping) else json.loads(Path(schema).read_text("utf-8"))
+        stated = schema if isinstance(schema, Mapping) else _json_of(Path(schema))
         kind: Any = validators.validator_for(stated, default=validators.Draft202012Validator)
         kind.check_schema(stated)
-    except (OSError, ValueError, RecursionError, exceptions.SchemaError) as error:
-        why = getattr(error, "strerror", None) or getattr(error, "message", None) or "no JSON"
+    except (ValueError, RecursionError, exceptions.SchemaError) as error:
+        why = getattr(error, "message", None) or "no JSON"
         raise UsageError(f"schema is no JSON Schema: {why}", hint="name a file that holds one") from None
     validator = kind(stated, registry=Registry())
 
@@ -86,6 +87,11 @@ def schema_check(schema: Mapping[str, Any] | str | Path) -> Check:
             return False
 
     return function_check(fits)
+
+
+def _json_of(path: Path) -> Any:
+    with file_errors(path), open_plain(path) as stream:
+        return json.load(stream)
 
 
 def answer_check(answer: object, extract: str) -> Check:
