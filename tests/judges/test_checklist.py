@@ -255,12 +255,14 @@ def test_one_asker_gets_no_draft_of_another():
 
 
 def test_a_jury_hears_a_checklist_and_cannot_draw_it_again():
-    """As a member it drafts and marks; draws of the whole jury leave it without a score, with the reason."""
+    """As a member it drafts and marks; draws of the whole jury are refused, and those of the member are not."""
     found, asked = judged(f"jury:checklist:{MODEL}+local:length")
     assert (found.bill.calls, Counter(map(drafts, asked))[True]) == (3, 1)
     assert [name for name, _ in found.members] == [f"checklist:{MODEL}", "local:length"]
-    again, _ = judged(f"resampled,draws=2,of=jury:checklist:{MODEL}+local:length")
-    assert "the checklist is not drafted" in again.verdicts[0].reason
+    for around in ("resampled,draws=2", "quantized", "resampled,draws=2,of=verified,regex=a"):
+        with pytest.raises(UsageError, match="holds a judge whose questions depend on an answer"):
+            judge_from_spec(f"{around},of=jury:checklist:{MODEL}+local:length")
+    judge_from_spec(f"jury:resampled,draws=2,of=checklist:{MODEL}+local:length")
 
 
 @pytest.mark.parametrize("provider", MODELS)

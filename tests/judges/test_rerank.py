@@ -89,6 +89,18 @@ def test_hostile_candidates_are_sent_byte_for_byte():
     assert json.loads(served.asked[0][1])["documents"] == texts
 
 
+def test_a_score_that_is_not_finite_is_no_score():
+    """The reply is kept, its candidate is unscored, and nothing is asked again."""
+    with reranking(items((0, float("nan")), (1, float("inf")), (2, 0.5))) as served:
+        verdicts, bill = judged(served)
+    assert [getattr(verdict, "reason", None) for verdict in verdicts] == [
+        *["the score is no number"] * 2,
+        "empty answer",
+        None,
+    ]
+    assert (bill.calls, len(served.asked)) == (1, 1)
+
+
 def items(*pairs):
     """Return a reply of some indexes with their scores."""
     return lambda _path, _body: (200, {"results": [{"index": at, "relevance_score": score} for at, score in pairs]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -269,10 +270,47 @@ def test_a_judge_of_one_prompt_needs_its_variables(mine):
         judge.given({"context": "x"})
     with pytest.raises(UsageError, match="no criterion"):
         bw.Rubric(MODEL, prompt=mine, criterion="style")
+    for value in ("", 5, {"a": " "}):
+        with pytest.raises(UsageError, match="reference is"):
+            judge.given({"reference": value})
     each = judge.given({"reference": {"a": "for a", "b": "for b"}})
     assert ["for a" in ask.user for ask in each.asks("p", ["a", "b"])] == [True, False]
     with pytest.raises(UsageError, match="no text for"):
         each.asks("p", ["c"])
+
+
+def test_an_unbound_rubric_is_found_before_an_answer_is_drawn(mine, capsys, tmp_path):
+    """Nothing is generated or asked by a judge, a stronger one or a tie-break whose variables nobody can state."""
+    judge = bw.Rubric(MODEL, prompt=mine)
+    drawn = []
+    words = r"needs \{\{reference\}\} of the pool"
+    with pytest.raises(UsageError, match=words):
+        bw.generate_best(lambda prompt: drawn.append(prompt) or "red", "A colour?", n=3, judge=judge)
+    with pytest.raises(UsageError, match=words):
+        bw.best_of(n=3, judge=judge)(lambda prompt: drawn.append(prompt) or "red")("A colour?")
+    with pytest.raises(UsageError, match=words):
+        bw.select("A colour?", ["red", "sky blue"], judge=len_of, strategy=bw.TieBreak(judge))
+    assert drawn == []
+    serving = tmp_path / "s.toml"
+    serving.write_text(
+        f'[models.m]\nupstream = "openai/m"\nn = 2\njudge = "rubric,prompt={mine}:openai/m"\n', "utf-8"
+    )
+    checked = typed(capsys, "serve", "--config", serving, "--check")
+    assert (checked.code, "{{reference}}" in checked.err) == (2, True), checked.err
+
+
+def len_of(_prompt, text):
+    """Score a text by its length."""
+    return len(text)
+
+
+@pytest.mark.parametrize("column", ["reference", "candidate"])
+def test_a_column_that_stands_twice_is_refused(mine, capsys, column):
+    """Nobody knows which of the two was meant."""
+    text = "prompt_id,prompt,candidate,text,reference\np,q,a,b,c\n".replace(f",{column}", f",{column},{column}")
+    Path("twice.csv").write_text(text, "utf-8")
+    done = typed(capsys, "judge", "twice.csv", "--rubric", mine, "--model", MODEL)
+    assert (done.code, f"named {column}" in done.err) == (2, True), done.err
 
 
 WRAPPED = {
@@ -379,10 +417,13 @@ def test_a_stack_weighs_criteria_by_labels_and_asks_each_question_once(mine, cap
         asked = script.counts.requests
         fitted = typed(capsys, "stack", "fit", "s.csv", "--labels", "labels.csv", "--save", "stack.json")
         picked = typed(capsys, "select", "pools.csv", "--judge", "stack:stack.json", "--run", "run")
+        stack = ("judge", "pools.csv", "--judge", "stack:stack.json", "--run", "run", "--out", "stack.csv")
+        judged = typed(capsys, *stack)
     assert fitted.code in (0, 3), fitted.err
     assert "criterion=correct" in (tmp_path / "stack.json").read_text(encoding="utf-8")
     assert (picked.code, script.counts.requests) == (0, asked), picked.err
     assert len(picked.out.splitlines()) == 30
+    assert (judged.code, len(rows_of("stack.csv"))) == (0, 60), judged.err
 
 
 def test_pools_in_python_state_variables_too(mine):
@@ -415,7 +456,7 @@ def test_pools_in_python_state_variables_too(mine):
         ):
             with pytest.raises(UsageError, match="no 'reference'"):
                 bw.judge(broken, judge=judge)
-        with pytest.raises(UsageError, match="no text for"):
+        with pytest.raises(UsageError, match=r"needs \{\{reference\}\}"):
             bw.select("p", ["a", "b"], judge=judge)
     assert len(seen) == before
     assert [judgment.bill == UNTOLD for _, judgment in judged[0].judgments[0].members] == [True] * 3

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.errors import JudgeError, UsageError
+from bonwise.errors import FileError, JudgeError, UsageError
 from bonwise.judges.checks import final_answer
 from bonwise.table.verdicts import Score, Unscored
 from cli.commands import pool_file, rows_of, strict, typed
@@ -121,7 +121,6 @@ async def later(_prompt, _text):
         ({"command": python("import time; time.sleep(60)"), "timeout": 0.5}, "it did not end within 0.5 s"),
         ({"command": python('print("x" * 2**21)')}, "it printed more than 1 MiB"),
         ({"command": "yes", "timeout": 5}, "it printed more than 1 MiB"),
-        ({"command": "no-such-program-here"}, "'no-such-program-here' cannot be started: No such file or directory"),
         ({"check": crash}, "RuntimeError: out of order"),
         ({"check": lambda *_: 1}, "it returned int, not true or false"),
         ({"check": later}, "it returned coroutine, not true or false"),
@@ -226,7 +225,7 @@ def test_pairs_and_members_keep_their_places(monkeypatch, tmp_path):
     ((pool,)) = bw.judge([("q", ["none", "4", "no", "444"])], judge=jury)
     assert said(pool.judgments[0].verdicts) == [FAILED, 0.0, FAILED, 1.0]
     members = dict(pool.judgments[0].members)
-    assert said(members["length"].verdicts) == [FAILED, 1, FAILED, 3]
+    assert said(members["verified,regex=4,of=length"].verdicts) == [FAILED, 1, FAILED, 3]
 
 
 def test_the_name_makes_the_judge_again():
@@ -247,15 +246,16 @@ def test_the_name_makes_the_judge_again():
         ({"answer": 1, "extract": "("}, r"extract '\(' is no regular expression"),
         ({"command": "a 'b"}, "is no command: No closing quotation"),
         ({"command": " "}, "cannot be run"),
-        ({"command": "a", "timeout": 0}, "timeout"),
+        ({"command": "no-such-program -x"}, "the check 'no-such-program' is no program"),
+        ({"command": "grep a", "timeout": 0}, "timeout"),
         ({"check": 3}, "check is int"),
-        ({"schema": "no-such-file.json"}, "No such file"),
+        ({"schema": "no-such-file.json"}, "no-such-file.json: no such file"),
         ({"schema": {"type": 3}}, "is no JSON Schema"),
     ],
 )
 def test_a_check_that_means_nothing_is_refused(settings, words):
     """One clear error, before anything is judged."""
-    with pytest.raises(UsageError, match=words):
+    with pytest.raises((UsageError, FileError), match=words):
         bw.Verified(length, **settings)
 
 
@@ -281,3 +281,53 @@ def test_several_checks_run_at_once():
     assert took < 3.5
     assert ticks > 10
     assert json.dumps(said(found[0].judgments[0].verdicts))
+
+
+def test_members_behind_a_check_are_judges_of_their_own(tmp_path, monkeypatch, capsys):
+    """A jury beside the same jury behind a check: each member has a row of each, and none takes the other's."""
+    monkeypatch.chdir(tmp_path)
+    Path("pools.jsonl").write_text(
+        json.dumps({"prompt_id": "p", "prompt": "How many?", "candidates": ["it is 4", "none at all"]}) + "\n",
+        "utf-8",
+    )
+    jury = "jury:local:length+local:lexical"
+    done = typed(
+        capsys, "judge", "pools.jsonl", "--judge", f"verified,regex=4,of={jury}", "--judge", jury, "--out", "s.csv"
+    )
+    assert done.code == 0
+    scores = {(row["judge"], row["candidate"]): row for row in rows_of(Path("s.csv"))}
+    assert scores["local:length", "c1"]["judge_score"] != ""
+    assert scores["verified,regex=4,of=local:length", "c1"]["unscored"] == FAILED
+
+
+@pytest.mark.parametrize("rule", ["mean", "majority"])
+def test_the_only_one_that_passes_wins_in_a_jury_too(rule):
+    """A jury that has nothing to compare it with says so, and the check has decided."""
+    judge = bw.Verified(bw.Jury([length, "local:length"], rule=rule), regex="4")
+    assert said(judge.judge("How many?", ["it is 4", "none"])) == [1.0, FAILED]
+
+
+def test_keys_in_a_command_and_in_what_it_prints_are_hidden(monkeypatch):
+    """Neither the name of the judge nor a reason holds a key."""
+    monkeypatch.setenv("OPENAI_API_KEY", "very-secret-value-1")
+    judge = bw.Verified(length, command=python('print("very-secret-value-1"); import sys; sys.exit(3)'))
+    assert "very-secret" not in judge.name
+    (verdict,) = judge.judge("q", ["a"])
+    assert verdict.reason == "the check could not run: it ended with exit code 3: [key]"
+
+
+def test_a_program_that_cannot_be_started_fails_nobody(tmp_path):
+    """It was there when the judge was made."""
+    program = tmp_path / "check"
+    program.write_text("#!/no/such/interpreter\n", "utf-8")
+    program.chmod(0o755)
+    (verdict,) = bw.Verified(length, command=str(program)).judge("q", ["a"])
+    assert "cannot be started: No such file or directory" in verdict.reason
+
+
+def test_a_stack_refuses_a_check_on_a_table(tmp_path, monkeypatch, capsys):
+    """A table of scores has no texts to check."""
+    monkeypatch.chdir(tmp_path)
+    Path("scores.csv").write_text("prompt_id,candidate,judge,judge_score\np,a,x,1\n", "utf-8")
+    done = typed(capsys, "judge", "scores.csv", "--judge", "stack:s.json", "--check", "true")
+    assert (done.code, "--check" in done.err) == (2, True)

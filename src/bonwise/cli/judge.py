@@ -63,7 +63,14 @@ def judge(
     if len(judge) == 1 and judge[0].startswith("stack:") and not _holds_pools(pools):
         arguments.refuse_overwriting((pools, *reading.paths()), (out,), force=force)
         arguments.refuse_flags(
-            {"--pairs": pairs, "--raw": raw, "--tokens": tokens, "--dry-run": asking.dry_run}, "needs pools"
+            {
+                "--pairs": pairs,
+                "--raw": raw,
+                "--tokens": tokens,
+                "--dry-run": asking.dry_run,
+                "--check": asking.check,
+            },
+            "needs pools",
         )
         return _add_stack(pools, judge[0].removeprefix("stack:"), {"name": name, **reading.keywords()}, out)
     arguments.refuse_flags({"--name": name, **reading.values}, "is for a table of scores with --judge stack:FILE")
@@ -94,9 +101,12 @@ def judge(
 def _holds_pools(path: Path) -> bool:
     """Tell whether the first line of a file is a pool; what cannot be read is told when it is read."""
     from bonwise.errors import BonwiseError
+    from bonwise.table.pools import is_csv, read_pools
     from bonwise.table.text_files import json_lines
 
     try:
+        if is_csv(path):
+            return next(read_pools(path), None) is not None
         return "candidates" in next(iter(json_lines(path)))[1]
     except (BonwiseError, StopIteration):
         return False

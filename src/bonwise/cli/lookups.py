@@ -160,7 +160,7 @@ def _show_call(file: PromptFile, pool: Pool, wanted: Sequence[str]) -> None:
         if name not in named:
             hint = f"choose among {', '.join(list(named)[:12])}"
             raise UsageError(f"pool {pool.prompt_id!r} has no candidate {name!r}", hint=hint)
-    values = values_for(pool.variables or {}, named[ids[0]])
+    values = values_for(pool.variables or {}, named[ids[0]]) if ids else {}
     rendered = file.render(pool.prompt, [named[name] for name in ids], values=values)
     emit("\n".join(_lines(f"[system]\n{rendered.system}\n\n[user]\n{rendered.user}")) + "\n")
     cut = f", {rendered.shortened} texts shortened" if rendered.shortened else ""

@@ -61,7 +61,7 @@ class Checklist(asking.AskingSettings):
     draft : str or pathlib.Path
         Name of a built-in prompt, or a file of mode ``checklist-draft``.
     persona : str
-        Who drafts the items: a name of `bonwise.judges.prompt_loading.personas`.
+        Who judges: a name of `bonwise.judges.prompt_loading.personas`. It drafts the items.
     items : str or pathlib.Path
         A file of JSON lines with ``prompt`` and ``items``: these prompts are not drafted.
 

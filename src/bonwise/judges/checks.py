@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import time
@@ -17,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from bonwise.calls.providers.secrets import is_secret
+from bonwise.calls.providers.secrets import is_secret, masked
 from bonwise.errors import UsageError
 from bonwise.extras import SCHEMA
 from bonwise.printable import printable, quoted
@@ -166,6 +167,8 @@ def command_check(command: str, timeout: float) -> Check:
         raise UsageError(f"the check {quoted(command)} is no command: {error}") from None
     if not arguments or os.name != "posix":
         raise UsageError(f"the check {quoted(command)} cannot be run", hint="name a program; on Windows use check=")
+    if shutil.which(arguments[0]) is None:
+        raise UsageError(f"the check {quoted(arguments[0])} is no program", hint="name one that can be started")
 
     def check(_: str, text: str) -> tuple[float | None, str]:
         with TemporaryFile() as given, TemporaryFile() as printed:
@@ -183,7 +186,7 @@ def command_check(command: str, timeout: float) -> Check:
         ended = {0: "", 1: ""}.get(
             code, f"it ended with exit code {code}" if code > 0 else f"signal {-code} ended it"
         )
-        why = printable(": ".join(filter(None, [ended, last_line])), longest=200)
+        why = printable(": ".join(filter(None, [ended, masked(last_line)])), longest=200)
         return (None if ended else 1.0 - code), why
 
     return check

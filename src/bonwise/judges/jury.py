@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, protocol, registry
+from bonwise.judges.comparing import ALONE
 from bonwise.judges.protocol import EMPTY, Judge, Judgment, has_words
 from bonwise.judges.several import SeveralJudges, Verdicts, heard, paid_by, words_of
 from bonwise.printable import quoted
@@ -208,7 +209,7 @@ class Jury(SeveralJudges):
         raw = kept("\n".join(map(words_of, names, verdicts)))
         if len(values) < self.needed:
             unscored = [verdict for verdict in verdicts if isinstance(verdict, Unscored)]
-            why = f": {asking.counted_reasons(unscored)}" if unscored else ": no other candidate to compare with"
+            why = f": {asking.counted_reasons(unscored)}" if unscored else f": {ALONE.reason}"
             return Unscored(
                 f"{len(values)} of {len(names)} members scored it, and the quorum is {self.needed}{why}", raw
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -91,6 +91,12 @@ class Rubric(AskingSettings):
         if unknown:
             hint = f"it has {listed(self.file.further)}" if self.file.further else "it has none"
             raise UsageError(f"the rubric {self.file.name} has no variable {quoted(unknown[0])}", hint=hint)
+        for name, value in values.items():
+            texts = value.values() if isinstance(value, Mapping) else (value,)
+            if not all(isinstance(text, str) and text.strip() for text in texts):
+                raise UsageError(
+                    f"{name} is {quoted(value)}", hint="give a text, or one for each candidate by its text"
+                )
         return protocol.changed(self, values=dict(values))
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002

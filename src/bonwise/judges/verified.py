@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bonwise.calls.ask import Answers, Ask
+from bonwise.calls.providers.secrets import masked
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, checks, judging, registry, several
@@ -98,12 +99,18 @@ class Verified(Around):
     @cached_property
     def name(self) -> str:
         """What makes this judge on a command line, unless its check is a function or a mapping of answers."""
+        return self._named(self.of.name)
+
+    def _named(self, inner: str) -> str:
+        """Return the name of a judge behind this check."""
         stated = asking.options_text(self, never=("of", "check", "answer"))
         if self.check is not None:
             stated["check"] = getattr(self.check, "__name__", type(self.check).__name__)
         if self.answer is not None:
             stated["answer"] = "by prompt" if isinstance(self.answer, Mapping) else str(self.answer)
-        return str(registry.Spec(self.kind, stated, of=self.of.name))
+        if self.command:
+            stated["command"] = masked(self.command)
+        return str(registry.Spec(self.kind, stated, of=inner))
 
     @property
     def version(self) -> str:
@@ -134,7 +141,9 @@ class Verified(Around):
         judgment = Judgment(())
         if texts:
             judgment = await judging.judge_with(engine, self.of, prompt, texts, draw=draw, temperature=temperature)
-        return _placed(judgment, lost, len(candidates))
+        # A member stands in the table of scores too, under a name of its own: it was not asked about what failed.
+        members = tuple((self._named(name), member) for name, member in judgment.members)
+        return _placed(replace(judgment, members=members), lost, len(candidates))
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict]:
         """Check, ask, and return one verdict per candidate."""
@@ -157,7 +166,8 @@ def _lost(candidates: Sequence[str], checked: Any) -> dict[int, Unscored]:
 def _placed(judgment: Judgment, lost: Mapping[int, Unscored], count: int) -> Judgment:
     """Return a judgment of those that pass as one of all candidates, its pairs and its members too."""
     at = [position for position in range(count) if position not in lost]
-    coming = iter((_ONLY,) if judgment.verdicts == (ALONE,) and count > 1 else judgment.verdicts)
+    alone = count > 1 and [getattr(verdict, "reason", "") for verdict in judgment.verdicts]
+    coming = iter((_ONLY,) if alone and len(alone) == 1 and alone[0].endswith(ALONE.reason) else judgment.verdicts)
     return replace(
         judgment,
         verdicts=tuple(lost[position] if position in lost else next(coming) for position in range(count)),

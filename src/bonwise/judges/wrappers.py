@@ -49,6 +49,23 @@ class Around:
         return replace(self, of=self.of.after(answers))  # type: ignore[type-var]
 
 
+def _check_drawable(judge: Judge) -> None:
+    """Refuse judges of several of which one asks a first question: only it knows what is drawn again."""
+    if _asks_first_within(judge):
+        raise UsageError(
+            f"{judge.name} holds a judge whose questions depend on an answer",
+            hint="draw or round that judge, and put it into the jury: jury:resampled,of=checklist:MODEL+...",
+        )
+
+
+def _asks_first_within(judge: Any) -> bool:
+    parts = getattr(judge, "parts", ())
+    inner = getattr(judge, "of", None)
+    return any(getattr(part, "first_calls", 0) or _asks_first_within(part) for part in parts) or (
+        inner is not None and _asks_first_within(inner)
+    )
+
+
 QUANTIZED_VERSION = 1
 
 
@@ -89,6 +106,7 @@ class Quantized(Around):
         object.__setattr__(self, "of", calling.as_judge(of))
         object.__setattr__(self, "bins", bins)
         check_whole("bins", self.bins, least=2)
+        _check_drawable(self.of)
 
     @cached_property
     def name(self) -> str:
@@ -192,6 +210,7 @@ class Resampled(Around):
         check_number("confidence", self.confidence, low=0, high=1)
         if self.confidence in (0, 1):
             raise UsageError(f"confidence is {self.confidence}", hint="give a number between 0 and 1, such as 0.95")
+        _check_drawable(self.of)
         if _resamples(self.of):
             raise UsageError(f"{self.of.name} is resampled already", hint="state all its draws in one place")
 

@@ -294,6 +294,7 @@ async def agenerate_best(
 
 def _make_ready(selector: Selector, stop_at: float | None) -> None:
     check_stop_at(selector.settings, stop_at)
+    selector.settings.check_bound()
     if selector.settings.needs_a_loop:
         import_module("bonwise.calls.portal")  # before the time of an answer begins
 

@@ -156,6 +156,7 @@ class Job:
         waited: float | None = None,
     ) -> selection.Selection:
         """Choose with the help of an engine, when the gate lets the pool in or it has `waited` there already."""
+        settings.check_bound(self.variables)
         return await choosing.choose(
             settings,
             judge_runner.EngineJudgeRunner(engine, gate, let_in=waited is not None, values=self.variables),
@@ -171,6 +172,7 @@ class Job:
 
     def here(self, settings: SelectionSettings) -> selection.Selection:
         """Choose without waiting for anything, in the caller's own thread."""
+        settings.check_bound(self.variables)
         course = choosing.choose(
             settings,
             judge_runner.ThreadJudgeRunner(self.variables),

@@ -11,7 +11,7 @@ from bonwise.errors import BonwiseError, UsageError
 from bonwise.flags import Option, completed
 from bonwise.judges.calling import FunctionJudge, as_judge, threads_of
 from bonwise.judges.judging import asked
-from bonwise.judges.protocol import Judge, is_asking, variables_of
+from bonwise.judges.protocol import Judge, Values, is_asking, variables_of
 from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.contest_run import most_calls_of
 from bonwise.selection.protocol import Strategy
@@ -110,6 +110,15 @@ class SelectionSettings:
         """What pools must state beyond prompt and candidates, for the judges and that of the strategy."""
         by_strategy = getattr(self.strategy, "pairwise", None)
         return variables_of([*self.judges, *([] if by_strategy is None else [by_strategy])])
+
+    def check_bound(self, values: Values | None = None) -> None:
+        """Refuse judges that need variables where nothing states them, before anything is asked."""
+        lacking = [name for name in self.variables if name not in (values or {})]
+        if lacking:
+            raise UsageError(
+                f"{self.judge.name} needs {', '.join(f'{{{{{name}}}}}' for name in lacking)} of the pool",
+                hint="pass pools that state it to select_many, or bind the judge: judge.given({...})",
+            )
 
     @property
     def judges(self) -> list[Judge]:

@@ -59,6 +59,7 @@ class BestOfModel:
         self._place = f"models.{config.name}"
         try:
             self.best_of = generation.BestOfN(Selector.from_dict(config.selector_mapping(run)), config.n)
+            self.best_of.selector.settings.check_bound()
         except BonwiseError as error:
             raise InputError(f"{self._place}: {error.message}", hint=error.hint) from error
         self._prices = prices

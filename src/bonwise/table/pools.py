@@ -17,7 +17,16 @@ from bonwise.table import chat, text_files
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Candidate", "Pool", "first_repeat", "identifier", "read_pool_stream", "read_pools", "stated_value"]
+__all__ = [
+    "Candidate",
+    "Pool",
+    "first_repeat",
+    "identifier",
+    "is_csv",
+    "read_pool_stream",
+    "read_pools",
+    "stated_value",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +99,17 @@ def first_repeat(candidates: Sequence[Candidate]) -> tuple[int, int] | None:
 _SHAPE = 'a pool is {"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}'
 
 
+def is_csv(path: str | Path) -> bool:
+    """Tell whether a file of pools has one candidate per row, by its name."""
+    return str(path).lower().removesuffix(".gz").endswith(".csv")
+
+
 def read_pools(path: str | Path, wanted: Sequence[str] = ()) -> Iterator[Pool]:
     """Yield the pools of a file, plain or gzipped, in its order; in a ``.csv`` each row is a candidate.
 
     One that lacks a `wanted` variable is a RowError. Ids without a name are ``c0``, ``c1`` ...
     """
-    is_csv = str(path).lower().removesuffix(".gz").endswith(".csv")
-    rows = _csv_rows if is_csv else text_files.json_lines
+    rows = _csv_rows if is_csv(path) else text_files.json_lines
     return _pools(lambda: rows(Path(path)), str(path), _HELD, wanted)
 
 
@@ -117,9 +130,9 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         records = csv.reader(lines, strict=True)
         try:
             header = next(records, [])
-            if lacking := [name for name in _NEEDED if header.count(name) != 1]:
+            if wrong := [name for name in dict.fromkeys((*_NEEDED, *header)) if header.count(name) != 1]:
                 hint = "a CSV of pools has prompt_id, prompt and text, each once, and one row per candidate"
-                raise ColumnError(f"{path}: no column, or several, named {listed(lacking)}", hint=hint)
+                raise ColumnError(f"{path}: no column, or several, named {listed(wrong)}", hint=hint)
             for row, cells in enumerate(records, start=2):
                 if cells and len(cells) != len(header):
                     what = f"{path}, row {row}: {len(cells)} cells under {len(header)} columns"

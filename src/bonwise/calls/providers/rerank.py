@@ -6,6 +6,7 @@ import json
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from math import isfinite
 from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Choice, Model, Reply, Request, encoded
@@ -102,9 +103,18 @@ class Reranker:
         items, usage = body.get("results", body.get("data")), body.get("usage")
         if not isinstance(items, list):
             raise ValueError("an answer without scores")  # noqa: TRY004 - the contract of readers is ValueError
-        scores = [{name: item[name] for name in _KEPT if name in item} for item in items if isinstance(item, dict)]
+        scores = [
+            # What is no number stays for the reader to name, in words that JSON knows.
+            {name: item[name] if _is_plain(item[name]) else str(item[name]) for name in _KEPT if name in item}
+            for item in items
+            if isinstance(item, dict)
+        ]
         total = wire.most_told(usage, "total_tokens", "prompt_tokens") if isinstance(usage, dict) else None
         return Reply((Choice(encoded(scores).decode()),), None if total is None else Usage(uncached=total))
+
+
+def _is_plain(value: object) -> bool:
+    return not isinstance(value, float) or isfinite(value)
 
 
 _RERANK = ("/rerank", "query", "documents")

@@ -23,6 +23,7 @@ __all__ = [
     "held_secrets",
     "is_secret",
     "is_secret_in_query",
+    "masked",
     "one_line",
     "sent_secrets",
     "shown_in_query",
@@ -176,12 +177,16 @@ _QUOTED_REQUEST = re.compile(r"[,;]?\s*['\"]input['\"]\s*:.*", re.DOTALL)
 
 
 def one_line(text: str) -> str:
-    """Return text as one line of at most 300 characters, secrets of the environment and lookalikes as ``[key]``."""
-    text = _QUOTED_REQUEST.sub("", text)
+    """Return text as one line of at most 300 characters without secrets."""
+    text = masked(_QUOTED_REQUEST.sub("", text))
+    return printable(" ".join(text.split()), longest=_LONGEST)
+
+
+def masked(text: str) -> str:
+    """Return text in which secrets of the environment and what looks like one are ``[key]``."""
     for secret in sorted(_secrets(), key=len, reverse=True):
         text = as_a_word(secret).sub("[key]", text)
-    text = SCHEME_AND_KEY.sub(r"\1 [key]", KEY_LIKE.sub("[key]", text))
-    return printable(" ".join(text.split()), longest=_LONGEST)
+    return SCHEME_AND_KEY.sub(r"\1 [key]", KEY_LIKE.sub("[key]", text))
 
 
 def _secrets() -> Iterator[str]:
