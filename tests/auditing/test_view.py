@@ -403,7 +403,7 @@ def test_a_notebook_holds_the_verdict_and_two_drawings():
     """A notebook shows what decides, the gates, and figures, without prompts."""
     shown = notebook(audited({"recovery": -5.0}))
     said = words(shown)
-    places = [said.index(one) for one in ("Is the judge good enough", "Gates", "Between random and best", "Data")]
+    places = [said.index(one) for one in ("Verdict:", "Gates", "Between random and best", "Data")]
     assert places == sorted(places)
     assert shown.count("<svg") <= 2
 
