@@ -252,7 +252,7 @@ def test_every_prompt_is_drawn_as_often():
         ("labels draw scores.csv --labels 5 --sheet s.html", "needs --out"),
         ("labels draw scores.csv --labels 5 --out d.csv --sheet s.html", "--pools"),
         ("labels draw scores.csv --labels 40 --out d.csv --sheet s.csv --pools few.jsonl", "no words of the prompt"),
-        ("labels draw --pools scores.csv --sheet s.csv", "not JSON"),
+        ("labels draw --pools scores.csv --sheet s.csv", "no column, or several, named prompt, text"),
         ("labels draw --pools single.jsonl --sheet s.csv", "no pool has two candidates"),
     ],
 )

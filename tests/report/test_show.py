@@ -162,7 +162,7 @@ LONG = Part(
 
 def shown(described, *, full=False):
     """Return what a terminal shows."""
-    return plain(renderables(described if full else cut_to_a_screen(described), full=full))
+    return plain(renderables(described if full else cut_to_a_screen(described)))
 
 
 def test_a_long_result_is_shown_in_short():
