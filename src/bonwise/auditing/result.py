@@ -569,7 +569,7 @@ class Audit(Document):
 
         Half of the prompts with all labels, drawn by the seed, are training prompts; whole clusters stay together.
         The up to five of these with the greatest loss become examples, to be put at the end of ``[system]`` of a
-        [rubric](judges.md#examples-from-corrections). The labels of the other half are written beside them, to
+        rubric. The labels of the other half are written beside them, to
         ``NAME-heldout.csv``: on these prompts alone the gain of the new rubric can be measured.
 
         Parameters
