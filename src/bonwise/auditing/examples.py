@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bonwise.arrays import Floats, Ints, Mask
+from bonwise.auditing.per_prompt import values_of_picks
 from bonwise.errors import InputError
 from bonwise.printable import writable
 from bonwise.report.numbers import counted
-from bonwise.stats import sums, top_of_scores
+from bonwise.stats import top_of_scores
 from bonwise.table import writing
 from bonwise.table.panel import Panel
 from bonwise.table.words import PromptWords, Words
@@ -96,14 +97,15 @@ def examples_of(parts: AuditParts, pools: str | Path | None, seed: int) -> Examp
     lost = np.flatnonzero(training & (losses > 0)).tolist()
     worst = sorted(lost, key=lambda at: (-losses[at], panel.prompt_ids[at]))[:MOST]
     words = Words(parts.table, pools).of(panel.prompt_ids[at] for at in worst)
-    shown = [at for at in worst if _is_told(words.get(panel.prompt_ids[at]), panel, at)]
+    told = {at: _told(words.get(panel.prompt_ids[at], PromptWords()), panel, at) for at in worst}
+    shown = [at for at in worst if told[at] is not None]
     if not worst:
         why = f"{parts.table.source}: {panel.judge} lost nothing on {counted(int(training.sum()), 'training prompt')}"
         raise InputError(why, hint="there is nothing to show it: label more prompts, or draw others by --seed")
     if not shown:
         why = f"{parts.table.source}: no text of a training prompt on which {panel.judge} lost is at hand"
         raise InputError(why, hint="give the texts: --pools POOLS.jsonl (pools=)")
-    examples = [_example(number, words, panel, at) for number, at in enumerate(shown, 1)]
+    examples = [f"Example {number}\n\n{told[at]}" for number, at in enumerate(shown, 1)]
     return Examples(
         panel.judge,
         "\n".join([_INTRODUCTION, *examples]),
@@ -114,13 +116,9 @@ def examples_of(parts: AuditParts, pools: str | Path | None, seed: int) -> Examp
 
 
 def _losses(panel: Panel) -> Floats:
-    """Return by prompt the best label less that of the pick, ties in expectation; NaN where one is unknown."""
-    starts = np.cumsum(panel.sizes) - panel.sizes
-    labels = sums.compared(panel.labels)
-    picked = top_of_scores.at_top(panel.ranked, panel.sizes)
-    values = np.add.reduceat(np.where(picked, labels, 0.0), starts) / np.add.reduceat(picked.astype(float), starts)
-    losses: Floats = np.add.reduceat(labels * 0, starts) + np.maximum.reduceat(labels, starts) - values
-    return np.where(panel.scored_cells > 0, losses, np.nan)
+    """Return by prompt what the pick lost, ties in expectation; NaN where a label or every score is missing."""
+    value, best = values_of_picks(panel, top_of_scores.at_top(panel.ranked, panel.sizes))
+    return np.where(panel.scored_cells > 0, best - value, np.nan)
 
 
 def _in_training(panel: Panel, whole: Mask, seed: int) -> Mask:
@@ -129,37 +127,29 @@ def _in_training(panel: Panel, whole: Mask, seed: int) -> Mask:
     return np.isin(units, drawn[: len(drawn) // 2])
 
 
-def _cells(panel: Panel, at: int) -> range:
-    start = int(panel.sizes[:at].sum())
-    return range(start, start + int(panel.sizes[at]))
-
-
 def _best_and_picked(panel: Panel, at: int) -> tuple[int, int]:
     """Return the cells of the best candidate, and of the worst one that a judge might have picked."""
-    cells = _cells(panel, at)
+    start = int(panel.sizes[:at].sum())
+    cells = range(start, start + int(panel.sizes[at]))
     best = max(cells, key=lambda cell: panel.labels[cell])
     top = max(panel.ranked[cell] for cell in cells if not np.isnan(panel.ranked[cell]))
     return best, min((cell for cell in cells if panel.ranked[cell] == top), key=lambda cell: panel.labels[cell])
 
 
-def _is_told(words: PromptWords | None, panel: Panel, at: int) -> bool:
-    names = [panel.candidates[panel.names[cell]] for cell in _best_and_picked(panel, at)]
-    return words is not None and words.prompt is not None and all(name in words.texts for name in names)
-
-
-def _example(number: int, by_prompt: Mapping[str, PromptWords], panel: Panel, at: int) -> str:
-    words = by_prompt[panel.prompt_ids[at]]
+def _told(words: PromptWords, panel: Panel, at: int) -> str | None:
+    """Return the prompt and two responses, each quoted; None where the text of one is not at hand."""
     best, picked = _best_and_picked(panel, at)
-    texts = (
-        ("The prompt", words.prompt or ""),
-        (f"The better response, labelled {panel.labels[best]:g}", words.texts[panel.candidates[panel.names[best]]]),
-        (
-            f"The response that was wrongly preferred, labelled {panel.labels[picked]:g}",
-            words.texts[panel.candidates[panel.names[picked]]],
-        ),
-    )
-    quoted = "\n".join(f"{title}:\n\n{_quoted(text)}\n" for title, text in texts)
-    return f"Example {number}\n\n{quoted}"
+    texts = {
+        "The prompt": words.prompt,
+        f"The better response, labelled {panel.labels[best]:g}": _text(words, panel, best),
+        f"The response that was wrongly preferred, labelled {panel.labels[picked]:g}": _text(words, panel, picked),
+    }
+    quoted = [f"{title}:\n\n{_quoted(text)}\n" for title, text in texts.items() if text is not None]
+    return "\n".join(quoted) if len(quoted) == len(texts) else None
+
+
+def _text(words: PromptWords, panel: Panel, cell: int) -> str | None:
+    return words.texts.get(panel.candidates[panel.names[cell]])
 
 
 def _quoted(text: str) -> str:
@@ -173,7 +163,7 @@ def _quoted(text: str) -> str:
 def _labels_of(panel: Panel, prompts: Mask) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415 - loaded only for a DataFrame
 
-    cells = [cell for at in np.flatnonzero(prompts).tolist() for cell in _cells(panel, at)]
+    cells = np.flatnonzero(np.repeat(prompts, panel.sizes))
     prompt_of = np.repeat(np.arange(len(panel.sizes)), panel.sizes)
     columns = (
         [panel.judge] * len(cells),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bonwise.arrays import Floats, Mask
 from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.errors import FileError
 from bonwise.stats import sums, top_of_scores
@@ -17,7 +18,7 @@ from bonwise.table.text_files import file_errors
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ROW_HEADER", "SEPARATOR", "all_prompts_file", "per_prompt", "refuse_other_file"]
+__all__ = ["ROW_HEADER", "SEPARATOR", "all_prompts_file", "per_prompt", "refuse_other_file", "values_of_picks"]
 
 
 ROW_HEADER = ("judge", "prompt_id", "pick", "best", "value_pick", "value_best", "gain_lost")
@@ -43,16 +44,21 @@ def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
     )
 
 
+def values_of_picks(panel: Panel, picked: Mask) -> tuple[Floats, Floats]:
+    """Return by prompt the label of the pick, ties in expectation, and the best label; NaN where one is missing."""
+    starts = np.cumsum(panel.sizes) - panel.sizes
+    labels = sums.compared(panel.labels)
+    best: Floats = np.maximum.reduceat(labels, starts)
+    value = np.add.reduceat(np.where(picked, labels, 0.0), starts) / np.add.reduceat(picked.astype(float), starts)
+    return np.where(np.isnan(best), np.nan, value), best
+
+
 def _rows(panel: Panel, *, logged: bool) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415 - loaded only for a DataFrame
 
-    starts = np.cumsum(panel.sizes) - panel.sizes
     tops = top_of_scores.top_of_scores(panel.scores, panel.sizes, panel.ranked)
-    labels = sums.compared(panel.labels)
     picked = top_of_scores.at_top(panel.ranked, panel.sizes)
-    best = np.maximum.reduceat(labels, starts)
-    value = np.add.reduceat(np.where(picked, labels, 0.0), starts) / tops.tied
-    value[np.isnan(best)] = np.nan
+    value, best = values_of_picks(panel, picked)
     return pd.DataFrame(
         {
             "judge": panel.judge,
