@@ -97,15 +97,15 @@ def examples_of(parts: AuditParts, pools: str | Path | None, seed: int) -> Examp
     lost = np.flatnonzero(training & (losses > 0)).tolist()
     worst = sorted(lost, key=lambda at: (-losses[at], panel.prompt_ids[at]))[:MOST]
     words = Words(parts.table, pools).of(panel.prompt_ids[at] for at in worst)
-    told = {at: _told(words.get(panel.prompt_ids[at], PromptWords()), panel, at) for at in worst}
-    shown = [at for at in worst if told[at] is not None]
+    texts = {at: _told(words.get(panel.prompt_ids[at], PromptWords()), panel, at) for at in worst}
+    shown = [at for at in worst if texts[at] is not None]
     if not worst:
         why = f"{parts.table.source}: {panel.judge} lost nothing on {counted(int(training.sum()), 'training prompt')}"
         raise InputError(why, hint="there is nothing to show it: label more prompts, or draw others by --seed")
     if not shown:
         why = f"{parts.table.source}: no text of a training prompt on which {panel.judge} lost is at hand"
         raise InputError(why, hint="give the texts: --pools POOLS.jsonl (pools=)")
-    examples = [f"Example {number}\n\n{told[at]}" for number, at in enumerate(shown, 1)]
+    examples = [f"Example {number}\n\n{texts[at]}" for number, at in enumerate(shown, 1)]
     return Examples(
         panel.judge,
         "\n".join([_INTRODUCTION, *examples]),
