@@ -61,8 +61,12 @@ class Cost:
 def cost(code: str, file: Path) -> tuple[float, float]:
     """Return the CPU seconds and the peak megabytes of a process."""
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    environment = {**os.environ, **one_thread}
+    environment.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # else each process compiles what is not installed, for half a second
     command = [sys.executable, "-c", code, str(file)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **one_thread}) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1, 3):

@@ -126,7 +126,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("name", "parameter"), [one for one in WRITING if one[0] != "demo"], ids=" ".join)
+@pytest.mark.parametrize(("name", "parameter"), [one for one in WRITING if one[0] != "demo"], ids=str)
 def test_a_file_of_another_kind_is_kept(capsys, folder, monkeypatch, name, parameter):
     """Before anything is read, sent or written the command ends with 2 and names the file and --force."""
     if name.startswith("ledger"):
