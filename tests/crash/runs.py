@@ -33,10 +33,11 @@ def pool_file(path, prompts, candidates=4):
     return path
 
 
-def judging(folder, url, *more, out="scores.csv"):
+def judging(folder, url, *more, out="scores.csv", judges=(JUDGE,)):
     """Return the arguments of the command under test: pools, run folder and scores all lie in `folder`."""
-    where = ("--run", folder / "run", "--out", folder / out)
-    command = ("judge", folder / "pools.jsonl", "--judge", JUDGE, "--base-url", f"{url}/v1", *where, *more)
+    where = ("--run", folder / "run", "--out", folder / out, "--base-url", f"{url}/v1")
+    named = (part for judge in judges for part in ("--judge", judge))
+    command = ("judge", folder / "pools.jsonl", *named, *where, *more)
     return [str(one) for one in command]
 
 

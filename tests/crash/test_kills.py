@@ -204,6 +204,34 @@ def test_kills_cost_only_what_was_on_the_wire(tmp_path, undisturbed, seed, reque
         request.node.user_properties.append((name, value))
 
 
+MANY_KINDS = ("rubric", "checklist", "listwise", "pairwise", "resampled,draws=2", "jury:pointwise:openai/a+interval")
+
+
+def test_a_run_of_every_kind_of_judge_survives_a_kill(tmp_path):
+    """Drafts, criteria, members and draws are on the disk too: the same command ends as if undisturbed."""
+    judges = [f"{kind}:openai/gpt-5-mini" for kind in MANY_KINDS]
+    scores = {}
+    for name in ("undisturbed", "killed"):
+        folder, trap = tmp_path / name, Trap()
+        folder.mkdir()
+        pool_file(folder / "pools.jsonl", 6, 3)
+        script = Script(latency=LATENCY, on_paid=trap)
+        with ScriptedServer(script).in_thread() as server:
+            command = judging(folder, server.url, "--max-concurrency", "8", judges=judges)
+            if name == "killed":
+                with trap.being_set():
+                    running = start(command)
+                    trap.set((60, LATENCY / 2, running.kill))
+                assert ended(running)[0] == -9
+                safe = committed(folder / "run")
+                assert 20 < len(safe) < 80
+            done(command)
+        scores[name] = (folder / "scores.csv").read_bytes()
+        assert sum(script.counts.paid_again.values()) <= (8 if name == "killed" else 0)
+    assert {trap.paid[digest] for digest in safe} == {1}
+    assert scores["killed"] == scores["undisturbed"]
+
+
 # Processes that share a ledger share the work; a finished run needs neither server nor key.
 
 
