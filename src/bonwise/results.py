@@ -238,30 +238,13 @@ class Document(ShowsItself, Record):
         return None if self._asked is None else self._asked.command(words, *flags, **parts)
 
     def computed_from(self, source: object) -> Self:
-        """Return the document with what it was computed from beside it, whose arrays become read-only.
-
-        Parameters
-        ----------
-        source : object
-            A dataclass, array, mapping or sequence of them.
-        """
+        """Return the document with what it was computed from beside it, whose arrays become read-only."""
         made = self.model_copy()
         made._source = _sealed(source)  # noqa: SLF001 - of this class
         return made
 
     def source_of(self, what: str) -> Any:
-        """Return what the document was computed from.
-
-        Parameters
-        ----------
-        what : str
-            What is to be made of it, for the error.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            The document was loaded from a file.
-        """
+        """Return what the document was computed from, to make `what`; a `UsageError` of one loaded from a file."""
         if self._source is None:
             raise UsageError(
                 f"{what} is made from the data behind the result, which its JSON does not hold",
@@ -305,18 +288,7 @@ class Document(ShowsItself, Record):
 
     @classmethod
     def class_for(cls, found: Mapping[str, Any]) -> type[Document]:
-        """Return the class of a document that was read: this one, or of a schema with several classes one of them.
-
-        Parameters
-        ----------
-        found : mapping
-            A JSON object with the schema of this class.
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            Its schema has several classes, and it says none of them.
-        """
+        """Return the class of a document that was read: of a schema with several classes the one that it names."""
         del found
         return cls
 

@@ -433,17 +433,7 @@ class Audit(Document):
         choice: Mapping[str, ChoiceRecord] | None = None,
         annotators: Annotators | None = None,
     ) -> Audit:
-        """Return the document of one judge or of several.
-
-        Parameters
-        ----------
-        judges : mapping of str to JudgeFound
-        settings : AuditSettings
-        comparisons : sequence of JudgesCompared
-        not_audited, covariates : mapping of str to str, optional
-        choice : mapping of str to ChoiceRecord, optional
-        annotators : Annotators, optional
-        """
+        """Return the document of one judge or of several."""
         optional = given(covariates=dict(covariates or {}) or None, annotators=annotators)
         if len(judges) == 1 and not not_audited:
             ((name, found),) = judges.items()

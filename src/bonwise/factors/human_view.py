@@ -127,15 +127,7 @@ class HumanView(Document):
 
     @classmethod
     def of(cls, draws: PosteriorDraws, **names: Any) -> HumanView:
-        """Return the view of some draws.
-
-        Parameters
-        ----------
-        draws : PosteriorDraws
-            They stay as precise as they are; what is written has single precision.
-        **names
-            The other fields.
-        """
+        """Return the view of some draws, which stay as precise as they are; what is written has single precision."""
         arrays = (draws.by_model, draws.by_prompt, draws.cutoffs)
         of_models, of_prompts, cutoffs = map(DrawnArray.of, arrays)
         answers = given(of_answers=None if draws.heeded is None else DrawnArray.of(draws.heeded))
@@ -198,18 +190,7 @@ class HumanView(Document):
         return np.flatnonzero([name == category for name in self.prompt_categories]).astype(np.int64)
 
     def prompt_factors(self, weights: Floats) -> PromptFactors:
-        """Return the prompts' factors with a contrast of models, for regressions on properties of prompts.
-
-        Parameters
-        ----------
-        weights : ndarray of float64, shape (models,)
-            Of the models in the contrast.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A fit with a single draw.
-        """
+        """Return the prompts' factors with a contrast of models; a `UsageError` for a fit with a single draw."""
         if len(self.draws) < _FEWEST_DRAWS:
             raise UsageError(f"too few draws for an interval: {len(self.draws)}", hint=_HINT)
         heeded = self.draws.heeded

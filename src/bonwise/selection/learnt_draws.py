@@ -75,23 +75,7 @@ class DrawModel:
 
     @classmethod
     def fit(cls, draws: Floats, *, max_draws: int = 8, seed: int = 0) -> DrawModel:
-        """Learn from stored draws.
-
-        Parameters
-        ----------
-        draws : ndarray of float64, shape (n, K, k)
-            ``draws[:, :, 0]`` from the first call, k at least 3; NaN where a draw is absent or unscored.
-        max_draws : int
-            The most draws of one candidate that the rule may ask, at least 2. Where fewer are stored, each
-            candidate's own later ones are drawn again to find the prices.
-        seed : int
-            Of these, and of ties.
-
-        Raises
-        ------
-        ValueError
-            As `bonwise.stats.draw_prior.learn_prior`, or `max_draws` below 2.
-        """
+        """Learn from draws of shape (n, K, k), k at least 3, NaN where absent, for a rule of at most `max_draws`."""
         if max_draws < 2:
             raise ValueError(f"max_draws is {max_draws}: it must allow a second draw")
         prior = learn_prior(draws)

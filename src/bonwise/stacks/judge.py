@@ -193,17 +193,7 @@ class Stack(SeveralJudges):
         return protocol.changed(self, named_parts=parts)
 
     def joined(self, candidates: Sequence[str], heard: Sequence[Verdicts]) -> Verdicts:
-        """Return the verdict of the stack on each candidate.
-
-        Candidates of one and the same text are one: the judges' verdicts on the first of them count, and its chance
-        of being the best is that of the text.
-
-        Parameters
-        ----------
-        candidates : sequence of str
-        heard : sequence of sequences of Score or Unscored
-            Of each of `parts`, one verdict per candidate.
-        """
+        """Return the verdict on each candidate from those of the parts; of equal texts the first one's count."""
         first = {text: at for at, text in reversed(list(enumerate(candidates)))}
         own = {at: [verdicts[at] for verdicts in heard] for at in sorted(first.values())}
         known: dict[int, Verdict | None] = {

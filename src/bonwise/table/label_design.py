@@ -211,19 +211,7 @@ class LabelDesign:
         )
 
     def refuse_other_clusters(self, at: Ints, clusters: Ints | None) -> None:
-        """Refuse a draw of clusters for a table that has none, or others.
-
-        Parameters
-        ----------
-        at : ndarray of int64, shape (prompts,)
-            Row of this design for each prompt of the table.
-        clusters : ndarray of int64, shape (prompts,), or None
-            Of the table.
-
-        Raises
-        ------
-        bonwise.errors.InputError
-        """
+        """Refuse a draw of clusters for a table of none or of others; `at` is the row here of each of its prompts."""
         if not len(self.clusters):
             return
         if clusters is None:
