@@ -181,13 +181,6 @@ def test_net_win_rates_of_comparisons_add_up_to_nothing(of_pairs):
     assert [one.model for one in found.models] == ["gpt", "llama", "vicuna"]
 
 
-def test_capabilities_across_prompts_are_refused_where_people_compare(fit, of_pairs):
-    """Only differences within a prompt are identified then."""
-    assert len(list(fit.view.across_prompts("m0"))) == 60
-    with pytest.raises(UsageError, match="no common origin"):
-        list(of_pairs.view.across_prompts("gpt"))
-
-
 def test_what_was_saved_is_read_back(fit, tmp_path):
     """Leaderboards from a file are those of the fit, up to single precision."""
     fit.view.save(tmp_path / "fit.json")

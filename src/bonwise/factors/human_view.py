@@ -197,24 +197,6 @@ class HumanView(Document):
         beyond = None if heeded is None else heeded @ weights
         return PromptFactors.of(weights @ self.draws.by_model, self.draws.by_prompt, beyond)
 
-    def across_prompts(self, model: str) -> Iterator[tuple[str, float, float]]:
-        """Yield each prompt with a model's capability on it and its standard deviation.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            No such model, or a human who compares: capabilities on different prompts then have no common origin.
-        """
-        at = self.model_at(model)
-        if self.side_by_side:
-            raise UsageError(
-                f"{self.human} compares two models, so capabilities on different prompts have no common origin",
-                hint="compare two models on every prompt instead",
-            )
-        capabilities = self.draws.capabilities()[:, at]
-        mean, sd = capabilities.mean(axis=0), capabilities.std(axis=0, ddof=1)
-        yield from zip(self.prompts, mean.tolist(), sd.tolist(), strict=True)
-
 
 @takes_numbers
 @remembers
