@@ -263,6 +263,8 @@ class ContestRun:
         """The first verdict on each entrant, as it came."""
         self.again: dict[int, dict[int, Verdict]] = {}
         """The further verdicts on each entrant, by the number of the draw."""
+        self.members: dict[str, dict[int, list[Verdict]]] = {}
+        """What each member of a jury, or criterion of a rubric, said of each entrant, one verdict per draw."""
         self.evaluations = 0
         """Candidates that judges which ask no model have judged; a redraw counts again."""
         self.others: list[Sequence[Verdict]] = []
@@ -437,7 +439,10 @@ class ContestRun:
             self.preferences.append(answer)
             self._matches.append(answer)
         else:
-            answer = judgment.verdicts[call.texts.index(self._texts[question.candidate])]
+            at = call.texts.index(self._texts[question.candidate])
+            answer = judgment.verdicts[at]
+            for name, member in judgment.members:
+                self.members.setdefault(name, {}).setdefault(question.candidate, []).append(member.verdicts[at])
             if question.candidate in self.first:
                 self.again.setdefault(question.candidate, {})[question.number] = answer
             else:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from bonwise.printable import file_name, printable, shell_path
+from bonwise.printable import file_name, listed, printable, shell_path
 from bonwise.report.answers import StatedVerdict, steps, verdict
 from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import limits
 from bonwise.report.numbers import NOTHING, column, count, counted, money, number, per_unit, score, seconds, setting
 from bonwise.selection import result
+from bonwise.table.verdicts import compared
 
 __all__ = [
     "FIGURES",
@@ -21,6 +22,7 @@ __all__ = [
     "answer",
     "by_rank",
     "describe",
+    "explanation",
     "figures",
     "pools",
     "story",
@@ -157,8 +159,8 @@ def _inside(shown_pick: result.ShownPick) -> Iterator[Block | Cards]:
     if shown_pick.prompt is not None:
         yield Part("Prompt", list(_words(shown_pick.prompt, shown_pick.prompt_left_out)))
     yield Cards([_candidate(pick, shown_pick.candidates[at], at) for at in by_rank(pick)], "Candidates")
-    if pick.comparisons:
-        yield from _comparisons(pick)
+    yield from _members(pick)
+    yield from _comparisons(pick)
 
 
 def _candidate(pick: result.PickRecord, words: result.CandidateWords, at: int) -> Card:
@@ -185,7 +187,75 @@ def _words(text: str, left_out: int | None) -> Iterator[Said]:
         yield Said("note", f"{count(left_out)} more characters are not shown here.")
 
 
+def _members(pick: result.PickRecord) -> Iterator[Block]:
+    """Yield what each member of a jury, or criterion of a rubric, said of each candidate, and who disagrees."""
+    members = pick.members or {}
+    if not members:
+        return
+    criteria = all(",criterion=" in name for name in members)
+    places = {name: _places(said) for name, said in members.items()}
+    rows = [
+        Row(
+            (
+                _cut(name.partition(",criterion=")[2].partition(":")[0] if criteria else name),
+                NOTHING if isinstance(its := said[at], str) else score(its),
+                NOTHING if (place := places[name][at]) is None else f"{place:g}",
+                "not asked" if its is None else _cut(its) if isinstance(its, str) else "",
+            ),
+            group="" if first else _cut(pick.ids[at]),
+        )
+        for at in by_rank(pick)
+        for first, (name, said) in enumerate(members.items())
+    ]
+    columns = Column("criterion" if criteria else "member", "name"), Column("score"), Column("rank")
+    yield Table(
+        (*columns, Column("why not", "words")), rows, f"What each {'criterion' if criteria else 'member'} says"
+    )
+    if not criteria:
+        yield from _disagreement(pick, places)
+
+
+def _places(said: Sequence[float | str | None]) -> list[float | None]:
+    """Return the rank of each candidate by one member, 1 for the best; equal scores share the mean of theirs."""
+    level = compared([None if isinstance(value, str) else value for value in said])
+    known = [value for value in level if value is not None]
+    return [
+        None if value is None else sum(other > value for other in known) + (known.count(value) + 1) / 2
+        for value in level
+    ]
+
+
+def _disagreement(pick: result.PickRecord, places: Mapping[str, Sequence[float | None]]) -> Iterator[Said]:
+    """Yield on which candidates the members' ranks lie furthest apart, and who is furthest from the others."""
+    apart: dict[str, float] = {}
+    away: dict[str, list[float]] = {name: [] for name in places}
+    for at, candidate in enumerate(pick.ids):
+        known = {name: place for name, its in places.items() if (place := its[at]) is not None}
+        if len(known) > 1:
+            apart[candidate] = max(known.values()) - min(known.values())
+            for name, place in known.items():
+                others = (sum(known.values()) - place) / (len(known) - 1)
+                away[name].append(abs(place - others))
+    if not apart:
+        return
+    widest = max(apart.values())
+    if not widest:
+        yield Said("finding", "The members rank the candidates alike.")
+        return
+    means = {name: sum(its) / len(its) for name, its in away.items() if its}
+    yield Said("finding", f"The members disagree most on {_largest(apart)}: their ranks are {widest:g} apart.")
+    if len(means) > 2:
+        mean = f"{number(max(means.values()))} ranks from the mean of the others"
+        yield Said("finding", f"Furthest from the other members: {_largest(means)}, on average {mean}.")
+
+
+def _largest(values: Mapping[str, float]) -> str:
+    return listed(name for name, value in values.items() if value > max(values.values()) - 1e-9)
+
+
 def _comparisons(pick: result.PickRecord) -> Iterator[Block]:
+    if not pick.comparisons:
+        return
     columns = (
         Column("first", "words"),
         Column("second", "words"),
@@ -493,10 +563,44 @@ def single_pick(pick: result.PickRecord) -> Iterator[Block]:
     yield from story(pick)
     yield from _drawn_scores(pick)
     yield _candidates(pick)
+    yield _took(pick)
+
+
+def _took(pick: result.PickRecord) -> Said:
     tokens = counted(pick.input_tokens + pick.output_tokens + pick.reused_tokens, "token")
     cost = f", {money(pick.cost)}" if pick.cost else ""
     took = f"{counted(pick.calls, 'call')}, {counted(pick.from_ledger, 'answer')} from a ledger, {tokens}{cost}"
-    yield Said("note", took)
+    return Said("note", took)
+
+
+def explanation(document: result.SelectionsDocument) -> Part:
+    """Describe why the candidate of a document of one pick was picked."""
+    pick = document.picks[0].pick
+    blocks: list[Block] = [verdict(_answer_of_one(pick)), *_who_was_asked(document.settings, pick)]
+    if pick.tied:
+        blocks.append(Said("finding", f"{listed(pick.tied)} share the highest score."))
+    blocks += [*story(pick), _candidates(pick, ranked=True), *_members(pick), *_comparisons(pick)]
+    if pick.raw and not pick.members:
+        words = ((_cut(pick.ids[at]), pick.raw[at]) for at in by_rank(pick))
+        blocks += [Part(f"The judge said of {name}", [Said("quoted", reply)]) for name, reply in words if reply]
+    return Part(headline(pick), [*blocks, _took(pick)])
+
+
+def _who_was_asked(settings: result.SelectionsSettings, pick: result.PickRecord) -> Iterator[Said]:
+    who = f"{_cut(settings.judge)} judged by {_cut(settings.strategy)}"
+    routed = pick.routed
+    if routed is None:
+        yield Said("finding", f"{who}.")
+        return
+    yield Said("finding", f"{who} first.")
+    if routed.strong is not None:
+        from bonwise.judges.protocol import EMPTY  # noqa: PLC0415 - few pools pass a router
+        from bonwise.selection.choosing import NOT_SENT  # noqa: PLC0415 - as above
+        from bonwise.table.chat import NO_TEXT  # noqa: PLC0415 - as above
+
+        unasked = {NOT_SENT.reason, EMPTY.reason, NO_TEXT}
+        asked = [name for name in pick.ids if pick.unscored.get(name) not in unasked]
+        yield Said("finding", f"{_cut(routed.strong)} was then asked about {listed(asked)}.")
 
 
 def _drawn_scores(pick: result.PickRecord) -> list[Drawing[Forest]]:
@@ -509,13 +613,16 @@ def _drawn_scores(pick: result.PickRecord) -> list[Drawing[Forest]]:
     return forest_figure(rows, "pick-scores", "Scores of the candidates", says, None, across="score", roles=roles)
 
 
-def _candidates(pick: result.PickRecord) -> Table:
+def _candidates(pick: result.PickRecord, *, ranked: bool = False) -> Table:
     """Return the candidates, the best first, in the columns that say something."""
     known = [dict(figures(pick, at)) for at in range(len(pick.ids))]
+    places = {name: str(place) for place, name in enumerate(pick.ranking, 1)} if ranked else {}
     names = [name for name in FIGURES if any(name in figures for figures in known)]
     if set(pick.draws) == {1}:
         names.remove("draws")  # each was scored once
     cells = {name: [figures.get(name, NOTHING) for figures in known] for name in names}
+    if ranked:
+        cells = {"rank": [places.get(name, NOTHING) for name in pick.ids], **cells}
     columns = [Column("candidate", "name"), *map(Column, cells)]
     if pick.unscored:
         columns.append(Column("why not", "words"))
