@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bonwise.errors import UsageError
+from bonwise.judges.asking import owed_among
 from bonwise.judges.checks import final_answer
 from bonwise.judges.protocol import EMPTY, has_words
 from bonwise.judges.registry import Spec
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from bonwise.judges.protocol import Judge
 
-__all__ = ["NAMES", "Consensus", "Format", "Length", "Lexical", "Majority", "from_name"]
+__all__ = ["NAMES", "Consensus", "Format", "Length", "Lexical", "Majority", "from_name", "vote"]
 
 HALF_LENGTH = 600
 """Characters at which the length judge is half convinced: about a hundred English words."""
@@ -156,17 +157,38 @@ class Majority:
         """What makes this judge on a command line."""
         return str(Spec("local", {} if self.extract == "number" else {"extract": self.extract}, rest="majority"))
 
-    def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict]:  # noqa: ARG002
+    def judge(self, prompt: str, candidates: Sequence[str]) -> tuple[Verdict, ...]:  # noqa: ARG002
         """Score every candidate by the votes for its answer; the prompt plays no part."""
-        final = final_answer(self.extract)
-        answers = [final(text) if has_words(text) else None for text in candidates]
-        votes = Counter(answer for answer in answers if answer is not None)
-        return [
-            (Unscored("no final answer") if has_words(text) else EMPTY)
-            if answer is None
-            else Score(votes[answer] / votes.total(), raw=answer)
-            for text, answer in zip(candidates, answers, strict=True)
-        ]
+        return vote(candidates, self.extract, (Score(1.0),) * len(candidates))
+
+
+def vote(candidates: Sequence[str], extract: str, weights: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """Score each candidate by the share of the votes for its final answer; a vote weighs a score of 0 or more."""
+    final = final_answer(extract)
+    answers = [final(text) if has_words(text) else None for text in candidates]
+    cast = [(answer, weight) for answer, weight in zip(answers, weights, strict=True) if answer is not None]
+    votes: dict[str, list[float]] = {}
+    for answer, weight in cast:
+        if isinstance(weight, Score):
+            votes.setdefault(answer, []).append(weight.value)
+    values = [value for its in votes.values() for value in its]
+    largest = max(values, default=1.0)
+    lost = owed_among(weight for _, weight in cast)
+    if lost is None and min(values, default=0) < 0:
+        lost = Unscored(f"the score {min(values):g} cannot weigh a vote: take a judge whose scores are 0 or more")
+    if lost is None and not largest:
+        lost = Unscored("every vote weighs 0")
+
+    def verdict(text: str, answer: str | None, weight: Verdict) -> Verdict:
+        if answer is None:
+            return Unscored("no final answer") if has_words(text) else EMPTY
+        if lost is not None or isinstance(weight, Unscored):
+            return lost or Unscored(f"no vote: {weight.reason}", weight.raw)
+        # The sum of large weights may be too large for a double.
+        own, every = (math.fsum(value / largest for value in its) for its in (votes[answer], values))
+        return Score(own / every, raw=answer)
+
+    return tuple(map(verdict, candidates, answers, weights))
 
 
 _JUDGES: dict[str, Callable[[], Judge]] = {

@@ -75,6 +75,7 @@ class Verified(Around):
     _checker: calling.FunctionJudge = field(init=False, repr=False, compare=False)
 
     kind: ClassVar[str] = "verified"
+    rule = "verified1"
     not_in_texts: ClassVar[frozenset[str]] = frozenset({"check"})
     asking: ClassVar[bool] = True
     """Always: checks then run beside one another, and members of a jury are kept apart."""
@@ -112,18 +113,9 @@ class Verified(Around):
             stated["command"] = masked(self.command)
         return str(registry.Spec(self.kind, stated, of=inner))
 
-    @property
-    def version(self) -> str:
-        """The inner judge's, and this one's rule."""
-        return f"{self.of.version} verified1"
-
     def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
         """Return the questions about all candidates, as for an estimate: the most that are asked. No check is run."""
         return several.asks_of_part(self.of, prompt, candidates)
-
-    def calls(self, candidates: int) -> int:
-        """Return the calls where every candidate passes."""
-        return calling.calls_of(self.of, candidates)
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Let the inner judge conclude about all candidates, and leave those without a score that do not pass."""
