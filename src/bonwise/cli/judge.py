@@ -127,6 +127,7 @@ def _add_stack(scores: Path, stack: str, settings: Mapping[str, Any], out: str) 
 
 
 def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens: bool) -> None:
+    from bonwise.calls.bill import Bill
     from bonwise.judges import scoring, wrappers
 
     arguments.write_text(found.to_csv(raw=raw, tokens=tokens), out)
@@ -134,6 +135,9 @@ def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens
         arguments.write_text(found.pairs_to_csv(tokens=tokens), pairs)
     for line in _told(found, "" if out == "-" else f" to {out}"):
         arguments.say(line)
+    bills = {name: bill for name, bill in found.bills.items() if bill != Bill()}
+    for name, bill in bills.items() if len(bills) > 1 else ():
+        arguments.say(f"{name}: {running.figures_of(bill)}")
     for at, judge in enumerate(found.judges):
         if lost := scoring.words_of_lost(found.judged, at):
             arguments.say(f"{judge.name}: {lost}: an order could not be read; each counts a half for both sides")
