@@ -12,7 +12,7 @@ import typer
 
 from bonwise.cli import arguments, model_flags, running
 from bonwise.cli.shared_flags import Reading, shared_flags
-from bonwise.printable import quoted
+from bonwise.printable import listed, quoted
 from bonwise.report.numbers import counted
 from bonwise.table.reading_options import ReadingKeywords
 from bonwise.table.verdicts import Unscored
@@ -99,14 +99,14 @@ def judge(
 
 
 def _holds_pools(path: Path) -> bool:
-    """Tell whether the first line of a file is a pool; what cannot be read is told when it is read."""
+    """Tell whether the first line of a file is of pools; what cannot be read is told when it is read."""
     from bonwise.errors import BonwiseError
-    from bonwise.table.pools import is_csv, read_pools
+    from bonwise.table.pools import is_csv, is_csv_of_pools
     from bonwise.table.text_files import json_lines
 
     try:
         if is_csv(path):
-            return next(read_pools(path), None) is not None
+            return is_csv_of_pools(path)
         return "candidates" in next(iter(json_lines(path)))[1]
     except (BonwiseError, StopIteration):
         return False
@@ -159,8 +159,12 @@ def _told(found: JudgedPools, where: str) -> Iterator[str]:
     beside = f", and {counted(of_members, 'row')} {apart}" if of_members else ""
     yield f"{counted(rows, 'row')}{where}, {unscored.total():,} of them unscored{waiting}{beside}"
     for at, judge in enumerate(found.judges):
-        verdicts = [verdict for one in found for verdict in one.judgments[at].verdicts]
-        missing = sum(isinstance(one, Unscored) and not one.owed for one in verdicts)
-        yield from running.unscored_lines(missing, len(verdicts), f" by {quoted(judge.name)}")
+        lacking = [
+            [isinstance(one, Unscored) and not one.owed for one in pool.judgments[at].verdicts] for pool in found
+        ]
+        missing = sum(map(sum, lacking))
+        yield from running.unscored_lines(missing, sum(map(len, lacking)), f" by {quoted(judge.name)}")
+        if bare := [pool.pool.prompt_id for pool, its in zip(found, lacking, strict=True) if all(its)]:
+            yield f"no candidate has a score by {quoted(judge.name)} in {counted(len(bare), 'pool')}: {listed(bare)}"
     yield from running.tally(unscored, "unscored")
     yield from running.filled_lines(Counter(found.filled))

@@ -259,7 +259,8 @@ def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
     every = list(unscored)
     ((most, _),) = Counter(verdict.reason for verdict in every).most_common(1)
     raw = next((verdict.raw for verdict in every if verdict.reason == most), "")
-    return Unscored(f"none of {len(every)} {of} was scored: {counted_reasons(every)}", raw)
+    reason = f"none of {len(every)} {of} was scored: {counted_reasons(every)}"
+    return Unscored(reason, raw, alone=all(verdict.alone for verdict in every))
 
 
 def counted_reasons(unscored: Iterable[Unscored]) -> str:

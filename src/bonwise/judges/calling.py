@@ -21,7 +21,17 @@ from bonwise.judges.protocol import AskingJudge, Judge, is_asking
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
-__all__ = ["FunctionJudge", "as_asking", "as_judge", "called", "calls_of", "checked", "innermost", "threads_of"]
+__all__ = [
+    "FunctionJudge",
+    "as_asking",
+    "as_judge",
+    "called",
+    "calls_again",
+    "calls_of",
+    "checked",
+    "innermost",
+    "threads_of",
+]
 
 _NUMBERS, _LARGEST = (float, int), 1e300
 """What most functions return: of these, nothing else has to be asked."""
@@ -266,6 +276,12 @@ def as_asking(judge: Judge) -> AskingJudge:
     if not is_asking(judge):
         raise JudgeError(f"judge {judge.name!r} asks no model", hint="call its judge() instead")
     return judge
+
+
+def calls_again(judge: Judge, candidates: int) -> int:
+    """Return how many of these calls a further draw repeats: all but a first question's, which is asked once."""
+    each: int = calls_of(judge, candidates)
+    return max(each - getattr(judge, "first_calls", 0), 0)
 
 
 def calls_of(judge: Judge, candidates: int) -> int:

@@ -27,7 +27,7 @@ from bonwise.judges.asking import (
 from bonwise.judges.parse.readers import expected_digit, first_is_better, pick, probability
 from bonwise.judges.prompt_file import PromptFile
 from bonwise.judges.prompt_loading import load, with_persona
-from bonwise.judges.protocol import EMPTY, Conclusion, candidates_with_words
+from bonwise.judges.protocol import ALONE, EMPTY, Conclusion, candidates_with_words
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
 
@@ -43,8 +43,6 @@ __all__ = [
     "unscored_by_loss",
     "words_of_loss",
 ]
-
-ALONE = Unscored("no other answer to compare with")
 
 
 @takes_numbers

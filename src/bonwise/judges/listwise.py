@@ -14,9 +14,8 @@ from typing import ClassVar
 from bonwise.calls.ask import Answers, Ask
 from bonwise.flags import takes_numbers
 from bonwise.judges.asking import AskingSettings, counted_reasons, owed_among, reading
-from bonwise.judges.comparing import ALONE
 from bonwise.judges.parse import readers
-from bonwise.judges.protocol import EMPTY, Conclusion, candidates_with_words
+from bonwise.judges.protocol import ALONE, EMPTY, Conclusion, candidates_with_words
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bonwise.errors import UsageError
 from bonwise.judges.asking import owed_among
 from bonwise.judges.checks import final_answer
-from bonwise.judges.protocol import EMPTY, has_words
+from bonwise.judges.protocol import ALONE, EMPTY, has_words
 from bonwise.judges.registry import Spec
 from bonwise.table.verdicts import Score, Unscored, Verdict
 
@@ -130,8 +130,7 @@ class Consensus:
         vectors = [_unit(Counter(_content_words(text))) if has_words(text) else None for text in candidates]
         present = [vector for vector in vectors if vector is not None]
         if len(present) < 2:
-            alone = Unscored("no other answer to compare with")
-            return [EMPTY if vector is None else alone for vector in vectors]
+            return [EMPTY if vector is None else ALONE for vector in vectors]
         scores = iter(_mean_cosines(present))
         return [EMPTY if vector is None else Score(next(scores)) for vector in vectors]
 
@@ -182,8 +181,10 @@ def vote(candidates: Sequence[str], extract: str, weights: Sequence[Verdict]) ->
     def verdict(text: str, answer: str | None, weight: Verdict) -> Verdict:
         if answer is None:
             return Unscored("no final answer") if has_words(text) else EMPTY
-        if lost is not None or isinstance(weight, Unscored):
-            return lost or Unscored(f"no vote: {weight.reason}", weight.raw)
+        if lost is not None:
+            return lost
+        if isinstance(weight, Unscored):
+            return replace(weight, reason=f"no vote: {weight.reason}")
         # The sum of large weights may be too large for a double.
         own, every = (math.fsum(value / largest for value in its) for its in (votes[answer], values))
         return Score(own / every, raw=answer)

@@ -12,7 +12,6 @@ from bonwise.calls.providers.secrets import masked
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, checks, judging, registry, several
-from bonwise.judges.comparing import ALONE
 from bonwise.judges.protocol import EMPTY, Conclusion, Judgment, cached_property, has_words
 from bonwise.judges.wrappers import Around
 from bonwise.table.checks import check_number
@@ -158,8 +157,8 @@ def _lost(candidates: Sequence[str], checked: Any) -> dict[int, Unscored]:
 def _placed(judgment: Judgment, lost: Mapping[int, Unscored], count: int) -> Judgment:
     """Return a judgment of those that pass as one of all candidates, its pairs and its members too."""
     at = [position for position in range(count) if position not in lost]
-    alone = count > 1 and [getattr(verdict, "reason", "") for verdict in judgment.verdicts]
-    coming = iter((_ONLY,) if alone and len(alone) == 1 and alone[0].endswith(ALONE.reason) else judgment.verdicts)
+    only = count > 1 and len(at) == 1 and getattr(judgment.verdicts[0], "alone", False)
+    coming = iter((_ONLY,) if only else judgment.verdicts)
     return replace(
         judgment,
         verdicts=tuple(lost[position] if position in lost else next(coming) for position in range(count)),

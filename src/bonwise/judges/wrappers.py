@@ -274,9 +274,7 @@ class Resampled(Around):
 
     def calls(self, candidates: int) -> int:
         """Return the inner judge's calls, once a draw but for a first one."""
-        each = calling.calls_of(self.of, candidates)
-        first = min(each, self.first_calls)
-        return first + (each - first) * self.draws
+        return calling.calls_of(self.of, candidates) + calling.calls_again(self.of, candidates) * (self.draws - 1)
 
     def _together(self, candidates: Sequence[str], found: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
         by_candidate = zip(*found, strict=True)

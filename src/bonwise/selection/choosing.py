@@ -164,7 +164,7 @@ async def _judged_alone(
     until: float | None,
 ) -> deciding.Evidence:
     """Judge the one text that there is, if there is one; where candidates are compared, it has no score."""
-    from bonwise.judges.comparing import ALONE  # noqa: PLC0415 - to pick needs neither
+    from bonwise.judges.protocol import ALONE  # noqa: PLC0415 - to pick needs neither
     from bonwise.selection.strategies.scores import Greedy  # noqa: PLC0415
 
     if settings.strategy.compares:

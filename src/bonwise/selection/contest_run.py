@@ -172,7 +172,7 @@ def calls_for(
         else:
             together.setdefault((question.number, question.temperature), []).append(question)
     for (number, temperature), draws in together.items():
-        redrawn_alone = number and not (is_asking(judge) or is_listwise(judge))
+        redrawn_alone = number and _redraws_alone(judge)
         shown = tuple(texts[draw.candidate] for draw in draws) if redrawn_alone else everything
         calls.append((Call(judge, prompt, shown, number, temperature), tuple(draws)))
     return calls
@@ -182,7 +182,8 @@ def asks_of(call: Call) -> Iterator[Ask]:
     """Yield what a use of a judge asks of models, perhaps nothing; a broken contract is a `JudgeError`."""
     if not is_asking(call.judge):
         return
-    yield from judging.first_asked(call.judge, call.prompt, call.texts)
+    if not call.draw:
+        yield from judging.first_asked(call.judge, call.prompt, call.texts)
     for ask in judging.asked(call.judge, call.prompt, call.texts):
         yield judging.redrawn(ask, call.draw, call.temperature)
 
@@ -193,6 +194,12 @@ def _judges_alone(judge: Judge) -> bool:
         return not is_listwise(judge) and 0 < 2 * judge.calls(1) == judge.calls(2)
     # Each answer of a function counts as soon as it is there, and where it fails, it fails for one candidate.
     return isinstance(judge, calling.FunctionJudge) and not judge.batch
+
+
+def _redraws_alone(judge: Judge) -> bool:
+    """Tell whether a further draw can ask about some candidates alone; a first question is answered by then."""
+    each = calling.calls_again(judge, 1)
+    return not is_listwise(judge) and (not is_asking(judge) or 0 < 2 * each == calling.calls_again(judge, 2))
 
 
 def _sees_the_pool(judge: Judge) -> bool:
