@@ -428,7 +428,7 @@ def test_a_pool_without_its_variable_is_refused_before_any_call(mine, capsys, tm
         bare = typed(capsys, command, "pools.csv")
         both = typed(capsys, "select", "pools.csv", "--rubric", mine, "--judge", f"pointwise:{MODEL}")
     assert (done.code, script.counts.requests) == (2, 0)
-    assert "pools.csv, row 6: 'reference' of candidate 0 (counted from 0) is empty" in done.err
+    assert "pools.csv, row 6: 'reference' is empty" in done.err
     assert (bare.code, both.code) == (2, 2)
     assert "--rubric FILE" in bare.err
 

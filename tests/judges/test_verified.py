@@ -387,4 +387,5 @@ def test_a_pool_of_which_none_passes_is_reported_and_audited(tmp_path, monkeypat
     (own, *members) = [found["data"] for found in strict(audited.out)["judges"].values()]
     assert (own["prompts"], [found["prompts"] for found in members]) == (5, [4, 4])
     shown = typed(capsys, "audit", "scores.csv", "--labels", "labels.csv", "--full").out
-    assert "dropped 1 prompt of verified,regex=4,of=local:format, verified,regex=4,of=local:length" in shown
+    assert "6 candidates without a score in 5 prompts, 1 of them without any score: failed the check (6)" in shown
+    assert "dropped 1 prompt: not judged (1): q" in shown

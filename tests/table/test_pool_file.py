@@ -264,9 +264,9 @@ def test_pools_of_a_csv_have_one_candidate_per_row(tmp_path, name):
         (f'{CSV}p3,p,c,"hi', "line 6: not CSV"),
         ("prompt_id,prompt,text\n", "no pools"),
         ("", "empty"),
-        (CSV.replace("three", ""), "row 2: 'context' of candidate 1 (counted from 0) is empty"),
+        (CSV.replace("three", ""), "row 4: 'context' is empty"),
         (CSV.replace("context", "other"), "row 2: no 'context', which the judge needs"),
-        (f"{CSV}p2,Say no,c9,no,x\n", "row 3: candidates of the same text differ in 'context'"),
+        (f"{CSV}p2,Say no,c9,no,x\n", "row 5: candidates of the same text differ in 'context'"),
     ],
 )
 def test_a_csv_that_is_no_pools_is_refused(tmp_path, text, said):

@@ -21,17 +21,7 @@ from bonwise.judges.protocol import AskingJudge, Judge, is_asking
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
-__all__ = [
-    "FunctionJudge",
-    "as_asking",
-    "as_judge",
-    "called",
-    "calls_again",
-    "calls_of",
-    "checked",
-    "innermost",
-    "threads_of",
-]
+__all__ = ["FunctionJudge", "as_asking", "as_judge", "called", "calls_of", "checked", "innermost", "threads_of"]
 
 _NUMBERS, _LARGEST = (float, int), 1e300
 """What most functions return: of these, nothing else has to be asked."""
@@ -278,15 +268,10 @@ def as_asking(judge: Judge) -> AskingJudge:
     return judge
 
 
-def calls_again(judge: Judge, candidates: int) -> int:
-    """Return how many of these calls a further draw repeats: all but a first question's, which is asked once."""
-    each: int = calls_of(judge, candidates)
-    return max(each - getattr(judge, "first_calls", 0), 0)
-
-
-def calls_of(judge: Judge, candidates: int) -> int:
-    """Return how many answers of a model a judge needs; none where it asks no model."""
-    return judge.calls(candidates) if is_asking(judge) else 0
+def calls_of(judge: Judge, candidates: int, *, again: bool = False) -> int:
+    """Return how many answers of a model a judge needs, `again` for a further draw, which has a first one already."""
+    needed = judge.calls(candidates) if is_asking(judge) else 0
+    return max(needed - getattr(judge, "first_calls", 0), 0) if again else needed
 
 
 def called(

@@ -68,6 +68,22 @@ class Around:
         """Return the inner judge's calls."""
         return calling.calls_of(self.of, candidates)
 
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+        """Let the inner judge conclude, and make verdicts of its own."""
+        conclusion = calling.as_asking(self.of).conclude(prompt, candidates, answers)
+        return Conclusion(self._together(candidates, [conclusion.verdicts]), conclusion.preferences)
+
+    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
+        """Ask the model and wait; a judge that asks no model is called once per draw."""
+        if self.asking:
+            return asking.ask_now(self, prompt, candidates)
+        together = partial(self._together, candidates)
+        return calling.called(self.of, prompt, candidates, getattr(self, "draws", 1), together)
+
+    def _together(self, candidates: Sequence[str], drawn: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+        """Return the verdicts on the candidates from those of each draw of the inner judge."""
+        raise NotImplementedError
+
     def after(self, answers: Answers) -> Self:
         """Return the judge of an inner one that knows the answer to it."""
         return replace(self, of=self.of.after(answers))  # type: ignore[type-var]
@@ -131,19 +147,8 @@ class Quantized(Around):
         check_whole("bins", self.bins, least=2)
         _check_drawable(self.of)
 
-    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
-        """Let the inner judge conclude, and round its scores."""
-        conclusion = calling.as_asking(self.of).conclude(prompt, candidates, answers)
-        return Conclusion(self._rounded(conclusion.verdicts), conclusion.preferences)
-
-    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
-        """Ask the model and wait, or call a judge that asks no model."""
-        if self.asking:
-            return asking.ask_now(self, prompt, candidates)
-        return calling.called(self.of, prompt, candidates, 1, lambda drawn: self._rounded(drawn[0]))
-
-    def _rounded(self, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-        return tuple(self._of(verdict) if isinstance(verdict, Score) else verdict for verdict in verdicts)
+    def _together(self, _: Sequence[str], drawn: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+        return tuple(self._of(verdict) if isinstance(verdict, Score) else verdict for verdict in drawn[0])
 
     def _of(self, score: Score) -> Verdict:
         if not 0 <= score.value <= 1:
@@ -264,23 +269,16 @@ class Resampled(Around):
         verdicts = self._together(candidates, [conclusion.verdicts for conclusion in conclusions])
         return Conclusion(verdicts, tuple(_preferences([conclusion.preferences for conclusion in conclusions])))
 
-    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
-        """Ask the model and wait; a judge that asks no model is called once a draw."""
-        if self.asking:
-            return asking.ask_now(self, prompt, candidates)
-        return calling.called(
-            self.of, prompt, candidates, self.draws, lambda drawn: self._together(candidates, drawn)
-        )
-
     def calls(self, candidates: int) -> int:
         """Return the inner judge's calls, once a draw but for a first one."""
-        return calling.calls_of(self.of, candidates) + calling.calls_again(self.of, candidates) * (self.draws - 1)
+        return calling.calls_of(self.of, candidates) + calling.calls_of(self.of, candidates, again=True) * (
+            self.draws - 1
+        )
 
-    def _together(self, candidates: Sequence[str], found: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
-        by_candidate = zip(*found, strict=True)
+    def _together(self, candidates: Sequence[str], drawn: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+        by_candidate = zip(*drawn, strict=True)
         return tuple(
-            self._mean(drawn) if has_words(text) else EMPTY
-            for text, drawn in zip(candidates, by_candidate, strict=True)
+            self._mean(own) if has_words(text) else EMPTY for text, own in zip(candidates, by_candidate, strict=True)
         )
 
     def _mean(self, drawn: Sequence[Verdict]) -> Verdict:
@@ -341,17 +339,8 @@ class WeightedMajority(Around):
         checks.final_answer(extract)
         _check_drawable(self.of)
 
-    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
-        """Let the inner judge conclude, and count the votes by its scores."""
-        conclusion = calling.as_asking(self.of).conclude(prompt, candidates, answers)
-        return Conclusion(local.vote(candidates, self.extract, conclusion.verdicts), conclusion.preferences)
-
-    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
-        """Ask the model and wait, or call a judge that asks no model."""
-        if self.asking:
-            return asking.ask_now(self, prompt, candidates)
-        counted = partial(local.vote, candidates, self.extract)
-        return calling.called(self.of, prompt, candidates, 1, lambda drawn: counted(drawn[0]))
+    def _together(self, candidates: Sequence[str], drawn: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+        return local.vote(candidates, self.extract, drawn[0])
 
 
 def _said(drawn: Sequence[Verdict]) -> str:

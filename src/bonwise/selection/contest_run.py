@@ -198,8 +198,8 @@ def _judges_alone(judge: Judge) -> bool:
 
 def _redraws_alone(judge: Judge) -> bool:
     """Tell whether a further draw can ask about some candidates alone; a first question is answered by then."""
-    each = calling.calls_again(judge, 1)
-    return not is_listwise(judge) and (not is_asking(judge) or 0 < 2 * each == calling.calls_again(judge, 2))
+    each = calling.calls_of(judge, 1, again=True)
+    return not is_listwise(judge) and (not is_asking(judge) or 0 < 2 * each == calling.calls_of(judge, 2, again=True))
 
 
 def _sees_the_pool(judge: Judge) -> bool:

@@ -128,7 +128,7 @@ def verdict_of(drawn: Sequence[Verdict]) -> Verdict:
 
 def calls_of_a_draw(judge: protocol.Judge, candidates: int) -> int:
     """Return the most answers for one further score; one that depends on other candidates takes the whole pool's."""
-    single, every = calling.calls_again(judge, 1), calling.calls_again(judge, candidates)
+    single, every = calling.calls_of(judge, 1, again=True), calling.calls_of(judge, candidates, again=True)
     return single if every == single * candidates and not protocol.is_listwise(judge) else every
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from bonwise.judges.protocol import EMPTY
 from bonwise.printable import file_name, listed, printable, shell_path
 from bonwise.report.answers import StatedVerdict, steps, verdict
 from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Drawing, Part, Row, Said, Table
@@ -12,6 +13,8 @@ from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import limits
 from bonwise.report.numbers import NOTHING, column, count, counted, money, number, per_unit, score, seconds, setting
 from bonwise.selection import result
+from bonwise.selection.choosing import NOT_SENT
+from bonwise.table.chat import NO_TEXT
 from bonwise.table.verdicts import compared
 
 __all__ = [
@@ -39,6 +42,7 @@ LONGEST_NAME = 300
 MOST_COMPARISONS = 100
 """Comparisons of one pool that are shown."""
 
+_UNASKED = {NOT_SENT.reason, EMPTY.reason, NO_TEXT}
 FIGURES = ("score", "se", "P(best)", "draws", "low", "high")
 """What is known of a candidate."""
 
@@ -188,65 +192,52 @@ def _words(text: str, left_out: int | None) -> Iterator[Said]:
 
 
 def _members(pick: result.PickRecord) -> Iterator[Block]:
-    """Yield what each member of a jury, or criterion of a rubric, said of each candidate, and who disagrees."""
+    """Yield what each member of a jury, or criterion of a rubric, says of each candidate, and who disagrees."""
     members = pick.members or {}
     if not members:
         return
-    criteria = all(",criterion=" in name for name in members)
+    kind = "criterion" if all(",criterion=" in name for name in members) else "member"
     places = {name: _places(said) for name, said in members.items()}
-    rows = [
-        Row(
-            (
-                _cut(name.partition(",criterion=")[2].partition(":")[0] if criteria else name),
-                NOTHING if isinstance(its := said[at], str) else score(its),
-                NOTHING if (place := places[name][at]) is None else f"{place:g}",
-                "not asked" if its is None else _cut(its) if isinstance(its, str) else "",
-            ),
-            group="" if first else _cut(pick.ids[at]),
-        )
-        for at in by_rank(pick)
-        for first, (name, said) in enumerate(members.items())
-    ]
-    columns = Column("criterion" if criteria else "member", "name"), Column("score"), Column("rank")
-    yield Table(
-        (*columns, Column("why not", "words")), rows, f"What each {'criterion' if criteria else 'member'} says"
-    )
-    if not criteria:
+    rows = []
+    for at in by_rank(pick):
+        for name, said in members.items():
+            its, place = said[at], places[name][at]
+            score_, why = (NOTHING, its) if isinstance(its, str) else (score(its), "not asked" if its is None else "")
+            short = name.partition(",criterion=")[2].partition(":")[0] or name
+            cells = (_cut(short), score_, NOTHING if place is None else f"{place:g}", _cut(why))
+            rows.append(Row(cells, group=_cut(pick.ids[at]) if name == next(iter(members)) else ""))
+    columns = Column(kind, "name"), Column("score"), Column("rank"), Column("why not", "words")
+    yield Table(columns, rows, f"What each {kind} says")
+    if kind == "member":
         yield from _disagreement(pick, places)
 
 
 def _places(said: Sequence[float | str | None]) -> list[float | None]:
     """Return the rank of each candidate by one member, 1 for the best; equal scores share the mean of theirs."""
     level = compared([None if isinstance(value, str) else value for value in said])
-    known = [value for value in level if value is not None]
-    return [
-        None if value is None else sum(other > value for other in known) + (known.count(value) + 1) / 2
-        for value in level
-    ]
+    known = sorted((value for value in level if value is not None), reverse=True)
+    return [None if value is None else known.index(value) + (known.count(value) + 1) / 2 for value in level]
 
 
 def _disagreement(pick: result.PickRecord, places: Mapping[str, Sequence[float | None]]) -> Iterator[Said]:
     """Yield on which candidates the members' ranks lie furthest apart, and who is furthest from the others."""
-    apart: dict[str, float] = {}
-    away: dict[str, list[float]] = {name: [] for name in places}
-    for at, candidate in enumerate(pick.ids):
-        known = {name: place for name, its in places.items() if (place := its[at]) is not None}
-        if len(known) > 1:
-            apart[candidate] = max(known.values()) - min(known.values())
-            for name, place in known.items():
-                others = (sum(known.values()) - place) / (len(known) - 1)
-                away[name].append(abs(place - others))
-    if not apart:
-        return
-    widest = max(apart.values())
-    if not widest:
+    known = [{name: its[at] or 0.0 for name, its in places.items() if its[at]} for at in range(len(pick.ids))]
+    apart = {
+        name: max(its.values()) - min(its.values()) for name, its in zip(pick.ids, known, strict=True) if len(its) > 1
+    }
+    if apart and not any(apart.values()):
         yield Said("finding", "The members rank the candidates alike.")
-        return
-    means = {name: sum(its) / len(its) for name, its in away.items() if its}
-    yield Said("finding", f"The members disagree most on {_largest(apart)}: their ranks are {widest:g} apart.")
-    if len(means) > 2:
+    elif apart:
+        most = f"their ranks are {max(apart.values()):g} apart"
+        yield Said("finding", f"The members disagree most on {_largest(apart)}: {most}.")
+        away = {name: [_from_others(its, name) for its in known if name in its and len(its) > 1] for name in places}
+        means = {name: sum(its) / len(its) for name, its in away.items() if its}
         mean = f"{number(max(means.values()))} ranks from the mean of the others"
         yield Said("finding", f"Furthest from the other members: {_largest(means)}, on average {mean}.")
+
+
+def _from_others(ranks: Mapping[str, float], name: str) -> float:
+    return abs(ranks[name] - (sum(ranks.values()) - ranks[name]) / (len(ranks) - 1))
 
 
 def _largest(values: Mapping[str, float]) -> str:
@@ -575,8 +566,13 @@ def _took(pick: result.PickRecord) -> Said:
 
 def explanation(document: result.SelectionsDocument) -> Part:
     """Describe why the candidate of a document of one pick was picked."""
-    pick = document.picks[0].pick
-    blocks: list[Block] = [verdict(_answer_of_one(pick)), *_who_was_asked(document.settings, pick)]
+    pick, settings = document.picks[0].pick, document.settings
+    strong = None if pick.routed is None else pick.routed.strong
+    who = f"{_cut(settings.judge)} judged by {_cut(settings.strategy)}{'' if pick.routed is None else ' first'}."
+    blocks: list[Block] = [verdict(_answer_of_one(pick)), Said("finding", who)]
+    if strong is not None:
+        asked = [name for name in pick.ids if pick.unscored.get(name) not in _UNASKED]
+        blocks.append(Said("finding", f"{_cut(strong)} was then asked about {listed(asked)}."))
     if pick.tied:
         blocks.append(Said("finding", f"{listed(pick.tied)} share the highest score."))
     blocks += [*story(pick), _candidates(pick, ranked=True), *_members(pick), *_comparisons(pick)]
@@ -584,23 +580,6 @@ def explanation(document: result.SelectionsDocument) -> Part:
         words = ((_cut(pick.ids[at]), pick.raw[at]) for at in by_rank(pick))
         blocks += [Part(f"The judge said of {name}", [Said("quoted", reply)]) for name, reply in words if reply]
     return Part(headline(pick), [*blocks, _took(pick)])
-
-
-def _who_was_asked(settings: result.SelectionsSettings, pick: result.PickRecord) -> Iterator[Said]:
-    who = f"{_cut(settings.judge)} judged by {_cut(settings.strategy)}"
-    routed = pick.routed
-    if routed is None:
-        yield Said("finding", f"{who}.")
-        return
-    yield Said("finding", f"{who} first.")
-    if routed.strong is not None:
-        from bonwise.judges.protocol import EMPTY  # noqa: PLC0415 - few pools pass a router
-        from bonwise.selection.choosing import NOT_SENT  # noqa: PLC0415 - as above
-        from bonwise.table.chat import NO_TEXT  # noqa: PLC0415 - as above
-
-        unasked = {NOT_SENT.reason, EMPTY.reason, NO_TEXT}
-        asked = [name for name in pick.ids if pick.unscored.get(name) not in unasked]
-        yield Said("finding", f"{_cut(routed.strong)} was then asked about {listed(asked)}.")
 
 
 def _drawn_scores(pick: result.PickRecord) -> list[Drawing[Forest]]:
