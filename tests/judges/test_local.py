@@ -154,7 +154,7 @@ def weighted(weights, texts=VOTED):
         # 4 has 0.5 + 0.4 of 1.2; 5 has 0.3 and a vote that is not counted.
         ((0.5, 0.4, 0.3, None, 1, 1), [0.75, 0.75, 0.25, "no vote: the function returned nothing"]),
         ((0, 0, 0, 0.25, 9, 9), [0, 0, 1, 1]),
-        ((0, 0, 0, 0, 1, 1), ["every vote weighs 0"] * 4),
+        ((0, 0, 0, 0, 1, 1), [0] * 4),
         ((1, 1, 1, -0.5, 1, 1), ["the score -0.5 cannot weigh a vote: take a judge whose scores are 0 or more"] * 4),
         ((1e300, 1e300, 1e300, 1e300, -1, -1), [0.5] * 4),
         ((None,) * 6, ["no vote: the function returned nothing"] * 4),
@@ -181,10 +181,10 @@ def test_weighted_votes_are_those_of_plain_loops(pool):
     for answer, (_, weight), value in zip(
         answers, pool, weighted([weight for _, weight in pool], texts), strict=True
     ):
-        if weight is None or total == 0:
+        if weight is None:
             assert isinstance(value, str)
         else:
-            assert value == pytest.approx(by_answer[answer] / total, abs=1e-12)
+            assert value == pytest.approx(by_answer[answer] / total if total else 0, abs=1e-12)
     plain = [verdict.value for verdict in from_name("majority").judge("q", texts)]
     assert weighted([2.0] * len(texts), texts) == pytest.approx(plain, abs=1e-12)
 

@@ -115,8 +115,7 @@ class Engine:
         """Count the answers to questions that wait for one that has not arrived, and return them as a bill."""
         unasked = bill.Bill(owed=sum(ask.samples for ask in asks))
         self.totals.bill += unasked
-        for _ in range(unasked.owed):
-            self.totals.owe(reason)
+        self.totals.owe(reason, unasked.owed)
         return unasked
 
     def endpoint(self, ask: Ask, request: Request | None = None) -> Endpoint:

@@ -135,9 +135,10 @@ def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens
         arguments.write_text(found.pairs_to_csv(tokens=tokens), pairs)
     for line in _told(found, "" if out == "-" else f" to {out}"):
         arguments.say(line)
-    bills = {name: bill for name, bill in found.bills.items() if bill != Bill()}
-    for name, bill in bills.items() if len(bills) > 1 else ():
-        arguments.say(f"{name}: {running.figures_of(bill)}")
+    bills = [Bill().with_all(pool.judgments[at].bill for pool in found) for at in range(len(found.judges))]
+    for judge, bill in zip(found.judges, bills, strict=True):
+        if bill != Bill() and bills.count(Bill()) < len(bills) - 1:
+            arguments.say(f"{judge.name}: {running.figures_of(bill)}")
     for at, judge in enumerate(found.judges):
         if lost := scoring.words_of_lost(found.judged, at):
             arguments.say(f"{judge.name}: {lost}: an order could not be read; each counts a half for both sides")
@@ -160,7 +161,8 @@ def _told(found: JudgedPools, where: str) -> Iterator[str]:
     yield f"{counted(rows, 'row')}{where}, {unscored.total():,} of them unscored{waiting}{beside}"
     for at, judge in enumerate(found.judges):
         lacking = [
-            [isinstance(one, Unscored) and not one.owed for one in pool.judgments[at].verdicts] for pool in found
+            [isinstance(verdict, Unscored) and not verdict.owed for verdict in pool.judgments[at].verdicts]
+            for pool in found
         ]
         missing = sum(map(sum, lacking))
         yield from running.unscored_lines(missing, sum(map(len, lacking)), f" by {quoted(judge.name)}")

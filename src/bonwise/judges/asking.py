@@ -90,7 +90,7 @@ class AskingSettings(ABC):
 
     def __init_subclass__(cls) -> None:
         if cls.__doc__:  # python -OO leaves documentation out
-            cls.__doc__ = re.sub(r"( *)\*\*asking\n.*\n", lambda found: indent(_ASKING, found[1]), cls.__doc__)
+            cls.__doc__ = re.sub(r"( *)\*\*asking\n.*\n", lambda line: indent(_ASKING, line[1]), cls.__doc__)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "temperature", checked_temperature(self.temperature))

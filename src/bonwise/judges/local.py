@@ -171,12 +171,10 @@ def vote(candidates: Sequence[str], extract: str, weights: Sequence[Verdict]) ->
         if isinstance(weight, Score):
             votes.setdefault(answer, []).append(weight.value)
     values = [value for its in votes.values() for value in its]
-    largest = max(values, default=1.0)
+    largest = max(values, default=0.0) or 1.0
     lost = owed_among(weight for _, weight in cast)
     if lost is None and min(values, default=0) < 0:
         lost = Unscored(f"the score {min(values):g} cannot weigh a vote: take a judge whose scores are 0 or more")
-    if lost is None and not largest:
-        lost = Unscored("every vote weighs 0")
 
     def verdict(text: str, answer: str | None, weight: Verdict) -> Verdict:
         if answer is None:
@@ -187,7 +185,7 @@ def vote(candidates: Sequence[str], extract: str, weights: Sequence[Verdict]) ->
             return replace(weight, reason=f"no vote: {weight.reason}")
         # The sum of large weights may be too large for a double.
         own, every = (math.fsum(value / largest for value in its) for its in (votes[answer], values))
-        return Score(own / every, raw=answer)
+        return Score(own / every if every else 0.0, raw=answer)
 
     return tuple(map(verdict, candidates, answers, weights))
 

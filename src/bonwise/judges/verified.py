@@ -15,7 +15,7 @@ from bonwise.judges import asking, calling, checks, judging, registry, several
 from bonwise.judges.protocol import EMPTY, Conclusion, Judgment, cached_property, has_words
 from bonwise.judges.wrappers import Around
 from bonwise.table.checks import check_number
-from bonwise.table.verdicts import Score, Unscored, Verdict
+from bonwise.table.verdicts import Score, Unscored
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -135,10 +135,6 @@ class Verified(Around):
         # A member stands in the table of scores too, under a name of its own: it was not asked about what failed.
         members = tuple((self._named(name), member) for name, member in judgment.members)
         return _placed(replace(judgment, members=members), lost, len(candidates))
-
-    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict]:
-        """Check, ask, and return one verdict per candidate."""
-        return asking.ask_now(self, prompt, candidates)
 
 
 def _lost(candidates: Sequence[str], checked: Any) -> dict[int, Unscored]:

@@ -314,11 +314,6 @@ class WeightedMajority(Around):
     extract : str
         How a final answer is read: ``number`` (the last one), ``boxed``, ``whole``, or a regular expression.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A pattern that cannot be read.
-
     Examples
     --------
     >>> judge = WeightedMajority(lambda prompt, text: len(text))

@@ -172,7 +172,7 @@ def calls_for(
         else:
             together.setdefault((question.number, question.temperature), []).append(question)
     for (number, temperature), draws in together.items():
-        redrawn_alone = number and _redraws_alone(judge)
+        redrawn_alone = number and (_judges_alone(judge, again=True) if is_asking(judge) else not is_listwise(judge))
         shown = tuple(texts[draw.candidate] for draw in draws) if redrawn_alone else everything
         calls.append((Call(judge, prompt, shown, number, temperature), tuple(draws)))
     return calls
@@ -188,18 +188,13 @@ def asks_of(call: Call) -> Iterator[Ask]:
         yield judging.redrawn(ask, call.draw, call.temperature)
 
 
-def _judges_alone(judge: Judge) -> bool:
+def _judges_alone(judge: Judge, *, again: bool = False) -> bool:
     """Tell whether a judge judges each candidate by itself, so that one can be asked about without the others."""
     if is_asking(judge):
-        return not is_listwise(judge) and 0 < 2 * judge.calls(1) == judge.calls(2)
+        single, pair = (calling.calls_of(judge, count, again=again) for count in (1, 2))
+        return not is_listwise(judge) and 0 < 2 * single == pair
     # Each answer of a function counts as soon as it is there, and where it fails, it fails for one candidate.
     return isinstance(judge, calling.FunctionJudge) and not judge.batch
-
-
-def _redraws_alone(judge: Judge) -> bool:
-    """Tell whether a further draw can ask about some candidates alone; a first question is answered by then."""
-    each = calling.calls_of(judge, 1, again=True)
-    return not is_listwise(judge) and (not is_asking(judge) or 0 < 2 * each == calling.calls_of(judge, 2, again=True))
 
 
 def _sees_the_pool(judge: Judge) -> bool:

@@ -90,13 +90,6 @@ class JudgedPools(Sequence[JudgedPool]):
         return sum(len(judgment.verdicts) for pool in self.judged for judgment in pool.judgments)
 
     @property
-    def bills(self) -> dict[str, Bill]:
-        """What the answers of each judge took, by its name; those that judges share count for each of them."""
-        columns = zip(*(pool.judgments for pool in self.judged), strict=True)
-        bills = [Bill().with_all(judgment.bill for judgment in column) for column in columns]
-        return dict(zip((judge.name for judge in self.judges), bills, strict=False))
-
-    @property
     def cost(self) -> float | None:
         """US dollars that this run spent; None where a price is not known."""
         return self.bill.cost

@@ -165,9 +165,8 @@ class Selection(ShowsItself, Generic[T]):
     def explain(self) -> str:
         """Return why this candidate was picked, as plain text.
 
-        The text says what decided, each candidate's score and rank, and why a candidate has no score. It shows what
-        each member of a jury or criterion of a rubric says, and where the members disagree most. Of a routed pick it
-        says who was asked about which candidates. Comparisons, the judge's words, calls and cost follow.
+        It shows what decided, scores and ranks, why a candidate has no score, what each member of a jury or criterion
+        of a rubric says, where members disagree most, who was asked, comparisons, the judge's words, calls and cost.
         """
         from bonwise.report.terminal import plain, renderables  # noqa: PLC0415 - rendering loads rich
         from bonwise.selection.view import explanation  # noqa: PLC0415 - loaded only to be shown

@@ -197,11 +197,11 @@ def _members(pick: result.PickRecord) -> Iterator[Block]:
     if not members:
         return
     kind = "criterion" if all(",criterion=" in name for name in members) else "member"
-    places = {name: _places(said) for name, said in members.items()}
+    places = {name: _places(its) for name, its in members.items()}
     rows = []
     for at in by_rank(pick):
-        for name, said in members.items():
-            its, place = said[at], places[name][at]
+        for name in members:
+            its, place = members[name][at], places[name][at]
             score_, why = (NOTHING, its) if isinstance(its, str) else (score(its), "not asked" if its is None else "")
             short = name.partition(",criterion=")[2].partition(":")[0] or name
             cells = (_cut(short), score_, NOTHING if place is None else f"{place:g}", _cut(why))
@@ -212,9 +212,9 @@ def _members(pick: result.PickRecord) -> Iterator[Block]:
         yield from _disagreement(pick, places)
 
 
-def _places(said: Sequence[float | str | None]) -> list[float | None]:
+def _places(stated: Sequence[float | str | None]) -> list[float | None]:
     """Return the rank of each candidate by one member, 1 for the best; equal scores share the mean of theirs."""
-    level = compared([None if isinstance(value, str) else value for value in said])
+    level = compared([None if isinstance(value, str) else value for value in stated])
     known = sorted((value for value in level if value is not None), reverse=True)
     return [None if value is None else known.index(value) + (known.count(value) + 1) / 2 for value in level]
 

@@ -126,6 +126,8 @@ def read_pool_stream(stream: IO[bytes], name: str = "standard input", wanted: Se
 
 
 _NEEDED = ("prompt_id", "prompt", "text")
+_ROWS = "\nrows"
+"""The row of each candidate of a CSV file; no variable has such a name."""
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -157,14 +159,12 @@ def _add(pools: dict[str, tuple[int, dict[str, Any]]], cells: dict[str, str], ro
     keys = {key: cell for key, cell in cells.items() if key not in ("candidate", "content", "tool_calls")}
     entry = {**keys, "id": cells.get("candidate") or None}
     prompt_id, prompt = entry.pop("prompt_id") or "", entry.pop("prompt")
-    first, pool = pools.setdefault(
-        prompt_id, (row, {"prompt_id": prompt_id, "prompt": prompt, "candidates": [], "rows": []})
-    )
+    first, pool = pools.setdefault(prompt_id, (row, {"prompt_id": prompt_id, "prompt": prompt, "candidates": []}))
     if pool["prompt"] != prompt:
         hint = "give each prompt a prompt_id of its own"
         raise RowError(f"{path}, row {row}: another prompt than in row {first}, with the same prompt_id", hint=hint)
     pool["candidates"].append(entry)
-    pool["rows"].append(row)
+    pool.setdefault(_ROWS, []).append(row)
 
 
 _HELD = 2**16
@@ -182,7 +182,7 @@ def _pools(
         pool = Pool(_prompt_id(record, where), _prompt(record, where), _candidates(record, where))
         if wanted:
             stating = list(zip(record["candidates"], (each.text for each in pool.candidates), strict=True))
-            places = [f"{source}, row {at}" for at in record.get("rows", ())] if is_csv(source) else ()
+            places = [f"{source}, row {at}" for at in record.get(_ROWS, ())]
             values = {name: stated_value(name, record, stating, where, places=places) for name in wanted}
             pool = replace(pool, variables=values)
         first = first_rows.setdefault(pool.prompt_id, row)
@@ -322,11 +322,11 @@ def stated_value(
         raise error(f"{where}: no {quoted(name)}, which the judge needs", hint=hint)
     values: dict[str, str] = {}
     for at, ((_, text), value) in enumerate(zip(candidates, of_each, strict=True)):
-        what = f"{where}: {quoted(name)} of candidate {at} (counted from 0)"
-        words = _words(value, f"{places[at]}: {quoted(name)}" if places else what, error)
+        place = places[at] if places else where
+        of = "" if places else f" of candidate {at} (counted from 0)"
+        words = _words(value, f"{place}: {quoted(name)}{of}", error)
         if values.setdefault(text, words) != words:
             hint = "candidates of the same text are judged as one: leave one of them out"
-            place = places[at] if places else where
             raise error(f"{place}: candidates of the same text differ in {quoted(name)}", hint=hint)
     return values
 
