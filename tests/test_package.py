@@ -166,6 +166,7 @@ MADE = {
     "Stop": bw.Stop,
     "Unscored": lambda: bw.Unscored("why"),
     "Verified": lambda: bw.Verified(judged, regex="a"),
+    "WeightedMajority": lambda: bw.WeightedMajority(judged),
     "Candidate": lambda: bw.Candidate("a", "b"),
 }
 

@@ -42,7 +42,8 @@ class RuntimeDocs(griffe.Extension):
     def _object(self, found: Any) -> None:
         if found.is_class:
             made = found.members.get("__init__")
-            if made is not None and made.is_function and any(_is_unpacked(one) for one in made.parameters):
+            unpacked = made is not None and made.is_function and any(_is_unpacked(one) for one in made.parameters)
+            if unpacked or (found.docstring is not None and "**asking\n" in found.docstring.value):
                 with suppress(
                     MissingExtraError
                 ):  # an adapter of a framework that is not here is shown as it is written

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bonwise.judges.verified import Verified as Verified
     from bonwise.judges.wrappers import Quantized as Quantized
     from bonwise.judges.wrappers import Resampled as Resampled
+    from bonwise.judges.wrappers import WeightedMajority as WeightedMajority
     from bonwise.labels.front import compare_designs as compare_designs
     from bonwise.labels.front import draw_labels as draw_labels
     from bonwise.loading import load as load

@@ -71,6 +71,9 @@ def write_pools():
         for x in range(20)
     ]
     Path("pools.jsonl").write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")
+    solved = [f"{at} and {at} is \\boxed{{{2 * at}}}" for at in (1, 1, 2)]
+    solutions = [{"prompt_id": f"s{at}", "prompt": "1 + 1?", "candidates": solved} for at in range(3)]
+    Path("solutions.jsonl").write_text("".join(json.dumps(pool) + "\n" for pool in solutions), encoding="utf-8")
 
 
 def write_verdicts():

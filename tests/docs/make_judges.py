@@ -72,6 +72,13 @@ ROWS = {
             "the other judge's score; none where the [check](#behind-a-check) fails, and no call",
         ),
     ),
+    "weighted_majority": (
+        (
+            "weighted_majority",
+            "another judge",
+            "share of [votes](#a-vote-of-final-answers) for its final answer, each weighing the other judge's score",
+        ),
+    ),
     "rerank": (("rerank:voyage/MODEL", "a [reranker](#rerankers)", "the service's own relevance score"),),
     "local": (
         (

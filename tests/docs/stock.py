@@ -29,6 +29,7 @@ def stock():
     table = named(drawn.frame())
     table.to_csv("scores.csv", index=False)
     table[["prompt_id", "candidate", "oracle_label"]].to_csv("labels.csv", index=False)
+    table.drop(columns="oracle_label").to_csv("judged.csv", index=False)
     write_pools(Path("scored_pools.jsonl"), table)
     many = simulate("arena", n=400, seed=20261122, candidates=8).frame()
     many.drop(columns="oracle_label").to_csv("many.csv", index=False)

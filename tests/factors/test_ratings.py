@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,8 @@ from bonwise.errors import BonwiseError, ColumnError, InputError, RowError, Usag
 from bonwise.factors.rating_sources import ratings_of_biggen, ratings_of_pairs, ratings_of_scores, ratings_of_votes
 from bonwise.factors.ratings import CategoryRules, RatingTable
 from bonwise.table.score_table import ScoreTable
+from cli.commands import pool_file, strict, typed, written
+from cli.served import served
 
 COLUMNS = ["prompt_id", "model", "opponent", "rater", "rating"]
 
@@ -238,6 +242,58 @@ def test_draws_are_replicates():
     assert read[0].repeats == read[1].repeats == 0
     frames = [one.to_frame().sort_values(["rater", "model", "points"], ignore_index=True) for one in read]
     assert frames[0].equals(frames[1])
+
+
+def test_judges_with_and_without_draws_stand_in_one_table():
+    """A judge whose draws are blank is rated once, by its score, beside one that was drawn."""
+    frame = pd.DataFrame(
+        {
+            "prompt_id": ["p"] * 4,
+            "candidate": ["a", "b"] * 2,
+            "judge": ["drawn", "drawn", "once", "once"],
+            "judge_score": [2, 2, 5, None],
+            "draw_0": [1, 2, None, None],
+            "draw_1": [3, None, None, None],
+            "oracle_label": 1,
+        }
+    )
+    table = RatingTable.read(frame, human="human").to_frame()
+    assert table.groupby("rater")["points"].apply(sorted).to_dict() == {
+        "drawn": [1, 2, 3],
+        "human": [1, 1],
+        "once": [5],
+    }
+
+
+def test_two_commands_lead_from_pools_to_a_fit(tmp_path, monkeypatch, capsys):
+    """What `judge` writes is read as it is: draws, comparisons and labels; its summary has the cost of each judge."""
+    monkeypatch.chdir(tmp_path)
+    pool_file("pools.jsonl", {f"p{at}": [f"{name} of {at}" for name in "abc"] for at in range(8)})
+    cells = [(at, name) for at in range(8) for name in range(3)]
+    columns = ("prompt_id", "candidate", "oracle_label")
+    written(
+        "labels.csv", [dict(zip(columns, (f"p{at}", f"c{name}", (at + name) % 3), strict=True)) for at, name in cells]
+    )
+    cheap = ("resampled,draws=2,of=checklist,persona=editor:openai/m", "pairwise,persona=editor:openai/m")
+    judges = [word for judge in (*cheap, "pointwise:openai/strong") for word in ("--judge", judge)]
+    with served(monkeypatch, tmp_path):
+        done = typed(capsys, "judge", "pools.jsonl", *judges, "--out", "scores.csv", "--pairs", "pairs.csv")
+    assert done.code == 0
+    # One draft a prompt and one call a candidate; two orders of three pairs; one call a candidate.
+    for judge, calls in zip((*cheap, "pointwise:openai/strong"), (8 + 24, 8 * 6, 24), strict=True):
+        assert re.search(rf"{re.escape(judge)}: {calls} calls sent, 0 answers .* tokens, \$0\.\d+", done.err)
+    read = ("--human", "human", "--pairs", "pairs.csv", "--labels", "labels.csv")
+    fitted = typed(capsys, "factor", "fit", "scores.csv", *read, "--rank", "1", "--prior", "1", "--json", "-")
+    raters = {rater["rater"]: rater for rater in strict(fitted.out)["raters"]}
+    assert {name: rater["ratings"] for name, rater in raters.items()} == {
+        cheap[0]: 48,
+        cheap[1]: 48,
+        "pointwise:openai/strong": 24,
+        "human": 24,
+    }
+    assert raters[cheap[1]]["categories"] == ["-0.5", "0", "0.5"]
+    shown = typed(capsys, "factor", "fit", "scores.csv", *read, "--rank", "1", "--prior", "1")
+    assert "--holdout 0.5 --labels labels.csv --pairs pairs.csv" in shown.out
 
 
 def test_a_judge_with_the_name_of_the_human_is_refused():

@@ -140,6 +140,20 @@ def test_what_did_not_arrive_is_owed(max_calls):
     """Without the draft the whole pool is pending, without a mark one answer is."""
     found, _ = judged(f"checklist:{MODEL}", max_calls=max_calls)
     assert [getattr(verdict, "owed", None) for verdict in found.verdicts[:2]].count(True) == min(2, 3 - max_calls)
+    assert found.bill.owed == 3 - max_calls
+
+
+def test_marks_that_wait_for_a_draft_are_counted(capsys, tmp_path, monkeypatch):
+    """The command says how many answers are pending, and the next one asks for as many."""
+    monkeypatch.chdir(tmp_path)
+    pool_file("pools.jsonl", {"p": ["a", "b", ""], "q": ["c", "d"]})
+    command = ("judge", "pools.jsonl", "--judge", "resampled,draws=2,of=checklist:openai/m", "--out", "scores.csv")
+    with served(monkeypatch, tmp_path):
+        first = typed(capsys, *command, "--max-calls", "0")
+        second = typed(capsys, *command)
+    assert (first.code, second.code) == (4, 0)
+    assert "incomplete: 10 answers are pending" in first.err
+    assert "10 answers: " in second.err
 
 
 @pytest.mark.parametrize(
@@ -230,8 +244,8 @@ def test_all_rounds_of_a_pick_mark_the_same_items():
     with ScriptedServer(Script(answer)).in_thread() as server:
         judge = Checklist(MODEL, base_url=f"{server.url}/v1")
         pick = bw.select(PROMPT, ["x", "y", "z"], judge=judge, strategy=bw.Adaptive(margin=0.1, max_draws=3))
-    assert asked == {True: 1, False: 9}
-    assert pick.calls == 10
+    assert asked == {True: 1, False: 3 + 2 * 2}
+    assert pick.calls == 8
 
 
 def test_one_asker_gets_no_draft_of_another():
@@ -472,3 +486,40 @@ def test_the_command_makes_a_table_of_ratings(capsys, tmp_path, monkeypatch):
     assert script.counts.requests == 32 + 16
     assert bw.Checklist is Checklist
     assert isinstance(judge_from_spec(specs[0]), Resampled)
+
+
+def equal(request):
+    """Draft a checklist, and mark all candidates alike."""
+    return Choice(json.dumps({"items": ITEMS}) if drafts(request.user) else marked([1, 0, 1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "first", "more"),
+    # One draft and four marks; then two rounds of two marks each; or two more marks of each candidate.
+    [("adaptive:max_draws=3", 5, 4), ("resample:draws=3", 13, 0)],
+)
+def test_further_draws_ask_only_about_the_redrawn(strategy, first, more, capsys, tmp_path, monkeypatch):
+    """A strategy that asks again drafts once, and marks none but those to be redrawn; so says the dry run."""
+    monkeypatch.chdir(tmp_path)
+    pool_file("pools.jsonl", {"p": ["a", "b", "c", "d"]})
+    command = ("select", "pools.jsonl", "--judge", f"checklist:{MODEL}", "--strategy", strategy)
+    with served(monkeypatch, tmp_path, answer=equal) as script:
+        dry = " ".join(typed(capsys, *command, "--dry-run").out.split())
+        done = typed(capsys, *command)
+    assert (done.code, script.counts.requests) == (0, first + more)
+    assert f"in all {first} calls" in dry
+    assert (f"up to {more} more calls; at most {2 * more} calls with second asks" in dry) == bool(more)
+
+
+def test_a_dry_run_counts_the_drafts_of_members(capsys, tmp_path, monkeypatch):
+    """A checklist within a jury, or within what is around a jury, drafts first."""
+    monkeypatch.chdir(tmp_path)
+    pool_file("pools.jsonl", {"p": ["a", "b", "c"]})
+    jury = f"jury:checklist:{MODEL}+local:length"
+    for judge in (jury, f"verified,regex=.,of={jury}"):
+        command = ("judge", "pools.jsonl", "--judge", judge, "--run", judge[:4], "--out", "scores.csv", "--force")
+        with served(monkeypatch, tmp_path, answer=equal) as script:
+            dry = typed(capsys, *command, "--dry-run").out
+            typed(capsys, *command)
+        assert script.counts.requests == 4
+        assert "in all 4 calls" in dry

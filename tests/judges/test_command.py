@@ -435,9 +435,10 @@ def test_the_unscored_are_counted_with_their_reason(capsys, pools):
     blank = [row for row in rows_of("s.csv") if row["judge_score"] == ""]
     assert [(row["prompt_id"], row["candidate"]) for row in blank] == [("p4", "c0"), ("p3", "c0"), ("p3", "c1")]
     assert {row["unscored"] for row in blank} == {"empty answer"}
-    first, warning, second = done.err.splitlines()
+    first, warning, pools_without, second = done.err.splitlines()
     assert warning == "bonwise: WARNING: 3 of 10 candidates have no score by 'local:length'"
     assert first == "bonwise: 10 rows to s.csv, 3 of them unscored"
+    assert pools_without == "bonwise: no candidate has a score by 'local:length' in 1 pool: p3"
     assert second == "bonwise: unscored 3 times: empty answer"
     assert not done.out
 

@@ -11,12 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise.judges
+from bonwise.calls.ask import Answer, Answers
 from bonwise.errors import UsageError
+from bonwise.judges.asking import MISSING
+from bonwise.judges.calling import FunctionJudge
 from bonwise.judges.local import NAMES, Consensus, Format, Length, Lexical, from_name
 from bonwise.judges.protocol import Judge
 from bonwise.judges.registry import judge_from_spec
+from bonwise.judges.wrappers import WeightedMajority
 from bonwise.table.verdicts import Score, Unscored
 from hanging import ended_if_hanging
+from judges.replies import answered, said
 
 MEGABYTE = 1_000_000
 TEXTS = st.lists(st.text(), max_size=6)
@@ -131,6 +136,75 @@ def test_the_majority_of_final_answers(extract, texts, scores):
     assert [verdict.value if isinstance(verdict, Score) else None for verdict in verdicts] == scores
     assert [isinstance(verdict, Unscored) for verdict in judge.judge("q", ["1,234," * 100_000, "x" * 100_000])]
     assert judge_from_spec(judge.name) == judge
+
+
+VOTED = ["It is 4.", "4.0", "5", "5, so 5", "none", ""]
+
+
+def weighted(weights, texts=VOTED):
+    """Return scores, or reasons, of texts whose votes weigh these."""
+    by_text = dict(zip(texts, weights, strict=True))
+    judge = WeightedMajority(FunctionJudge(lambda _, text: by_text[text]))
+    return [verdict.value if isinstance(verdict, Score) else verdict.reason for verdict in judge.judge("q", texts)]
+
+
+@pytest.mark.parametrize(
+    ("weights", "scores"),
+    [
+        # 4 has 0.5 + 0.4 of 1.2; 5 has 0.3 and a vote that is not counted.
+        ((0.5, 0.4, 0.3, None, 1, 1), [0.75, 0.75, 0.25, "no vote: the function returned nothing"]),
+        ((0, 0, 0, 0.25, 9, 9), [0, 0, 1, 1]),
+        ((0, 0, 0, 0, 1, 1), [0] * 4),
+        ((1, 1, 1, -0.5, 1, 1), ["the score -0.5 cannot weigh a vote: take a judge whose scores are 0 or more"] * 4),
+        ((1e300, 1e300, 1e300, 1e300, -1, -1), [0.5] * 4),
+        ((None,) * 6, ["no vote: the function returned nothing"] * 4),
+    ],
+)
+def test_votes_weigh_a_judge_s_scores(weights, scores):
+    """Shares of the weight by hand; who has no score or no final answer has no vote, and no weight is below 0."""
+    assert weighted(weights) == [*scores, "no final answer", "empty answer"]
+
+
+WEIGHTS = st.none() | st.floats(0, 100)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["1", "2", "3.0", "3", "no"]), WEIGHTS), min_size=1, max_size=9))
+def test_weighted_votes_are_those_of_plain_loops(pool):
+    """Each candidate has the weight of its answer over that of all; equal weights are `local:majority`."""
+    texts = [f"{at} x {answer}" for at, (answer, _) in enumerate(pool)]
+    answers = [str(float(answer)) if answer != "no" else str(float(at)) for at, (answer, _) in enumerate(pool)]
+    total, by_answer = 0.0, {}
+    for answer, (_, weight) in zip(answers, pool, strict=True):
+        if weight is not None:
+            total += weight
+            by_answer[answer] = by_answer.get(answer, 0.0) + weight
+    for answer, (_, weight), value in zip(
+        answers, pool, weighted([weight for _, weight in pool], texts), strict=True
+    ):
+        if weight is None:
+            assert isinstance(value, str)
+        else:
+            assert value == pytest.approx(by_answer[answer] / total if total else 0, abs=1e-12)
+    plain = [verdict.value for verdict in from_name("majority").judge("q", texts)]
+    assert weighted([2.0] * len(texts), texts) == pytest.approx(plain, abs=1e-12)
+
+
+def test_weights_of_a_model_that_is_asked():
+    """The inner judge's questions are asked as they are; while an answer is pending no vote is counted."""
+    judge = judge_from_spec("weighted_majority,extract=boxed,of=pointwise:openai/m")
+    assert judge.name == "weighted_majority,extract=boxed,of=pointwise:openai/m"
+    assert judge.calls(3) == len(judge.asks("q", BOXED[:3])) == 3
+    replies = [[f'{{"score": {score}}}'] for score in (60, 20, 20)]
+    verdicts = answered(judge, "q", BOXED[:3], replies).verdicts
+    assert [verdict.value for verdict in verdicts] == pytest.approx([0.8, 0.8, 0.2])
+    asks = judge.asks("q", BOXED[:3])
+    pending = [
+        Answers((Answer(MISSING),)),
+        *(said(ask, *reply) for ask, reply in zip(asks, replies[1:], strict=False)),
+    ]
+    assert all(verdict.owed for verdict in judge.conclude("q", BOXED[:3], pending).verdicts)
+    with pytest.raises(UsageError, match="extract"):
+        WeightedMajority(judge, extract="(")
 
 
 def test_only_the_majority_extracts():

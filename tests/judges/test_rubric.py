@@ -135,6 +135,11 @@ def test_true_and_false_are_yes_and_no(mine, stated, share):
         ("correct: 80\ntone: 4/5\nFact checked: Yes", [None, None, None], None),
         (f"Here it is.\n{reply(80, 4, 'no')}", [None, None, None], None),
         (reply(80, 4, "yes", why="no reference"), ["cannot judge, though"] * 3, "cannot judge, though it gives a"),
+        (
+            f"{reply(80, 4, 'no')}\n\nOn second thought:\ntone: 9",
+            [None, "off the scale 1 to 5: 9", None],
+            "tone: off",
+        ),
         (reply(None, None, None, why="no text"), ["cannot judge: no text"] * 3, "cannot judge: no text"),
         ("I cannot help with that.", ["refused in its own words"] * 3, "refused in its own words"),
         ("", ["empty reply"] * 3, "empty reply"),
@@ -151,6 +156,37 @@ def test_a_criterion_that_cannot_be_read_leaves_the_score_out(mine, said, reason
     (verdict,) = found.verdicts
     assert isinstance(verdict, Score) if combined is None else combined in verdict.reason
     assert said in verdict.raw
+
+
+def test_a_criterion_that_is_corrected_below_counts_as_corrected(mine):
+    """The last answer to each criterion counts, as elsewhere; a reason that takes the answers back still does."""
+    said = f"{reply(80, 4, 'no')}\n\nOn second thought, the tone is worse.\n\ntone: 2"
+    found = answered(judge_of(mine), "Capital?", ["Paris"], [[said]])
+    assert [verdict.value for _, (verdict,) in found.members] == [0.8, 0.25, 0.0]
+    taken_back = f"{reply(80, 4, 'no', why='no reference')}\n\nOn second thought.\n\ntone: 2"
+    assert isinstance(answered(judge_of(mine), "Capital?", ["Paris"], [[taken_back]]).verdicts[0], Unscored)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "requests", "scores"),
+    [
+        ('{"correct": 80, "tone": 4}', reply(60, 5, "yes"), 2, [0.6, 1.0, 1.0]),
+        ('{"correct": 80, "tone": 4}', '{"tone": 3}', 2, [0.8, 0.75, "no fact_checked in the reply"]),
+        ('{"correct": 80, "tone": 4}', "Well.", 2, [0.8, 0.75, "no fact_checked in the reply"]),
+        (reply(80, 4, None, why="no source"), reply(80, 4, "yes"), 1, [0.8, 0.75, "cannot judge: no source"]),
+    ],
+)
+def test_a_criterion_that_is_missing_is_asked_for_once_more(
+    mine, first, second, requests, scores, tmp_path, monkeypatch
+):
+    """The whole question is asked again; the second answer counts unless it lacks as much."""
+    said = iter([first, second])
+    pools = [{"prompt_id": "p", "prompt": "Capital?", "reference": "Paris", "candidates": ["Paris"]}]
+    with served(monkeypatch, tmp_path, answer=lambda _: Choice(next(said))) as script:
+        (judged,) = bw.judge(pools, judge=bw.Rubric(MODEL, prompt=mine))
+    found = [verdict for _, its in judged.judgments[0].members for verdict in its.verdicts]
+    assert [getattr(verdict, "value", None) or verdict.reason for verdict in found] == scores
+    assert script.counts.requests == requests
 
 
 @given(text=st.one_of(st.text(max_size=200), st.sampled_from([text for text in INJECTIONS if len(text) < 2000])))
@@ -392,7 +428,7 @@ def test_a_pool_without_its_variable_is_refused_before_any_call(mine, capsys, tm
         bare = typed(capsys, command, "pools.csv")
         both = typed(capsys, "select", "pools.csv", "--rubric", mine, "--judge", f"pointwise:{MODEL}")
     assert (done.code, script.counts.requests) == (2, 0)
-    assert "pools.csv, row 6: 'reference' of candidate 0 (counted from 0) is empty" in done.err
+    assert "pools.csv, row 6: 'reference' is empty" in done.err
     assert (bare.code, both.code) == (2, 2)
     assert "--rubric FILE" in bare.err
 
@@ -492,3 +528,16 @@ def test_a_missing_key_is_found_before_the_pools(mine, monkeypatch):
     """Nothing is bound yet, and still the judge tells which model it asks."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert missing_key(bw.Rubric("openai/gpt-5-mini", prompt=mine)) is not None
+
+
+def test_a_second_rubric_is_refused_and_a_row_of_a_csv_is_named(mine, capsys, tmp_path):
+    """Of two `--rubric` none is taken; what a candidate's row of a CSV lacks is said with the number of that row."""
+    pools = tmp_path / "pools.csv"
+    pools.write_text("prompt_id,prompt,text,reference\np,?,a,R\np,?,b,R\nq,?,a,R\np,?,c, \n", "utf-8")
+    twice = typed(capsys, "judge", pools, "--rubric", mine, "--rubric", "other.md", "--model", MODEL)
+    assert (twice.code, "--rubric is given twice" in twice.err) == (2, True)
+    done = typed(capsys, "judge", pools, "--rubric", mine, "--model", MODEL)
+    assert (done.code, "pools.csv, row 5: 'reference' is empty" in done.err) == (2, True)
+    pools.write_text("prompt_id,prompt,text,reference\np,?,a,R\nq,?,b,R\np,?,a,S\n", "utf-8")
+    done = typed(capsys, "judge", pools, "--rubric", mine, "--model", MODEL)
+    assert "pools.csv, row 4: candidates of the same text differ in 'reference'" in done.err

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import bonwise as bw
 from bonwise.errors import FileError, JudgeError, UsageError
 from bonwise.judges.checks import final_answer
 from bonwise.table.verdicts import Score, Unscored
-from cli.commands import pool_file, rows_of, strict, typed
+from cli.commands import pool_file, rows_of, strict, typed, written
 from cli.served import served
 
 FAILED = "failed the check"
@@ -331,3 +332,60 @@ def test_a_stack_refuses_a_check_on_a_table(tmp_path, monkeypatch, capsys):
     Path("scores.csv").write_text("prompt_id,candidate,judge,judge_score\np,a,x,1\n", "utf-8")
     done = typed(capsys, "judge", "scores.csv", "--judge", "stack:s.json", "--check", "true")
     assert (done.code, "--check" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "pairwise:openai/m",
+        "resampled,draws=2,of=pairwise:openai/m",
+        "weighted_majority,of=pairwise:openai/m",
+        "jury:pairwise:openai/m+local:consensus",
+        "local:consensus",
+    ],
+)
+def test_the_only_one_that_passes_wins_whatever_compares(inner, tmp_path, monkeypatch):
+    """Where a judge, whatever it is made of, has nothing to compare with, the one that passes scores 1."""
+    with served(monkeypatch, tmp_path):
+        pick = bw.select(
+            "How many?", ["it is 4", "none", ""], judge=bw.judge_from_spec(f"verified,regex=4,of={inner}")
+        )
+    assert (pick.best_id, pick.scores) == ("c0", (1.0, None, None))
+    assert pick.unscored == {"c1": FAILED, "c2": "empty answer"}
+
+
+class Declining:
+    """A judge that scores nothing."""
+
+    name, version = "declining", "1"
+
+    def judge(self, _prompt, texts):
+        """Say why."""
+        return [Unscored("no other answer to compare with")] * len(texts)
+
+
+def test_a_reason_in_the_same_words_is_no_lack_of_rivals():
+    """What a judge says of the only one that passes stands, whatever its words are."""
+    (verdict, _) = bw.Verified(Declining(), regex="4").judge("q", ["4", "x"])
+    assert verdict.reason == "no other answer to compare with"
+
+
+def test_a_pool_of_which_none_passes_is_reported_and_audited(tmp_path, monkeypatch, capsys):
+    """`judge` names it, members have no row there, and an audit reads the ragged table and says what it left out."""
+    monkeypatch.chdir(tmp_path)
+    pools = {f"p{at}": ["it is 4", "so 4", "none"] for at in range(4)} | {"q": ["no", "none"]}
+    pool_file("pools.jsonl", pools)
+    cells = [(prompt, f"c{at}") for prompt, texts in pools.items() for at in range(len(texts))]
+    written("labels.csv", [{"prompt_id": p, "candidate": c, "oracle_label": int(c == "c0")} for p, c in cells])
+    judge = "verified,regex=4,of=jury:local:length+local:format"
+    done = typed(capsys, "judge", "pools.jsonl", "--judge", judge, "--out", "scores.csv")
+    assert f"no candidate has a score by '{judge[:36]}" in done.err.replace("...", "")
+    assert "in 1 pool: q" in done.err
+    rows = Counter(row["judge"] for row in rows_of("scores.csv") if row["prompt_id"] == "q")
+    assert rows == {judge: 2}
+    audited = typed(capsys, "audit", "scores.csv", "--labels", "labels.csv", "--json", "-")
+    (own, *members) = [found["data"] for found in strict(audited.out)["judges"].values()]
+    assert (own["prompts"], [found["prompts"] for found in members]) == (5, [4, 4])
+    shown = typed(capsys, "audit", "scores.csv", "--labels", "labels.csv", "--full").out
+    assert "6 candidates without a score in 5 prompts, 1 of them without any score: failed the check (6)" in shown
+    assert "dropped 1 prompt: not judged (1): q" in shown

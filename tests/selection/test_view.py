@@ -19,6 +19,8 @@ from bonwise.cli.picks import MOST_POOLS, PickedPage
 from bonwise.report.blocks import Cards, Part, Table, next_of
 from bonwise.report.page.environment import LONGEST_TEXT, MOST_BYTES, page_bytes
 from bonwise.report.show import describe, markdown, notebook, page, text
+from bonwise.routing.router import Router
+from bonwise.selection.result import PickRecord, SelectionsDocument
 from bonwise.selection.totals import Totals
 from bonwise.table.pools import Candidate, Pool
 from cli.commands import pool_file, typed
@@ -504,3 +506,85 @@ def test_names_that_would_fill_the_page_end_it(tmp_path):
     for pool in collected.passing(Pool(f"p{at}", "q", candidates) for at in range(MOST_POOLS)):
         noted(collected, selection(prompt_id=pool.prompt_id, **pick))
     assert 150 < len(collected.document("").picks) < 200
+
+
+def test_a_pick_explains_itself():
+    """The example of the docs is what it prints; ranks of members and how far they are apart are those of a hand."""
+    judge = bw.Jury(["local:length", "local:format", "local:lexical"], rule="median")
+    pick = bw.select("Name a colour of the sky.", ["Blue", "I like the colour of the sky", "Blue.", ""], judge=judge)
+    shown = pick.explain()
+    assert shown in (Path(__file__).parents[2] / "docs" / "selection.md").read_text("utf-8")
+    # Ranks of c0, c1, c2: length 3 1 2, format 2.5 2.5 1, lexical 2.5 1 2.5. Format is 1/4, 3/2 and 5/4 from the mean
+    # of the others, which is 1 on average.
+    assert pick.members["local:lexical"][3] is None
+    assert pick.members["local:format"][:3] == (0.75, 0.75, 0.875)
+    assert "on c1, c2: their ranks are 1.5 apart" in shown
+    assert "local:format, on average 1.00 ranks" in shown
+
+
+def test_a_member_without_a_score_says_why():
+    """A member without a score keeps its reason, made printable; hostile names and words are harmless."""
+
+    def fails(prompt, text):
+        return None if "alert" in text else 1.0
+
+    judge = bw.Jury([bw.FunctionJudge(fails), "local:length", bw.FunctionJudge(lambda _, text: -len(text))])
+    pick = bw.select("?", [bw.Candidate(HOSTILE, HOSTILE), bw.Candidate("b", "b c")], judge=judge)
+    shown = pick.explain()
+    assert pick.members["fails"] == ("the function returned nothing", 1.0)
+    assert "the function returned nothing" in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    document = pick.document()
+    assert (
+        SelectionsDocument.model_validate(document.to_dict()).picks[0].pick.members == document.picks[0].pick.members
+    )
+    broken = {**pick.to_dict(), "members": {"x": [1.0]}}
+    with pytest.raises(ValueError, match="of each candidate for each of its members"):
+        PickRecord.model_validate(broken)
+
+
+def test_members_that_agree_and_a_judge_without_any():
+    """Members of one order are said to agree; a judge alone shows its own words, and no table of members."""
+    alike = bw.select(
+        "?", ["a", "a b c"], judge=bw.Jury(["local:length", bw.FunctionJudge(lambda _, text: len(text))])
+    )
+    assert "The members rank the candidates alike." in alike.explain()
+    words = bw.select("?", ["a", "b"], judge=lambda _, text: (1.0 if text == "a" else 0.5, f"because of {text}"))
+    assert words.members == {}
+    assert "The judge said of c0\nbecause of a" in words.explain()
+    assert "member" not in words.explain()
+    tied = bw.select("?", ["a", "b"], judge=lambda *_: 1.0)
+    assert "c0, c1 share the highest score." in tied.explain().replace("c1, c0", "c0, c1")
+
+
+def test_draws_of_members_are_their_mean():
+    """A strategy that asks again adds draws: a member's score is their mean, a missing draw is left out."""
+    values = {"a": iter([0.0, None, 0.5]), "b c": iter([1.0, 1.0, 1.0])}
+    judge = bw.Jury([bw.FunctionJudge(lambda _, text: next(values[text])), "local:length"])
+    pick = bw.select("?", ["a", "b c"], judge=judge, strategy=bw.Resample(draws=3))
+    assert pick.members["<lambda>"] == (0.25, 1.0)
+
+
+def test_a_routed_pick_says_who_was_asked():
+    """The stronger judge's own members stand in the table, for those that it was shown."""
+    strong = bw.Jury(["local:length", "local:format"])
+    router = Router(strong, signal="margin", share=1.0, among="contenders")
+    texts = ["a", "bb", "", None, "ccc."]
+    pick = bw.select("?", texts, judge=lambda _, text: float(len(text) < 3), router=router)
+    shown = " ".join(pick.explain().split())
+    assert pick.routed.strong == strong.name
+    assert "<lambda> judged by greedy first." in shown
+    assert f"{strong.name} was then asked about c0, c1." in shown
+    assert [its[2:] for its in pick.members.values()] == [("empty answer", None, None)] * 2
+
+
+def test_a_rubric_shows_each_criterion(tmp_path, monkeypatch):
+    """One row per criterion and candidate, under the criterion's name, and no word of disagreement."""
+    with served(monkeypatch, tmp_path):
+        pick = bw.select("?", ["one", "two"], judge=bw.Rubric("openai/m"))
+    shown = pick.explain()
+    assert len(pick.members) == 4
+    assert "What each criterion says" in shown
+    assert shown.count("\n  follows ") == shown.count("\n  brief ") == 2
+    assert "disagree" not in shown

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bonwise.errors import ColumnError, FileError, RowError
 from bonwise.table import pools as pool_files
-from bonwise.table.pools import Candidate, Pool, read_pools
+from bonwise.table.pools import Candidate, Pool, is_csv_of_pools, read_pools
 
 GOOD = {"prompt_id": "p1", "prompt": "Say hi", "candidates": ["hi", {"id": "b", "text": "hello"}]}
 
@@ -264,9 +264,9 @@ def test_pools_of_a_csv_have_one_candidate_per_row(tmp_path, name):
         (f'{CSV}p3,p,c,"hi', "line 6: not CSV"),
         ("prompt_id,prompt,text\n", "no pools"),
         ("", "empty"),
-        (CSV.replace("three", ""), "row 2: 'context' of candidate 1 (counted from 0) is empty"),
+        (CSV.replace("three", ""), "row 4: 'context' is empty"),
         (CSV.replace("context", "other"), "row 2: no 'context', which the judge needs"),
-        (f"{CSV}p2,Say no,c9,no,x\n", "row 3: candidates of the same text differ in 'context'"),
+        (f"{CSV}p2,Say no,c9,no,x\n", "row 5: candidates of the same text differ in 'context'"),
     ],
 )
 def test_a_csv_that_is_no_pools_is_refused(tmp_path, text, said):
@@ -303,3 +303,14 @@ def test_a_number_is_a_text_of_a_pool(tmp_path):
     """As answers of arithmetic are written."""
     (pool,) = read_pools(written(tmp_path, {**GOOD, "reference": 4.5}), ["reference"])
     assert pool.variables == {"reference": "4.5"}
+
+
+def test_a_csv_is_told_by_its_header(tmp_path):
+    """Whether a CSV is of pools is seen without reading its rows, which would be read twice."""
+    path = tmp_path / "pools.csv"
+    path.write_text('text,prompt_id,prompt\n"never closed', "utf-8")
+    assert is_csv_of_pools(path)
+    path.write_text("prompt_id,candidate,judge_score\n", "utf-8")
+    assert not is_csv_of_pools(path)
+    path.write_text("", "utf-8")
+    assert not is_csv_of_pools(path)

@@ -130,7 +130,7 @@ class CallTotals:
     owed_because: Counter[str] = field(default_factory=Counter)
     """Why answers are missing."""
 
-    def owe(self, reason: str) -> None:
-        """Count an answer that did not arrive, and why; words of servers are no end of reasons."""
+    def owe(self, reason: str, times: int = 1) -> None:
+        """Count an answer that did not arrive, or several, and why; words of servers are no end of reasons."""
         known = reason in self.owed_because or len(self.owed_because) < MOST_REASONS
-        self.owed_because[reason if known else "other reasons"] += 1
+        self.owed_because[reason if known else "other reasons"] += times

@@ -111,6 +111,13 @@ class Engine:
         endpoint = self.endpoint(ask, whole)
         return await AskRun(self, ask, whole, endpoint).run()
 
+    def leave(self, asks: Sequence[Ask], reason: str) -> bill.Bill:
+        """Count the answers to questions that wait for one that has not arrived, and return them as a bill."""
+        unasked = bill.Bill(owed=sum(ask.samples for ask in asks))
+        self.totals.bill += unasked
+        self.totals.owe(reason, unasked.owed)
+        return unasked
+
     def endpoint(self, ask: Ask, request: Request | None = None) -> Endpoint:
         """Return the endpoint of an ask: the model, at the server to which its whole `request` would go now."""
         model = ask.model
@@ -268,8 +275,10 @@ class AskRun:
             self._terms.totals.notices[f"{self._ask.model} was asked again where a reply could not be read"] += own
         await self._obtain(wanted, 1)
         for sample in wanted:
-            reading = self._answers[sample].reading
-            if isinstance(reading, Unscored) and reading.owed:
+            reading, before = self._answers[sample].reading, first[sample].reading
+            # Of an answer that was read in part, the second one may lack more.
+            worse = isinstance(reading, Unscored) or len(_unread_parts(reading)) >= len(_unread_parts(before))
+            if (worse and not isinstance(before, Unscored)) or (isinstance(reading, Unscored) and reading.owed):
                 self._answers[sample] = first[sample]
 
     def _has_time(self, took: float) -> bool:
@@ -419,11 +428,10 @@ class AskRun:
             reading = self._ask.read(outcome)
         except Exception as error:  # noqa: BLE001 - a reader may be anybody's; what it was given is paid and kept
             reading = Unscored(f"the reader failed: {type(error).__name__}", kept(outcome.text))
-        if isinstance(reading, Unscored):
-            if self._ask.second(outcome, reading):
-                self._unread.add(sample)
-            if outcome.elsewhere:
-                reading = replace(reading, reason=f"{reading.reason}: {outcome.elsewhere}")
+        if any(self._ask.second(outcome, part) for part in _unread_parts(reading)):
+            self._unread.add(sample)
+        if isinstance(reading, Unscored) and outcome.elsewhere:
+            reading = replace(reading, reason=f"{reading.reason}: {outcome.elsewhere}")
         return Answer(reading, outcome.text, from_ledger)
 
     def _outcome(self, stored: Stored) -> Outcome:
@@ -460,6 +468,12 @@ class AskRun:
             totals.repeated += 1
             totals.alike += len(set(words)) == 1
         totals.unscored += len(readings) - owed
+
+
+def _unread_parts(reading: Any) -> list[Unscored]:
+    """Return what could not be read of an answer: all of it, or some of its parts."""
+    parts = reading if isinstance(reading, tuple) else (reading,)
+    return [part for part in parts if isinstance(part, Unscored)]
 
 
 def _as_json(reading: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bonwise.cli.shared_flags import Reading, TableOutput, TypedCall, command_of, shared_flags, steps_next
+from bonwise.cli.shared_flags import Reading, TableOutput, TypedCall, command_of, flags_of, shared_flags, steps_next
 from bonwise.errors import UsageError
 from bonwise.factors.front import COMMANDS, fit_factors
 from bonwise.printable import shell_path
 from bonwise.stacks.front import AUDIT, fit_stack
-from bonwise.table.reading_options import TableKeywords
+from bonwise.table.reading_options import LabelledKeywords, ReadingOptions
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Said
@@ -35,7 +36,7 @@ def fit_ratings(
     save: Annotated[
         Path | None, typer.Option("--save", help="Write what the other commands of bonwise factor read (JSON).")
     ] = None,
-    reading: Reading[TableKeywords],
+    reading: Reading[LabelledKeywords],
     output: TableOutput,
 ) -> int:
     """Fit capabilities of models to judges' ratings, and align them with human ratings.
@@ -45,17 +46,23 @@ def fit_ratings(
     output.refuse_overwriting(*call.paths(), also=(save,))
     if save is not None and call.values["interval"] == "none":
         raise UsageError("--save writes what the interval is made of", hint="leave out --interval none, or --save")
+    from bonwise.factors.rating_sources import ratings_of_scores
     from bonwise.factors.view_answers import next_steps
-    from bonwise.table.score_table import ScoreTable
+    from bonwise.table.opening import open_labelled
 
     # Flags of columns are of a table of scores; ratings have columns of their own.
-    of_scores = {"source": ScoreTable.read(call.values["source"], **reading.keywords())} if reading.values else {}
+    options = ReadingOptions.of(ratings_of_scores, reading.keywords())
+    of_scores = {"source": open_labelled(call.values["source"], options)[0]} if reading.values else {}
     fitted = call.run(**of_scores)
     if save is not None:
         fitted.view.save(save)
+    flags = [*reading.as_flags(), *flags_of({"--pairs": call.values["pairs"]})]
     steps = [
-        replace(step, text=" ".join([step.text, *reading.as_flags()])) if "factor fit" in step.text else step
+        replace(step, text=" ".join([step.text, *flags]))
+        if re.match("bonwise factor (fit|study)", step.text)
+        else step
         for step in next_steps(fitted, save)
+        if not (reading.values and "factor study" in step.text)  # which takes no flags of columns
     ]
     output.deliver(fitted, then=steps_next(steps))
     return 0

@@ -12,7 +12,7 @@ import typer
 
 from bonwise.cli import arguments, model_flags, running
 from bonwise.cli.shared_flags import Reading, shared_flags
-from bonwise.printable import quoted
+from bonwise.printable import listed, quoted
 from bonwise.report.numbers import counted
 from bonwise.table.reading_options import ReadingKeywords
 from bonwise.table.verdicts import Unscored
@@ -99,14 +99,14 @@ def judge(
 
 
 def _holds_pools(path: Path) -> bool:
-    """Tell whether the first line of a file is a pool; what cannot be read is told when it is read."""
+    """Tell whether the first line of a file is of pools; what cannot be read is told when it is read."""
     from bonwise.errors import BonwiseError
-    from bonwise.table.pools import is_csv, read_pools
+    from bonwise.table.pools import is_csv, is_csv_of_pools
     from bonwise.table.text_files import json_lines
 
     try:
         if is_csv(path):
-            return next(read_pools(path), None) is not None
+            return is_csv_of_pools(path)
         return "candidates" in next(iter(json_lines(path)))[1]
     except (BonwiseError, StopIteration):
         return False
@@ -127,6 +127,7 @@ def _add_stack(scores: Path, stack: str, settings: Mapping[str, Any], out: str) 
 
 
 def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens: bool) -> None:
+    from bonwise.calls.bill import Bill
     from bonwise.judges import scoring, wrappers
 
     arguments.write_text(found.to_csv(raw=raw, tokens=tokens), out)
@@ -134,6 +135,10 @@ def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens
         arguments.write_text(found.pairs_to_csv(tokens=tokens), pairs)
     for line in _told(found, "" if out == "-" else f" to {out}"):
         arguments.say(line)
+    bills = [Bill().with_all(pool.judgments[at].bill for pool in found) for at in range(len(found.judges))]
+    for judge, bill in zip(found.judges, bills, strict=True):
+        if bill != Bill() and bills.count(Bill()) < len(bills) - 1:
+            arguments.say(f"{judge.name}: {running.figures_of(bill)}")
     for at, judge in enumerate(found.judges):
         if lost := scoring.words_of_lost(found.judged, at):
             arguments.say(f"{judge.name}: {lost}: an order could not be read; each counts a half for both sides")
@@ -155,8 +160,13 @@ def _told(found: JudgedPools, where: str) -> Iterator[str]:
     beside = f", and {counted(of_members, 'row')} {apart}" if of_members else ""
     yield f"{counted(rows, 'row')}{where}, {unscored.total():,} of them unscored{waiting}{beside}"
     for at, judge in enumerate(found.judges):
-        verdicts = [verdict for one in found for verdict in one.judgments[at].verdicts]
-        missing = sum(isinstance(one, Unscored) and not one.owed for one in verdicts)
-        yield from running.unscored_lines(missing, len(verdicts), f" by {quoted(judge.name)}")
+        lacking = [
+            [isinstance(verdict, Unscored) and not verdict.owed for verdict in pool.judgments[at].verdicts]
+            for pool in found
+        ]
+        missing = sum(map(sum, lacking))
+        yield from running.unscored_lines(missing, sum(map(len, lacking)), f" by {quoted(judge.name)}")
+        if bare := [pool.pool.prompt_id for pool, its in zip(found, lacking, strict=True) if all(its)]:
+            yield f"no candidate has a score by {quoted(judge.name)} in {counted(len(bare), 'pool')}: {listed(bare)}"
     yield from running.tally(unscored, "unscored")
     yield from running.filled_lines(Counter(found.filled))

@@ -27,17 +27,19 @@ RUN = Path("bonwise-run")
 """The run folder of a command that names none: a paid answer is never kept nowhere."""
 
 RubricFile = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option("--rubric", help="Judge by the criteria of this file: the judge rubric,prompt=FILE of --model."),
 ]
 """A judge by criteria of the user's own."""
 
 
-def judge_specs(judges: list[str] | None, rubric: str | None) -> list[str]:
+def judge_specs(judges: list[str] | None, rubrics: list[str] | None) -> list[str]:
     """Return the texts that name judges, with that of a rubric; `UsageError` where there is none."""
     from bonwise.judges.registry import Spec
 
-    specs = [*(judges or ()), *([] if rubric is None else [str(Spec("rubric", {"prompt": rubric}))])]
+    if rubrics and len(rubrics) > 1:
+        raise UsageError("--rubric is given twice", hint="name further ones by --judge rubric,prompt=FILE")
+    specs = [*(judges or ()), *(str(Spec("rubric", {"prompt": rubric})) for rubric in rubrics or ())]
     if not specs:
         raise UsageError("no judge is given", hint="name one by --judge KIND:provider/model, or by --rubric FILE")
     return specs

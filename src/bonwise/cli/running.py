@@ -19,7 +19,7 @@ from bonwise.progress import time_left
 from bonwise.report.numbers import counted, money
 
 if TYPE_CHECKING:
-    from bonwise.calls.bill import CallTotals
+    from bonwise.calls.bill import Bill, CallTotals
     from bonwise.calls.engine import Engine
     from bonwise.judges import protocol, scoring
     from bonwise.selection import selection, settings
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BAD_INPUT",
+    "figures_of",
     "filled_lines",
     "judge_all",
     "outcome",
@@ -189,12 +190,15 @@ def _summary_lines(summary: RunSummary, totals: CallTotals) -> Iterator[str]:
 
 
 def _summary_figures(totals: CallTotals, run: Path | None) -> str:
-    bill, ledger = totals.bill, "the ledger" if run is None else f"the ledger {run}"
+    ledger = "the ledger" if run is None else f"the ledger {run}"
+    return f"{counted(totals.answers, 'answer')}: {figures_of(totals.bill, ledger)}"
+
+
+def figures_of(bill: Bill, ledger: str = "the ledger") -> str:
+    """Return what answers took: calls, tokens and dollars."""
     sent, kept = counted(bill.calls, "call"), counted(bill.from_ledger, "answer")
-    return (
-        f"{counted(totals.answers, 'answer')}: {sent} sent, {kept} from {ledger}, "
-        f"{bill.input_tokens:,} + {bill.output_tokens:,} tokens, {money(bill.cost)}"
-    )
+    tokens = f"{bill.input_tokens:,} + {bill.output_tokens:,} tokens"
+    return f"{sent} sent, {kept} from {ledger}, {tokens}, {money(bill.cost)}"
 
 
 def _risks(engine: Engine, totals: CallTotals) -> Iterator[str]:

@@ -218,7 +218,7 @@ def read_ratings(
         return source
     if human is None:
         raise UsageError("no rater is named as the human one", hint="name it with human=, or --human")
-    rules: dict[str, Any] = {name: asked.get(name) for name in ("categories", "bins", "binning")}
+    rules: dict[str, Any] = {name: asked.get(name) for name in ("pairs", "categories", "bins", "binning")}
     return RatingTable.read(source, human=human, **rules)
 
 

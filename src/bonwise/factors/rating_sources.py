@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.table import cells, identifiers, numbers, opening, reading, vote_columns, vote_rows
+from bonwise.table import cells, identifiers, numbers, opening, vote_columns, vote_rows
+from bonwise.table.reading import RowSource, open_frame
+from bonwise.table.reading_options import LabelledKeywords, ReadingOptions, opens_a_table
 
 __all__ = ["ratings_of_biggen", "ratings_of_pairs", "ratings_of_scores", "ratings_of_votes"]
 
 _VERDICTS = {1.0: "model", 0.5: "tie", 0.0: "opponent"}
 
 
+@opens_a_table
 def ratings_of_scores(
-    source: opening.ScoreSource, *, human: str = "human", category: str | None = None
+    source: opening.ScoreSource,
+    *,
+    human: str = "human",
+    category: str | None = None,
+    **reading: Unpack[LabelledKeywords],
 ) -> pd.DataFrame:
     """Return a judge's scores and the oracle labels as ratings of candidates.
 
     Each judge is a rater, each of its draws a replicate, and the oracle is the rater `human`. Candidates are the
-    models, so their names should recur across prompts. `category` is the column that says the category of a prompt.
-    The table is one that `RatingTable.read` takes. A judge named like the oracle raises `InputError`.
+    models, so their names should recur across prompts. `category` is the column that says the category of a prompt,
+    `reading` how scores and labels are read, such as ``labels="labels.csv"``. The table is one that
+    `RatingTable.read` takes. A judge named like the oracle raises `InputError`.
     """
-    table = opening.open_scores(source)
+    table = opening.open_labelled(source, ReadingOptions.of(ratings_of_scores, reading))[0]
     if human in table.judges:
         raise UsageError(
             f"{table.source}: a judge is named {quoted(human)}, like the human rater",
@@ -48,7 +56,9 @@ def ratings_of_scores(
     )
     wide = list(cells.draw_columns(frame.columns))
     if wide:
+        once = frame[wide].isna().all(axis=1)  # of a judge that is asked once, beside others that are drawn
         draws = [_scored(rows, frame, column, str(at)) for at, column in enumerate(wide)]
+        draws.append(_scored(rows[once], frame[once], "judge_score", "0"))
     else:
         replicate = frame["draw"].astype(object) if "draw" in frame.columns else "0"
         draws = [_scored(rows, frame, "judge_score", replicate)]
@@ -63,7 +73,7 @@ def _scored(rows: pd.DataFrame, frame: pd.DataFrame, column: str, replicate: pd.
 
 
 def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source named
-    source: reading.RowSource,
+    source: RowSource,
     *,
     verdict: str | None = None,
     pair: Sequence[str] | None = None,
@@ -80,7 +90,7 @@ def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source
     one pair are replicates. `verdict_map` says what verdicts mean: ``first``, ``second``, ``tie`` or ``none``. The
     table is one that `RatingTable.read` takes.
     """
-    raw, where = reading.open_frame(source)
+    raw, where = open_frame(source)
     if pair is not None and len(pair) != 2:
         raise UsageError(
             f"{where}: a vote is on two models, so two columns name them, not {', '.join(pair) or 'none'}",
@@ -113,14 +123,14 @@ def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source
     )
 
 
-def ratings_of_pairs(source: reading.RowSource, *, category: str | None = None) -> pd.DataFrame:
+def ratings_of_pairs(source: RowSource, *, category: str | None = None) -> pd.DataFrame:
     """Return the verdicts that ``bonwise judge --pairs`` writes as side-by-side ratings.
 
     What a candidate earned, from 0 to 1, less 1/2 is the rating; each presentation order is a replicate. Columns are
     ``prompt_id``, ``judge``, ``a``, ``b``, ``shown_first`` and ``shown_second``; `category` names that of the
     category of a prompt. The table is one that `RatingTable.read` takes.
     """
-    raw, where = reading.open_frame(source)
+    raw, where = open_frame(source)
     orders = ("shown_first", "shown_second")
     identifiers.require_columns(
         raw, ["prompt_id", "judge", "a", "b", *orders, *([category] if category else [])], where
@@ -142,7 +152,7 @@ def ratings_of_pairs(source: reading.RowSource, *, category: str | None = None) 
     return pd.concat(parts, ignore_index=True)
 
 
-def ratings_of_biggen(source: reading.RowSource, *, human: str = "human") -> pd.DataFrame:
+def ratings_of_biggen(source: RowSource, *, human: str = "human") -> pd.DataFrame:
     """Return results in the schema of BiGGen-Bench as ratings of one model each.
 
     Columns are ``id``, ``model_name``, ``human_score``, a column ``NAME_score`` per judge, and optionally
@@ -150,7 +160,7 @@ def ratings_of_biggen(source: reading.RowSource, *, human: str = "human") -> pd.
     None in it is left out, and so is a human score of -1. `human` names the human rater. The table is one that
     `RatingTable.read` takes.
     """
-    raw, where = reading.open_frame(source)
+    raw, where = open_frame(source)
     identifiers.require_columns(raw, ["id", "model_name", "human_score"], where)
     judges = [str(c) for c in raw.columns if str(c).endswith("_score") and c != "human_score"]
     names = {column: column.removesuffix("_score") for column in judges}

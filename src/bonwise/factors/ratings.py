@@ -123,6 +123,7 @@ class RatingTable:
         source: RowSource | ScoreTable,
         *,
         human: str,
+        pairs: RowSource | None = None,
         categories: Mapping[str, Sequence[str]] | None = None,
         bins: int = MOST_CATEGORIES,
         binning: Binning = "equal_count",
@@ -139,6 +140,8 @@ class RatingTable:
             its judges are raters, and its labels those of `human`.
         human : str
             The rater whose ratings are to be predicted.
+        pairs : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
+            Comparisons that ``bonwise judge --pairs`` wrote, in place of the scores of their judges.
         categories : mapping of str to sequence of str, optional
             The words that a rater uses, lowest first.
         bins : int
@@ -155,6 +158,9 @@ class RatingTable:
         """
         rules = CategoryRules(dict(categories or {}), bins, binning)
         raw, name = _opened(source, human)
+        if pairs is not None:
+            compared = rating_sources.ratings_of_pairs(pairs)
+            raw = pd.concat([raw[~raw["rater"].isin(compared["rater"])], compared], ignore_index=True)
         identifiers.require_columns(raw, RATING_COLUMNS, name)
         raw, dropped = _kept(raw, name)
         prompts = identifiers.as_categories(raw["prompt_id"], role="prompt_id", source=name)

@@ -1,6 +1,7 @@
 """The settings that every fit of a factor model has: each is declared here, once."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
 from bonwise.errors import UsageError
@@ -75,6 +76,10 @@ class FactorKeywords(TypedDict, total=False):
         ),
     ]
     """The words that a rater uses, lowest first."""
+    pairs: Annotated[
+        Any, Option(flag=Flag("What judge --pairs wrote, in place of the scores of its judges.", kind=Path))
+    ]
+    """Comparisons that ``bonwise judge --pairs`` wrote; a judge in them is a rater by these and not by its scores."""
     bins: Annotated[
         int, Option(MOST_CATEGORIES, flag=Flag("Bins of a rater with more different numbers.", rare=True))
     ]

@@ -12,5 +12,5 @@ PUBLIC = {
     "rerank": ("Rerank",),
     "rubric": ("Rubric",),
     "verified": ("Verified",),
-    "wrappers": ("Quantized", "Resampled"),
+    "wrappers": ("Quantized", "Resampled", "WeightedMajority"),
 }

@@ -11,6 +11,7 @@ from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
 from pathlib import Path
+from textwrap import indent
 from typing import Any, ClassVar, Self
 
 from bonwise.calls.ask import Answers, Ask, Choice, Model, encoded, model_from_spec, unreadable
@@ -37,6 +38,26 @@ __all__ = [
 MISSING = Unscored("owed: no answer arrived", owed=True)
 
 
+_ASKING = """\
+base_url : str, optional
+    Another server that speaks the provider's language.
+client : object, optional
+    A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
+    own: it sends the requests, and is neither changed nor closed.
+price : tuple of float, optional
+    US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
+temperature : float, optional
+    None leaves it to the server.
+max_tokens : int
+    The most an answer may have, reasoning included.
+params : mapping or str, optional
+    Further fields of the request's body, such as ``{"reasoning_effort": "low"}``. They enter the ledger's key.
+longest : int
+    Characters of one text beyond which its middle is left out.
+"""
+"""Stands in the documentation of each judge in place of ``**asking``."""
+
+
 @dataclass(frozen=True)
 class AskingSettings(ABC):
     """The settings of a judge that asks one model by one prompt file.
@@ -52,23 +73,12 @@ class AskingSettings(ABC):
     """Name of a built-in prompt, or a file; it is read once, when the judge is made."""
     # It may hold a login.
     base_url: str | None = field(default=None, repr=False)
-    """Another server that speaks the provider's language."""
     client: Any = field(default=None, repr=False)
-    """A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
-    own: it sends the requests, and is neither changed nor closed.
-    """
     price: tuple[float, float] | None = field(default=None, repr=False)
-    """US dollars per million tokens of input and of output, in place of what bonwise and ``BONWISE_PRICES`` state."""
     temperature: float | None = 0.0
-    """From 0 to 2; None leaves it to the server."""
     max_tokens: int = 1024
-    """The most an answer may have, reasoning included."""
     params: Mapping[str, Any] | str | None = field(default=None, hash=False)
-    """Further fields of the request's body, such as ``{"reasoning_effort": "low"}``, or JSON of them. They enter the
-    ledger's key. A field that bonwise sets itself is refused.
-    """
     longest: int = 60_000
-    """Characters of one text beyond which its middle is left out."""
     file: prompt_file.PromptFile = field(init=False, repr=False)
     asked: Model = field(init=False, repr=False)
 
@@ -77,6 +87,10 @@ class AskingSettings(ABC):
     """Settings that no text can state, so that a command line has none of them."""
     needs_logprobs: ClassVar[bool] = False
     """Whether the judge can say nothing where a server sends no log probabilities."""
+
+    def __init_subclass__(cls) -> None:
+        if cls.__doc__:  # python -OO leaves documentation out
+            cls.__doc__ = re.sub(r"( *)\*\*asking\n.*\n", lambda line: indent(_ASKING, line[1]), cls.__doc__)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "temperature", checked_temperature(self.temperature))
@@ -163,9 +177,9 @@ class AskingSettings(ABC):
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> protocol.Conclusion:
         """Turn the answers, in the order of the questions, into verdicts."""
 
-    @abstractmethod
     def calls(self, candidates: int) -> int:
-        """Return how many answers it takes to judge so many candidates."""
+        """Return one call per candidate; who asks otherwise overrides it."""
+        return candidates
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
         """Ask, wait for the answers, and return one verdict per candidate."""
@@ -259,7 +273,8 @@ def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
     every = list(unscored)
     ((most, _),) = Counter(verdict.reason for verdict in every).most_common(1)
     raw = next((verdict.raw for verdict in every if verdict.reason == most), "")
-    return Unscored(f"none of {len(every)} {of} was scored: {counted_reasons(every)}", raw)
+    reason = f"none of {len(every)} {of} was scored: {counted_reasons(every)}"
+    return Unscored(reason, raw, alone=all(verdict.alone for verdict in every))
 
 
 def counted_reasons(unscored: Iterable[Unscored]) -> str:

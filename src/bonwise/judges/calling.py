@@ -268,9 +268,10 @@ def as_asking(judge: Judge) -> AskingJudge:
     return judge
 
 
-def calls_of(judge: Judge, candidates: int) -> int:
-    """Return how many answers of a model a judge needs; none where it asks no model."""
-    return judge.calls(candidates) if is_asking(judge) else 0
+def calls_of(judge: Judge, candidates: int, *, again: bool = False) -> int:
+    """Return how many answers of a model a judge needs, `again` for a further draw, which has a first one already."""
+    needed = judge.calls(candidates) if is_asking(judge) else 0
+    return max(needed - getattr(judge, "first_calls", 0), 0) if again else needed
 
 
 def called(

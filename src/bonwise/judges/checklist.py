@@ -43,21 +43,8 @@ class Checklist(asking.AskingSettings):
         ``provider/model``.
     prompt : str or pathlib.Path
         Name of a built-in prompt, or a file of mode ``checklist``, which marks the items.
-    base_url : str, optional
-        Another server that speaks the provider's language.
-    client : object, optional
-        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
-        own: it sends the requests, and is neither changed nor closed.
-    price : tuple of float, optional
-        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
-    temperature : float, optional
-        None leaves it to the server.
-    max_tokens : int
-        The most an answer may have, reasoning included.
-    params : mapping or str, optional
-        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
-    longest : int
-        Characters of one text beyond which its middle is left out.
+    **asking
+        What every judge has that asks a model, see `bonwise.judges.asking.AskingSettings`.
     draft : str or pathlib.Path
         Name of a built-in prompt, or a file of mode ``checklist-draft``.
     persona : str

@@ -27,7 +27,7 @@ from bonwise.judges.asking import (
 from bonwise.judges.parse.readers import expected_digit, first_is_better, pick, probability
 from bonwise.judges.prompt_file import PromptFile
 from bonwise.judges.prompt_loading import load, with_persona
-from bonwise.judges.protocol import EMPTY, Conclusion, candidates_with_words
+from bonwise.judges.protocol import ALONE, EMPTY, Conclusion, candidates_with_words
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
 
@@ -43,8 +43,6 @@ __all__ = [
     "unscored_by_loss",
     "words_of_loss",
 ]
-
-ALONE = Unscored("no other answer to compare with")
 
 
 @takes_numbers
@@ -243,21 +241,8 @@ class Logprob(ComparingSettings):
     prompt : str or pathlib.Path
         Name of a built-in prompt, or a file of mode ``logprob`` (in pairs: ``logprob-pairwise``); empty for the
         built-in one of that name.
-    base_url : str, optional
-        Another server that speaks the provider's language.
-    client : object, optional
-        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
-        own: it sends the requests, and is neither changed nor closed.
-    price : tuple of float, optional
-        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
-    temperature : float, optional
-        None leaves it to the server.
-    max_tokens : int
-        The most an answer may have, reasoning included. A model that reasons first needs more.
-    params : mapping or str, optional
-        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
-    longest : int
-        Characters of one text beyond which its middle is left out.
+    **asking
+        What every judge has that asks a model, see `bonwise.judges.asking.AskingSettings`.
     pairs : bool
         Whether candidates are compared in pairs.
     top_logprobs : int
@@ -338,21 +323,8 @@ class Pairwise(ComparingSettings):
         ``provider/model``.
     prompt : str or pathlib.Path
         Name of a built-in prompt, or a file of mode ``pairwise``.
-    base_url : str, optional
-        Another server that speaks the provider's language.
-    client : object, optional
-        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
-        own: it sends the requests, and is neither changed nor closed.
-    price : tuple of float, optional
-        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
-    temperature : float, optional
-        None leaves it to the server.
-    max_tokens : int
-        The most an answer may have, reasoning included.
-    params : mapping or str, optional
-        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
-    longest : int
-        Characters of one text beyond which its middle is left out.
+    **asking
+        What every judge has that asks a model, see `bonwise.judges.asking.AskingSettings`.
     orders : int
         2 asks about a pair in both orders, 1 in one of them, drawn for each pair.
     seed : int
@@ -401,21 +373,8 @@ class Probability(ComparingSettings):
         ``provider/model``.
     prompt : str or pathlib.Path
         Name of a built-in prompt, or a file of mode ``probability``.
-    base_url : str, optional
-        Another server that speaks the provider's language.
-    client : object, optional
-        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
-        own: it sends the requests, and is neither changed nor closed.
-    price : tuple of float, optional
-        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
-    temperature : float, optional
-        None leaves it to the server.
-    max_tokens : int
-        The most an answer may have, reasoning included.
-    params : mapping or str, optional
-        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
-    longest : int
-        Characters of one text beyond which its middle is left out.
+    **asking
+        What every judge has that asks a model, see `bonwise.judges.asking.AskingSettings`.
     orders : int
         2 asks about a pair in both orders, 1 in one of them, drawn for each pair.
     seed : int

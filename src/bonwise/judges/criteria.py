@@ -18,8 +18,8 @@ from bonwise.table.verdicts import Unscored
 
 __all__ = ["VERSION", "Criterion", "criteria_of", "criteria_problems", "is_scale", "read_criteria", "words_of"]
 
-VERSION = 1
-"""Of the words that are added to a rubric: it rises whenever they change."""
+VERSION = 2
+"""Of the words that are added to a rubric, and of how its replies are read: it rises whenever these change."""
 
 _YES_NO = "yes/no"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -161,13 +161,15 @@ def read_criteria(choice: Choice, criteria: tuple[Criterion, ...]) -> Stated | U
     if not isinstance(fields, Unscored):
         return tuple(fields[criterion.name] for criterion in criteria)
     stated = tuple(_stated(choice, criterion) for criterion in criteria)
-    unscored = sum(isinstance(each, Unscored) for each in stated)
-    # A reason that stands beside null is that criterion's; beside an answer to each it takes all of them back.
-    return stated if 0 < unscored < len(stated) else fields
+    if not any(isinstance(each, Unscored) for each in stated):
+        # A reason that stands beside null is that criterion's; beside an answer to each it takes all of them back.
+        # Without one, an answer further down has corrected some of them.
+        stated = tuple(_stated(choice, criterion, why=True) for criterion in criteria)
+    return fields if all(isinstance(each, Unscored) for each in stated) else stated
 
 
-def _stated(choice: Choice, criterion: Criterion) -> float | str | Unscored:
-    fields = answer(choice, _form((criterion,), why=False))
+def _stated(choice: Choice, criterion: Criterion, *, why: bool = False) -> float | str | Unscored:
+    fields = answer(choice, _form((criterion,), why=why))
     stated: float | str | Unscored = fields if isinstance(fields, Unscored) else fields[criterion.name]
     return stated
 

@@ -152,13 +152,17 @@ async def _asked(
     if several is not None:
         return await several(engine, prompt, texts, draw, temperature)
     first: list[Answers] = []
+    waiting = NOTHING_PAID
     if hasattr(judge, "first_ask") and (begun := first_asked(judge, prompt, texts)):
         first = [await _first_answers(engine, begun[0])]
+        drafted = first[0].answers[0].reading if first[0].answers else None
+        if isinstance(drafted, Unscored) and drafted.owed:
+            waiting = engine.leave(asked(judge, prompt, texts), drafted.reason.removeprefix("owed: "))
         judge = judge.after(first[0])  # type: ignore[attr-defined]
     asks = [redrawn(ask, draw, temperature) for ask in asked(judge, prompt, texts)]
     answers = [*first, *await _answered(engine, asks)]
     conclusion = concluded(judge, prompt, texts, answers[len(first) :])
-    bill = reduce(add, (answer.bill for answer in answers)) if answers else Bill()
+    bill = reduce(add, (answer.bill for answer in answers)) + waiting if answers else Bill()
     # A first question is not drawn again, and so perhaps not asked at the temperature of draws.
     effective = _distinct(answer.effective for answer in answers[len(first) :] or first)
     # What the answers took stands with the judge itself.
@@ -186,11 +190,12 @@ async def _first_answers(engine: Engine, ask: Ask) -> Answers:
     return known[about]
 
 
-def first_asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
-    """Return the question, if any, on whose answer the others of a judge depend."""
+def first_asked(judge: Judge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
+    """Return the questions, if any, on whose answers the others of a judge, or of its parts, depend."""
     with _faults_of(judge, "first_ask"):
         ask: Ask | None = getattr(judge, "first_ask", lambda _prompt, _texts: None)(prompt, texts)
-    return () if ask is None else (ask,)
+    parts: Iterable[Judge] = getattr(judge, "parts", ()) or getattr(getattr(judge, "of", None), "parts", ())
+    return (*(() if ask is None else (ask,)), *chain(*(first_asked(part, prompt, texts) for part in parts)))
 
 
 def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
@@ -223,7 +228,7 @@ def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Se
 
 
 @contextmanager
-def _faults_of(judge: AskingJudge, method: str) -> Iterator[None]:
+def _faults_of(judge: Judge, method: str) -> Iterator[None]:
     """Name the judge whose code fails: it may be a plug-in's."""
     try:
         yield

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, protocol, registry
-from bonwise.judges.comparing import ALONE
-from bonwise.judges.protocol import EMPTY, Judge, Judgment, has_words
+from bonwise.judges.protocol import ALONE, EMPTY, Judge, Judgment, has_words
 from bonwise.judges.several import SeveralJudges, Verdicts, heard, paid_by, words_of
 from bonwise.printable import quoted
 from bonwise.table.checks import check_whole
@@ -210,9 +209,8 @@ class Jury(SeveralJudges):
         if len(values) < self.needed:
             unscored = [verdict for verdict in verdicts if isinstance(verdict, Unscored)]
             why = f": {asking.counted_reasons(unscored)}" if unscored else f": {ALONE.reason}"
-            return Unscored(
-                f"{len(values)} of {len(names)} members scored it, and the quorum is {self.needed}{why}", raw
-            )
+            reason = f"{len(values)} of {len(names)} members scored it, and the quorum is {self.needed}{why}"
+            return Unscored(reason, raw, alone=all(verdict.alone for verdict in unscored))
         filled = tuple(name for name, value in zip(names, given, strict=True) if value is None)
         if self.rule == "majority":
             return Score(math.fsum(values) / voters, raw=raw, filled=filled)

@@ -14,9 +14,8 @@ from typing import ClassVar
 from bonwise.calls.ask import Answers, Ask
 from bonwise.flags import takes_numbers
 from bonwise.judges.asking import AskingSettings, counted_reasons, owed_among, reading
-from bonwise.judges.comparing import ALONE
 from bonwise.judges.parse import readers
-from bonwise.judges.protocol import EMPTY, Conclusion, candidates_with_words
+from bonwise.judges.protocol import ALONE, EMPTY, Conclusion, candidates_with_words
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
 
@@ -47,21 +46,8 @@ class Listwise(AskingSettings):
     prompt : str or pathlib.Path
         Name of a built-in prompt, or a file of mode ``listwise`` (to rank: ``listwise-ranking``); empty for the
         built-in one of that name.
-    base_url : str, optional
-        Another server that speaks the provider's language.
-    client : object, optional
-        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
-        own: it sends the requests, and is neither changed nor closed.
-    price : tuple of float, optional
-        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
-    temperature : float, optional
-        None leaves it to the server.
-    max_tokens : int
-        The most an answer may have, reasoning included.
-    params : mapping or str, optional
-        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
-    longest : int
-        Characters of one text beyond which its middle is left out.
+    **asking
+        What every judge has that asks a model, see `bonwise.judges.asking.AskingSettings`.
     ranking : bool
         Whether candidates are ranked: each then scores the share of the others that it stands above.
     orders : int

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bonwise.errors import UsageError
+from bonwise.judges.asking import owed_among
 from bonwise.judges.checks import final_answer
-from bonwise.judges.protocol import EMPTY, has_words
+from bonwise.judges.protocol import ALONE, EMPTY, has_words
 from bonwise.judges.registry import Spec
 from bonwise.table.verdicts import Score, Unscored, Verdict
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from bonwise.judges.protocol import Judge
 
-__all__ = ["NAMES", "Consensus", "Format", "Length", "Lexical", "Majority", "from_name"]
+__all__ = ["NAMES", "Consensus", "Format", "Length", "Lexical", "Majority", "from_name", "vote"]
 
 HALF_LENGTH = 600
 """Characters at which the length judge is half convinced: about a hundred English words."""
@@ -129,8 +130,7 @@ class Consensus:
         vectors = [_unit(Counter(_content_words(text))) if has_words(text) else None for text in candidates]
         present = [vector for vector in vectors if vector is not None]
         if len(present) < 2:
-            alone = Unscored("no other answer to compare with")
-            return [EMPTY if vector is None else alone for vector in vectors]
+            return [EMPTY if vector is None else ALONE for vector in vectors]
         scores = iter(_mean_cosines(present))
         return [EMPTY if vector is None else Score(next(scores)) for vector in vectors]
 
@@ -156,17 +156,38 @@ class Majority:
         """What makes this judge on a command line."""
         return str(Spec("local", {} if self.extract == "number" else {"extract": self.extract}, rest="majority"))
 
-    def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict]:  # noqa: ARG002
+    def judge(self, prompt: str, candidates: Sequence[str]) -> tuple[Verdict, ...]:  # noqa: ARG002
         """Score every candidate by the votes for its answer; the prompt plays no part."""
-        final = final_answer(self.extract)
-        answers = [final(text) if has_words(text) else None for text in candidates]
-        votes = Counter(answer for answer in answers if answer is not None)
-        return [
-            (Unscored("no final answer") if has_words(text) else EMPTY)
-            if answer is None
-            else Score(votes[answer] / votes.total(), raw=answer)
-            for text, answer in zip(candidates, answers, strict=True)
-        ]
+        return vote(candidates, self.extract, (Score(1.0),) * len(candidates))
+
+
+def vote(candidates: Sequence[str], extract: str, weights: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """Score each candidate by the share of the votes for its final answer; a vote weighs a score of 0 or more."""
+    final = final_answer(extract)
+    answers = [final(text) if has_words(text) else None for text in candidates]
+    cast = [(answer, weight) for answer, weight in zip(answers, weights, strict=True) if answer is not None]
+    votes: dict[str, list[float]] = {}
+    for answer, weight in cast:
+        if isinstance(weight, Score):
+            votes.setdefault(answer, []).append(weight.value)
+    values = [value for its in votes.values() for value in its]
+    largest = max(values, default=0.0) or 1.0
+    lost = owed_among(weight for _, weight in cast)
+    if lost is None and min(values, default=0) < 0:
+        lost = Unscored(f"the score {min(values):g} cannot weigh a vote: take a judge whose scores are 0 or more")
+
+    def verdict(text: str, answer: str | None, weight: Verdict) -> Verdict:
+        if answer is None:
+            return Unscored("no final answer") if has_words(text) else EMPTY
+        if lost is not None:
+            return lost
+        if isinstance(weight, Unscored):
+            return replace(weight, reason=f"no vote: {weight.reason}")
+        # The sum of large weights may be too large for a double.
+        own, every = (math.fsum(value / largest for value in its) for its in (votes[answer], values))
+        return Score(own / every if every else 0.0, raw=answer)
+
+    return tuple(map(verdict, candidates, answers, weights))
 
 
 _JUDGES: dict[str, Callable[[], Judge]] = {

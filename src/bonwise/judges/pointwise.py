@@ -31,21 +31,8 @@ class Pointwise(AskingSettings):
         ``provider/model``.
     prompt : str or pathlib.Path
         Name of a built-in prompt, such as ``pointwise-reason``, or a file of mode ``pointwise``.
-    base_url : str, optional
-        Another server that speaks the provider's language.
-    client : object, optional
-        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
-        own: it sends the requests, and is neither changed nor closed.
-    price : tuple of float, optional
-        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
-    temperature : float, optional
-        None leaves it to the server.
-    max_tokens : int
-        The most an answer may have, reasoning included.
-    params : mapping or str, optional
-        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
-    longest : int
-        Characters of one text beyond which its middle is left out.
+    **asking
+        What every judge has that asks a model, see `bonwise.judges.asking.AskingSettings`.
 
     Examples
     --------
@@ -67,10 +54,6 @@ class Pointwise(AskingSettings):
         low, high = self.file.asked.scale
         return concluded_alone(candidates, answers, lambda number, raw: Score((number - low) / (high - low), raw=raw))
 
-    def calls(self, candidates: int) -> int:
-        """Return one call per candidate."""
-        return candidates
-
 
 @takes_numbers
 @dataclass(frozen=True)
@@ -85,21 +68,8 @@ class Interval(AskingSettings):
         ``provider/model``.
     prompt : str or pathlib.Path
         Name of a built-in prompt, or a file of mode ``interval``.
-    base_url : str, optional
-        Another server that speaks the provider's language.
-    client : object, optional
-        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
-        own: it sends the requests, and is neither changed nor closed.
-    price : tuple of float, optional
-        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
-    temperature : float, optional
-        None leaves it to the server.
-    max_tokens : int
-        The most an answer may have, reasoning included.
-    params : mapping or str, optional
-        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
-    longest : int
-        Characters of one text beyond which its middle is left out.
+    **asking
+        What every judge has that asks a model, see `bonwise.judges.asking.AskingSettings`.
 
     Examples
     --------
@@ -119,10 +89,6 @@ class Interval(AskingSettings):
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
         """Turn each answer into the score and the interval of its candidate."""
         return concluded_alone(candidates, answers, self._score)
-
-    def calls(self, candidates: int) -> int:
-        """Return one call per candidate."""
-        return candidates
 
     def _score(self, stated: readers.ReadInterval, raw: str) -> Score:
         least, most = self.file.asked.scale

@@ -12,6 +12,7 @@ from bonwise.calls.bill import NOTHING_PAID, Bill
 from bonwise.table.verdicts import Preference, Unscored, Verdict
 
 __all__ = [
+    "ALONE",
     "EMPTY",
     "AskingJudge",
     "Conclusion",
@@ -189,6 +190,7 @@ class Judgment:
 
 
 EMPTY = Unscored("empty answer")
+ALONE = Unscored("no other answer to compare with", alone=True)
 
 
 def has_words(text: str) -> bool:

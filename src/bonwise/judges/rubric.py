@@ -40,21 +40,8 @@ class Rubric(AskingSettings):
         ``provider/model``.
     prompt : str or pathlib.Path
         A file of mode ``rubric``, or the built-in one.
-    base_url : str, optional
-        Another server that speaks the provider's language.
-    client : object, optional
-        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
-        own: it sends the requests, and is neither changed nor closed.
-    price : tuple of float, optional
-        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
-    temperature : float, optional
-        None leaves it to the server.
-    max_tokens : int
-        The most an answer may have, reasoning included.
-    params : mapping or str, optional
-        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
-    longest : int
-        Characters of one text beyond which its middle is left out.
+    **asking
+        What every judge has that asks a model, see `bonwise.judges.asking.AskingSettings`.
     criterion : str
         The one criterion to score by; empty for all, weighted.
 
@@ -110,10 +97,6 @@ class Rubric(AskingSettings):
             return Conclusion(columns[names.index(self.criterion)])
         members = tuple((judge.name, column) for judge, column in zip(self._alone, columns, strict=True))
         return Conclusion(tuple(map(self._weighted, stated)), members=members)
-
-    def calls(self, candidates: int) -> int:
-        """Return one call per candidate."""
-        return candidates
 
     def _check(self) -> None:
         names = [criterion.name for criterion in self.file.criteria]

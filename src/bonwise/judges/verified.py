@@ -12,11 +12,10 @@ from bonwise.calls.providers.secrets import masked
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, checks, judging, registry, several
-from bonwise.judges.comparing import ALONE
 from bonwise.judges.protocol import EMPTY, Conclusion, Judgment, cached_property, has_words
 from bonwise.judges.wrappers import Around
 from bonwise.table.checks import check_number
-from bonwise.table.verdicts import Score, Unscored, Verdict
+from bonwise.table.verdicts import Score, Unscored
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -75,6 +74,7 @@ class Verified(Around):
     _checker: calling.FunctionJudge = field(init=False, repr=False, compare=False)
 
     kind: ClassVar[str] = "verified"
+    rule = "verified1"
     not_in_texts: ClassVar[frozenset[str]] = frozenset({"check"})
     asking: ClassVar[bool] = True
     """Always: checks then run beside one another, and members of a jury are kept apart."""
@@ -112,18 +112,9 @@ class Verified(Around):
             stated["command"] = masked(self.command)
         return str(registry.Spec(self.kind, stated, of=inner))
 
-    @property
-    def version(self) -> str:
-        """The inner judge's, and this one's rule."""
-        return f"{self.of.version} verified1"
-
     def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
         """Return the questions about all candidates, as for an estimate: the most that are asked. No check is run."""
         return several.asks_of_part(self.of, prompt, candidates)
-
-    def calls(self, candidates: int) -> int:
-        """Return the calls where every candidate passes."""
-        return calling.calls_of(self.of, candidates)
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Let the inner judge conclude about all candidates, and leave those without a score that do not pass."""
@@ -145,10 +136,6 @@ class Verified(Around):
         members = tuple((self._named(name), member) for name, member in judgment.members)
         return _placed(replace(judgment, members=members), lost, len(candidates))
 
-    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict]:
-        """Check, ask, and return one verdict per candidate."""
-        return asking.ask_now(self, prompt, candidates)
-
 
 def _lost(candidates: Sequence[str], checked: Any) -> dict[int, Unscored]:
     """Return, by position, why candidates are not judged."""
@@ -166,8 +153,8 @@ def _lost(candidates: Sequence[str], checked: Any) -> dict[int, Unscored]:
 def _placed(judgment: Judgment, lost: Mapping[int, Unscored], count: int) -> Judgment:
     """Return a judgment of those that pass as one of all candidates, its pairs and its members too."""
     at = [position for position in range(count) if position not in lost]
-    alone = count > 1 and [getattr(verdict, "reason", "") for verdict in judgment.verdicts]
-    coming = iter((_ONLY,) if alone and len(alone) == 1 and alone[0].endswith(ALONE.reason) else judgment.verdicts)
+    only = count > 1 and len(at) == 1 and getattr(judgment.verdicts[0], "alone", False)
+    coming = iter((_ONLY,) if only else judgment.verdicts)
     return replace(
         judgment,
         verdicts=tuple(lost[position] if position in lost else next(coming) for position in range(count)),

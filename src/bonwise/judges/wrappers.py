@@ -1,4 +1,4 @@
-"""Judges made of another judge: asked several times, or with scores rounded to few levels."""
+"""Judges made of another judge: asked several times, with scores rounded to few levels, or as weights of votes."""
 
 from __future__ import annotations
 
@@ -6,23 +6,39 @@ import math
 import statistics
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from bonwise.calls.ask import Answer, Answers, Ask
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
-from bonwise.judges import asking, calling, registry
+from bonwise.judges import asking, calling, checks, local, registry
 from bonwise.judges.protocol import EMPTY, Conclusion, Judge, cached_property, has_words, is_asking, is_listwise
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
 
-__all__ = ["Around", "Quantized", "Resampled"]
+__all__ = ["Around", "Quantized", "Resampled", "WeightedMajority"]
 
 
 class Around:
     """A judge made of another one, which may ask a first question on whose answer its others depend."""
 
     of: Any
+    kind: ClassVar[str]
+    rule: ClassVar[str] = ""
+    """This judge's part of the version."""
+    stated: ClassVar[tuple[str, ...]] = ()
+    """Options that the name always states."""
+
+    @cached_property
+    def name(self) -> str:
+        """What makes this judge on a command line."""
+        return str(registry.Spec(self.kind, asking.options_text(self, always=self.stated), of=self.of.name))
+
+    @property
+    def version(self) -> str:
+        """The inner judge's, and this one's rule."""
+        return f"{self.of.version} {self.rule}"
 
     @property
     def asking(self) -> bool:
@@ -44,6 +60,30 @@ class Around:
         first: Callable[..., Ask | None] | None = getattr(self.of, "first_ask", None)
         return None if first is None else first(prompt, candidates)
 
+    def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
+        """Return the inner judge's questions."""
+        return calling.as_asking(self.of).asks(prompt, candidates)
+
+    def calls(self, candidates: int) -> int:
+        """Return the inner judge's calls."""
+        return calling.calls_of(self.of, candidates)
+
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+        """Let the inner judge conclude, and make verdicts of its own."""
+        conclusion = calling.as_asking(self.of).conclude(prompt, candidates, answers)
+        return Conclusion(self._together(candidates, [conclusion.verdicts]), conclusion.preferences)
+
+    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
+        """Ask the model and wait; a judge that asks no model is called once per draw."""
+        if self.asking:
+            return asking.ask_now(self, prompt, candidates)
+        together = partial(self._together, candidates)
+        return calling.called(self.of, prompt, candidates, getattr(self, "draws", 1), together)
+
+    def _together(self, candidates: Sequence[str], drawn: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+        """Return the verdicts on the candidates from those of each draw of the inner judge."""
+        raise NotImplementedError
+
     def after(self, answers: Answers) -> Self:
         """Return the judge of an inner one that knows the answer to it."""
         return replace(self, of=self.of.after(answers))  # type: ignore[type-var]
@@ -64,9 +104,6 @@ def _asks_first_within(judge: Any) -> bool:
     return any(getattr(part, "first_calls", 0) or _asks_first_within(part) for part in parts) or (
         inner is not None and _asks_first_within(inner)
     )
-
-
-QUANTIZED_VERSION = 1
 
 
 @takes_numbers
@@ -101,6 +138,8 @@ class Quantized(Around):
     bins: int = 20
 
     kind: ClassVar[str] = "quantized"
+    rule = "quantized1"
+    stated = ("bins",)
 
     def __init__(self, of: Judge | Callable[[str, str], Any], bins: int = 20) -> None:
         object.__setattr__(self, "of", calling.as_judge(of))
@@ -108,37 +147,8 @@ class Quantized(Around):
         check_whole("bins", self.bins, least=2)
         _check_drawable(self.of)
 
-    @cached_property
-    def name(self) -> str:
-        """What makes this judge on a command line."""
-        return str(registry.Spec(self.kind, asking.options_text(self, always=("bins",)), of=self.of.name))
-
-    @property
-    def version(self) -> str:
-        """The inner judge's, and this one's rule."""
-        return f"{self.of.version} quantized{QUANTIZED_VERSION}"
-
-    def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
-        """Return the inner judge's questions."""
-        return calling.as_asking(self.of).asks(prompt, candidates)
-
-    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
-        """Let the inner judge conclude, and round its scores."""
-        conclusion = calling.as_asking(self.of).conclude(prompt, candidates, answers)
-        return Conclusion(self._rounded(conclusion.verdicts), conclusion.preferences)
-
-    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
-        """Ask the model and wait, or call a judge that asks no model."""
-        if self.asking:
-            return asking.ask_now(self, prompt, candidates)
-        return calling.called(self.of, prompt, candidates, 1, lambda drawn: self._rounded(drawn[0]))
-
-    def calls(self, candidates: int) -> int:
-        """Return the inner judge's calls."""
-        return calling.calls_of(self.of, candidates)
-
-    def _rounded(self, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-        return tuple(self._of(verdict) if isinstance(verdict, Score) else verdict for verdict in verdicts)
+    def _together(self, _: Sequence[str], drawn: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+        return tuple(self._of(verdict) if isinstance(verdict, Score) else verdict for verdict in drawn[0])
 
     def _of(self, score: Score) -> Verdict:
         if not 0 <= score.value <= 1:
@@ -149,9 +159,6 @@ class Quantized(Around):
 
     def _level(self, value: float) -> float:
         return math.floor(value * (self.bins - 1) + 0.5) / (self.bins - 1)
-
-
-RESAMPLED_VERSION = 1
 
 
 @takes_numbers
@@ -194,6 +201,8 @@ class Resampled(Around):
     confidence: float = 0.95
 
     kind: ClassVar[str] = "resampled"
+    rule = "resampled1"
+    stated = ("draws",)
 
     def __init__(
         self,
@@ -213,16 +222,6 @@ class Resampled(Around):
         _check_drawable(self.of)
         if _resamples(self.of):
             raise UsageError(f"{self.of.name} is resampled already", hint="state all its draws in one place")
-
-    @cached_property
-    def name(self) -> str:
-        """What makes this judge on a command line."""
-        return str(registry.Spec(self.kind, asking.options_text(self, always=("draws",)), of=self.of.name))
-
-    @property
-    def version(self) -> str:
-        """The inner judge's, and this one's rule."""
-        return f"{self.of.version} resampled{RESAMPLED_VERSION}"
 
     @property
     def varies_by(self) -> str:
@@ -270,25 +269,16 @@ class Resampled(Around):
         verdicts = self._together(candidates, [conclusion.verdicts for conclusion in conclusions])
         return Conclusion(verdicts, tuple(_preferences([conclusion.preferences for conclusion in conclusions])))
 
-    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
-        """Ask the model and wait; a judge that asks no model is called once a draw."""
-        if self.asking:
-            return asking.ask_now(self, prompt, candidates)
-        return calling.called(
-            self.of, prompt, candidates, self.draws, lambda drawn: self._together(candidates, drawn)
-        )
-
     def calls(self, candidates: int) -> int:
         """Return the inner judge's calls, once a draw but for a first one."""
-        each = calling.calls_of(self.of, candidates)
-        first = min(each, self.first_calls)
-        return first + (each - first) * self.draws
+        return calling.calls_of(self.of, candidates) + calling.calls_of(self.of, candidates, again=True) * (
+            self.draws - 1
+        )
 
-    def _together(self, candidates: Sequence[str], found: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
-        by_candidate = zip(*found, strict=True)
+    def _together(self, candidates: Sequence[str], drawn: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+        by_candidate = zip(*drawn, strict=True)
         return tuple(
-            self._mean(drawn) if has_words(text) else EMPTY
-            for text, drawn in zip(candidates, by_candidate, strict=True)
+            self._mean(own) if has_words(text) else EMPTY for text, own in zip(candidates, by_candidate, strict=True)
         )
 
     def _mean(self, drawn: Sequence[Verdict]) -> Verdict:
@@ -306,6 +296,46 @@ class Resampled(Around):
             _quantile((1 + self.confidence) / 2, len(scored) - 1) * statistics.stdev(scored) / math.sqrt(len(scored))
         )
         return Score(mean, low=mean - half, high=mean + half, draws=values, raw=words)
+
+
+@takes_numbers
+@dataclass(frozen=True)
+class WeightedMajority(Around):
+    r"""A vote for the final answer, in which each candidate's vote weighs its score by another judge.
+
+    A candidate scores the share of all weight that was cast for its answer (weighted self-consistency);
+    ``local:majority`` counts every vote alike. A candidate without a final answer has no vote and no score, nor has
+    one that the inner judge leaves unscored. A score below 0 cannot be a weight: it leaves the whole pool unscored.
+
+    Parameters
+    ----------
+    of : Judge or callable
+        Any judge, or a function ``(prompt, text) -> number``.
+    extract : str
+        How a final answer is read: ``number`` (the last one), ``boxed``, ``whole``, or a regular expression.
+
+    Examples
+    --------
+    >>> judge = WeightedMajority(lambda prompt, text: len(text))
+    >>> [verdict.value for verdict in judge.judge("2 + 2?", ["4", "5", "It is 4."])]
+    [0.9, 0.1, 0.9]
+    """
+
+    of: Judge
+    extract: str = "number"
+
+    kind: ClassVar[str] = "weighted_majority"
+    rule = "weighted1"
+    listwise = True
+
+    def __init__(self, of: Judge | Callable[[str, str], Any], extract: str = "number") -> None:
+        object.__setattr__(self, "of", calling.as_judge(of))
+        object.__setattr__(self, "extract", extract)
+        checks.final_answer(extract)
+        _check_drawable(self.of)
+
+    def _together(self, candidates: Sequence[str], drawn: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+        return local.vote(candidates, self.extract, drawn[0])
 
 
 def _said(drawn: Sequence[Verdict]) -> str:

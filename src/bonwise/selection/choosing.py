@@ -164,7 +164,7 @@ async def _judged_alone(
     until: float | None,
 ) -> deciding.Evidence:
     """Judge the one text that there is, if there is one; where candidates are compared, it has no score."""
-    from bonwise.judges.comparing import ALONE  # noqa: PLC0415 - to pick needs neither
+    from bonwise.judges.protocol import ALONE  # noqa: PLC0415 - to pick needs neither
     from bonwise.selection.strategies.scores import Greedy  # noqa: PLC0415
 
     if settings.strategy.compares:
@@ -247,11 +247,13 @@ class PoolRun:
         contest = self._contest
         theirs = [] if strong is None else strong.preferences
         among = [replace(preference, a=some[preference.a], b=some[preference.b]) for preference in theirs]
+        members = contest.members
         if strong is None or routed is None or routed.strong is None:
             standing = contest.with_what_was_said(standing, range(len(standing.verdicts)))
         else:
             place = {entrant: at for at, entrant in enumerate(some)}
             standing = strong.with_what_was_said(standing, [place.get(at) for at in range(len(standing.verdicts))])
+            members = {name: {some[at]: its for at, its in by.items()} for name, by in strong.members.items()}
         return deciding.Evidence(
             standing,
             contest.bill if strong is None else contest.bill + strong.bill,
@@ -263,6 +265,7 @@ class PoolRun:
             routed=routed,
             owed=contest.owed,
             evaluations=contest.evaluations + (0 if strong is None else strong.evaluations),
+            members=members,
         )
 
     def _first_pick(self, standing: protocol.Standing) -> str | None:

@@ -172,7 +172,7 @@ def calls_for(
         else:
             together.setdefault((question.number, question.temperature), []).append(question)
     for (number, temperature), draws in together.items():
-        redrawn_alone = number and not (is_asking(judge) or is_listwise(judge))
+        redrawn_alone = number and (_judges_alone(judge, again=True) if is_asking(judge) else not is_listwise(judge))
         shown = tuple(texts[draw.candidate] for draw in draws) if redrawn_alone else everything
         calls.append((Call(judge, prompt, shown, number, temperature), tuple(draws)))
     return calls
@@ -182,15 +182,17 @@ def asks_of(call: Call) -> Iterator[Ask]:
     """Yield what a use of a judge asks of models, perhaps nothing; a broken contract is a `JudgeError`."""
     if not is_asking(call.judge):
         return
-    yield from judging.first_asked(call.judge, call.prompt, call.texts)
+    if not call.draw:
+        yield from judging.first_asked(call.judge, call.prompt, call.texts)
     for ask in judging.asked(call.judge, call.prompt, call.texts):
         yield judging.redrawn(ask, call.draw, call.temperature)
 
 
-def _judges_alone(judge: Judge) -> bool:
+def _judges_alone(judge: Judge, *, again: bool = False) -> bool:
     """Tell whether a judge judges each candidate by itself, so that one can be asked about without the others."""
     if is_asking(judge):
-        return not is_listwise(judge) and 0 < 2 * judge.calls(1) == judge.calls(2)
+        single, pair = (calling.calls_of(judge, count, again=again) for count in (1, 2))
+        return not is_listwise(judge) and 0 < 2 * single == pair
     # Each answer of a function counts as soon as it is there, and where it fails, it fails for one candidate.
     return isinstance(judge, calling.FunctionJudge) and not judge.batch
 
@@ -263,6 +265,8 @@ class ContestRun:
         """The first verdict on each entrant, as it came."""
         self.again: dict[int, dict[int, Verdict]] = {}
         """The further verdicts on each entrant, by the number of the draw."""
+        self.members: dict[str, dict[int, list[Verdict]]] = {}
+        """What each member of a jury, or criterion of a rubric, said of each entrant, one verdict per draw."""
         self.evaluations = 0
         """Candidates that judges which ask no model have judged; a redraw counts again."""
         self.others: list[Sequence[Verdict]] = []
@@ -437,7 +441,10 @@ class ContestRun:
             self.preferences.append(answer)
             self._matches.append(answer)
         else:
-            answer = judgment.verdicts[call.texts.index(self._texts[question.candidate])]
+            at = call.texts.index(self._texts[question.candidate])
+            answer = judgment.verdicts[at]
+            for name, member in judgment.members:
+                self.members.setdefault(name, {}).setdefault(question.candidate, []).append(member.verdicts[at])
             if question.candidate in self.first:
                 self.again.setdefault(question.candidate, {})[question.number] = answer
             else:

@@ -13,6 +13,7 @@ from bonwise.errors import BonwiseError, CallError, JudgeError, LedgerError
 from bonwise.judges import comparing, protocol
 from bonwise.release import release
 from bonwise.selection import selection
+from bonwise.selection.draws import verdict_of
 from bonwise.selection.entrants import DistinctTexts, Ranked, ranked
 from bonwise.selection.protocol import Standing
 from bonwise.selection.settings import SelectionSettings
@@ -50,6 +51,8 @@ class Evidence:
     """Why an answer about an entrant is missing, where that is known."""
     evaluations: int = 0
     """Candidates that judges which ask no model have judged."""
+    members: Mapping[str, Mapping[int, Sequence[Verdict]]] = field(default_factory=dict)
+    """What each member of the judge that decided said of each entrant, one verdict per draw."""
 
 
 def decide(
@@ -99,7 +102,15 @@ def decide(
         verdicts=tuple(verdicts),
         evaluations=evidence.evaluations,
         p_best_reason="" if evidence.standing is None else evidence.standing.p_best_reason,
+        members={name: _by_member(distinct, heard) for name, heard in evidence.members.items()},
     )
+
+
+def _by_member(distinct: DistinctTexts, heard: Mapping[int, Sequence[Verdict]]) -> tuple[float | str | None, ...]:
+    """Return a member's score of each candidate or why it has none, None where it was not asked."""
+    known = {entrant: verdict_of(drawn) for entrant, drawn in heard.items()}
+    cells = {at: its.value if isinstance(its, Score) else its.reason for at, its in known.items()}
+    return tuple(None if entrant is None else cells.get(entrant) for entrant in distinct.entrant)
 
 
 def _verdicts(distinct: DistinctTexts, evidence: Evidence) -> list[Verdict | None]:

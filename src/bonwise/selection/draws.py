@@ -10,7 +10,7 @@ from bonwise.judges import asking, calling, protocol
 from bonwise.selection.protocol import Draw, Heard, Match, Question, Standing
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, compared, kept
 
-__all__ = ["OWED", "Draws", "Matches", "calls_of_a_draw", "is_owed", "kept_verdict", "mean_of"]
+__all__ = ["OWED", "Draws", "Matches", "calls_of_a_draw", "is_owed", "kept_verdict", "mean_of", "verdict_of"]
 
 OWED = "an answer is pending"
 """Why nothing more is asked where an answer did not arrive: what to ask next may hang on it."""
@@ -69,7 +69,7 @@ class Draws:
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Return each candidate's mean, or why it has none; owed while one of its draws is."""
-        return tuple(self._verdict(candidate) for candidate in range(len(self._heard)))
+        return tuple(verdict_of([heard[number] for number in sorted(heard)]) for heard in self._heard)
 
     def standard_errors(self) -> tuple[float | None, ...]:
         """Return the standard error of each mean, s² pooled over candidates; empty where none has two scores."""
@@ -113,24 +113,22 @@ class Draws:
     def _scored(self, candidate: int) -> list[float]:
         return [verdict.value for verdict in self._heard[candidate].values() if isinstance(verdict, Score)]
 
-    def _verdict(self, candidate: int) -> Verdict:
-        heard = self._heard[candidate]
-        drawn = [heard[number] for number in sorted(heard)]
-        owed = asking.owed_among(drawn)
-        if owed or not drawn:
-            return owed or asking.MISSING
-        mean = self.mean(candidate)
-        if mean is not None:
-            return Score(
-                mean, draws=tuple(verdict.value if isinstance(verdict, Score) else None for verdict in drawn)
-            )
-        unscored = [verdict for verdict in drawn if isinstance(verdict, Unscored)]
-        return unscored[0] if len(unscored) == 1 else asking.most_common(unscored, "draws")
+
+def verdict_of(drawn: Sequence[Verdict]) -> Verdict:
+    """Return the mean of the draws of one candidate, or why there is none; owed while one of them is."""
+    owed = asking.owed_among(drawn)
+    if owed or not drawn:
+        return owed or asking.MISSING
+    mean = mean_of([verdict.value for verdict in drawn if isinstance(verdict, Score)])
+    if mean is not None:
+        return Score(mean, draws=tuple(verdict.value if isinstance(verdict, Score) else None for verdict in drawn))
+    unscored = [verdict for verdict in drawn if isinstance(verdict, Unscored)]
+    return unscored[0] if len(unscored) == 1 else asking.most_common(unscored, "draws")
 
 
 def calls_of_a_draw(judge: protocol.Judge, candidates: int) -> int:
     """Return the most answers for one further score; one that depends on other candidates takes the whole pool's."""
-    single, every = calling.calls_of(judge, 1), calling.calls_of(judge, candidates)
+    single, every = calling.calls_of(judge, 1, again=True), calling.calls_of(judge, candidates, again=True)
     return single if every == single * candidates and not protocol.is_listwise(judge) else every
 
 

@@ -58,10 +58,11 @@ def _values(pick: Selection) -> dict[str, Any]:
         "settings": settings_of(pick.settings),
         **_said(pick.verdicts),
         **given(p_best_reason=pick.p_best_reason or None, filled=pick.filled or None, lost=pick.lost or None),
+        **({"members": {name: list(its) for name, its in pick.members.items()}} if pick.members else {}),
     }
 
 
-_LATER = ("p_best_reason", "filled", "lost")
+_LATER = ("p_best_reason", "filled", "lost", "members")
 """Keys that are absent where they say nothing; they are the last ones."""
 _COMPUTED = {"prompt_id", "best", "latency", "unscored", "settings", *_LATER}
 _ALWAYS = [name for name in result.PickRecord.model_fields if name not in _LATER]

@@ -178,6 +178,8 @@ class PickRecord(Record):
     """Candidates that judges of a stack did not score, by judge: filled by what the other judges let expect."""
     lost: Count | None = None
     """Comparisons of which an order could not be read, where there are such: each adds a half to both sides."""
+    members: dict[str, list[Number | str | None]] | None = None
+    """By member (a criterion too): a score of each candidate, the reason for none, null if not asked."""
 
     @model_validator(mode="after")
     def _fits_its_candidates(self) -> PickRecord:
@@ -189,6 +191,8 @@ class PickRecord(Record):
         for stated in (self.low, self.high, self.draw_scores, self.raw):
             if stated and len(stated) != len(self.ids):
                 raise ValueError("should have low, high, draw_scores and raw of each candidate, or of none")
+        if any(len(values) != len(self.ids) for values in (self.members or {}).values()):
+            raise ValueError("should have something of each candidate for each of its members")
         picked = None if self.index is None else self.ids[self.index] if self.index < len(self.ids) else ""
         if picked != self.best:
             raise ValueError("should have as best the candidate at its index")

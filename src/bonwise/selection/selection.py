@@ -127,6 +127,11 @@ class Selection(ShowsItself, Generic[T]):
     """Candidates that judges which ask no model have judged; a redraw counts again. Calls of models are in `bill`."""
     p_best_reason: str = field(default="", repr=False)
     """Why a strategy that draws again states no `p_best` and no `expected_regret`; empty where it states them."""
+    members: Mapping[str, tuple[float | str | None, ...]] = field(default_factory=dict, repr=False)
+    """By member of a jury or criterion of a rubric: its score of each candidate, in candidate order (of several draws
+    the mean), the reason why there is none, or None where it was not asked. Where a stronger judge decided, the
+    members are its own.
+    """
     generated: GeneratedAnswers | None = field(default=None, repr=False, compare=False)
     """What became of the draws; None where the candidates were given."""
 
@@ -156,6 +161,17 @@ class Selection(ShowsItself, Generic[T]):
         """Return the text that was picked, and below it how it came to it as plain text; see `ShowsItself`."""
         how = super().to_text(full=full)
         return how if self.text is None else f"{writable(self.text)}\n\n{how}"
+
+    def explain(self) -> str:
+        """Return why this candidate was picked, as plain text.
+
+        It shows what decided, scores and ranks, why a candidate has no score, what each member of a jury or criterion
+        of a rubric says, where members disagree most, who was asked, comparisons, the judge's words, calls and cost.
+        """
+        from bonwise.report.terminal import plain, renderables  # noqa: PLC0415 - rendering loads rich
+        from bonwise.selection.view import explanation  # noqa: PLC0415 - loaded only to be shown
+
+        return plain(renderables(explanation(self.document())))
 
     def document(self) -> SelectionsDocument:
         """Return a document of schema ``bonwise.selections/1``: this pick alone, with the text of the best."""

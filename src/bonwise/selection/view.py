@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from bonwise.printable import file_name, printable, shell_path
+from bonwise.judges.protocol import EMPTY
+from bonwise.printable import file_name, listed, printable, shell_path
 from bonwise.report.answers import StatedVerdict, steps, verdict
 from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import limits
 from bonwise.report.numbers import NOTHING, column, count, counted, money, number, per_unit, score, seconds, setting
 from bonwise.selection import result
+from bonwise.selection.choosing import NOT_SENT
+from bonwise.table.chat import NO_TEXT
+from bonwise.table.verdicts import compared
 
 __all__ = [
     "FIGURES",
@@ -21,6 +25,7 @@ __all__ = [
     "answer",
     "by_rank",
     "describe",
+    "explanation",
     "figures",
     "pools",
     "story",
@@ -37,6 +42,7 @@ LONGEST_NAME = 300
 MOST_COMPARISONS = 100
 """Comparisons of one pool that are shown."""
 
+_UNASKED = {NOT_SENT.reason, EMPTY.reason, NO_TEXT}
 FIGURES = ("score", "se", "P(best)", "draws", "low", "high")
 """What is known of a candidate."""
 
@@ -157,8 +163,8 @@ def _inside(shown_pick: result.ShownPick) -> Iterator[Block | Cards]:
     if shown_pick.prompt is not None:
         yield Part("Prompt", list(_words(shown_pick.prompt, shown_pick.prompt_left_out)))
     yield Cards([_candidate(pick, shown_pick.candidates[at], at) for at in by_rank(pick)], "Candidates")
-    if pick.comparisons:
-        yield from _comparisons(pick)
+    yield from _members(pick)
+    yield from _comparisons(pick)
 
 
 def _candidate(pick: result.PickRecord, words: result.CandidateWords, at: int) -> Card:
@@ -185,7 +191,62 @@ def _words(text: str, left_out: int | None) -> Iterator[Said]:
         yield Said("note", f"{count(left_out)} more characters are not shown here.")
 
 
+def _members(pick: result.PickRecord) -> Iterator[Block]:
+    """Yield what each member of a jury, or criterion of a rubric, says of each candidate, and who disagrees."""
+    members = pick.members or {}
+    if not members:
+        return
+    kind = "criterion" if all(",criterion=" in name for name in members) else "member"
+    places = {name: _places(its) for name, its in members.items()}
+    rows = []
+    for at in by_rank(pick):
+        for name in members:
+            its, place = members[name][at], places[name][at]
+            score_, why = (NOTHING, its) if isinstance(its, str) else (score(its), "not asked" if its is None else "")
+            short = name.partition(",criterion=")[2].partition(":")[0] or name
+            cells = (_cut(short), score_, NOTHING if place is None else f"{place:g}", _cut(why))
+            rows.append(Row(cells, group=_cut(pick.ids[at]) if name == next(iter(members)) else ""))
+    columns = Column(kind, "name"), Column("score"), Column("rank"), Column("why not", "words")
+    yield Table(columns, rows, f"What each {kind} says")
+    if kind == "member":
+        yield from _disagreement(pick, places)
+
+
+def _places(stated: Sequence[float | str | None]) -> list[float | None]:
+    """Return the rank of each candidate by one member, 1 for the best; equal scores share the mean of theirs."""
+    level = compared([None if isinstance(value, str) else value for value in stated])
+    known = sorted((value for value in level if value is not None), reverse=True)
+    return [None if value is None else known.index(value) + (known.count(value) + 1) / 2 for value in level]
+
+
+def _disagreement(pick: result.PickRecord, places: Mapping[str, Sequence[float | None]]) -> Iterator[Said]:
+    """Yield on which candidates the members' ranks lie furthest apart, and who is furthest from the others."""
+    known = [{name: its[at] or 0.0 for name, its in places.items() if its[at]} for at in range(len(pick.ids))]
+    apart = {
+        name: max(its.values()) - min(its.values()) for name, its in zip(pick.ids, known, strict=True) if len(its) > 1
+    }
+    if apart and not any(apart.values()):
+        yield Said("finding", "The members rank the candidates alike.")
+    elif apart:
+        most = f"their ranks are {max(apart.values()):g} apart"
+        yield Said("finding", f"The members disagree most on {_largest(apart)}: {most}.")
+        away = {name: [_from_others(its, name) for its in known if name in its and len(its) > 1] for name in places}
+        means = {name: sum(its) / len(its) for name, its in away.items() if its}
+        mean = f"{number(max(means.values()))} ranks from the mean of the others"
+        yield Said("finding", f"Furthest from the other members: {_largest(means)}, on average {mean}.")
+
+
+def _from_others(ranks: Mapping[str, float], name: str) -> float:
+    return abs(ranks[name] - (sum(ranks.values()) - ranks[name]) / (len(ranks) - 1))
+
+
+def _largest(values: Mapping[str, float]) -> str:
+    return listed(name for name, value in values.items() if value > max(values.values()) - 1e-9)
+
+
 def _comparisons(pick: result.PickRecord) -> Iterator[Block]:
+    if not pick.comparisons:
+        return
     columns = (
         Column("first", "words"),
         Column("second", "words"),
@@ -493,10 +554,32 @@ def single_pick(pick: result.PickRecord) -> Iterator[Block]:
     yield from story(pick)
     yield from _drawn_scores(pick)
     yield _candidates(pick)
+    yield _took(pick)
+
+
+def _took(pick: result.PickRecord) -> Said:
     tokens = counted(pick.input_tokens + pick.output_tokens + pick.reused_tokens, "token")
     cost = f", {money(pick.cost)}" if pick.cost else ""
     took = f"{counted(pick.calls, 'call')}, {counted(pick.from_ledger, 'answer')} from a ledger, {tokens}{cost}"
-    yield Said("note", took)
+    return Said("note", took)
+
+
+def explanation(document: result.SelectionsDocument) -> Part:
+    """Describe why the candidate of a document of one pick was picked."""
+    pick, settings = document.picks[0].pick, document.settings
+    strong = None if pick.routed is None else pick.routed.strong
+    who = f"{_cut(settings.judge)} judged by {_cut(settings.strategy)}{'' if pick.routed is None else ' first'}."
+    blocks: list[Block] = [verdict(_answer_of_one(pick)), Said("finding", who)]
+    if strong is not None:
+        asked = [name for name in pick.ids if pick.unscored.get(name) not in _UNASKED]
+        blocks.append(Said("finding", f"{_cut(strong)} was then asked about {listed(asked)}."))
+    if pick.tied:
+        blocks.append(Said("finding", f"{listed(pick.tied)} share the highest score."))
+    blocks += [*story(pick), _candidates(pick, ranked=True), *_members(pick), *_comparisons(pick)]
+    if pick.raw and not pick.members:
+        words = ((_cut(pick.ids[at]), pick.raw[at]) for at in by_rank(pick))
+        blocks += [Part(f"The judge said of {name}", [Said("quoted", reply)]) for name, reply in words if reply]
+    return Part(headline(pick), [*blocks, _took(pick)])
 
 
 def _drawn_scores(pick: result.PickRecord) -> list[Drawing[Forest]]:
@@ -509,13 +592,16 @@ def _drawn_scores(pick: result.PickRecord) -> list[Drawing[Forest]]:
     return forest_figure(rows, "pick-scores", "Scores of the candidates", says, None, across="score", roles=roles)
 
 
-def _candidates(pick: result.PickRecord) -> Table:
+def _candidates(pick: result.PickRecord, *, ranked: bool = False) -> Table:
     """Return the candidates, the best first, in the columns that say something."""
     known = [dict(figures(pick, at)) for at in range(len(pick.ids))]
+    places = {name: str(place) for place, name in enumerate(pick.ranking, 1)} if ranked else {}
     names = [name for name in FIGURES if any(name in figures for figures in known)]
     if set(pick.draws) == {1}:
         names.remove("draws")  # each was scored once
     cells = {name: [figures.get(name, NOTHING) for figures in known] for name in names}
+    if ranked:
+        cells = {"rank": [places.get(name, NOTHING) for name in pick.ids], **cells}
     columns = [Column("candidate", "name"), *map(Column, cells)]
     if pick.unscored:
         columns.append(Column("why not", "words"))

@@ -23,6 +23,7 @@ __all__ = [
     "first_repeat",
     "identifier",
     "is_csv",
+    "is_csv_of_pools",
     "read_pool_stream",
     "read_pools",
     "stated_value",
@@ -104,6 +105,12 @@ def is_csv(path: str | Path) -> bool:
     return str(path).lower().removesuffix(".gz").endswith(".csv")
 
 
+def is_csv_of_pools(path: str | Path) -> bool:
+    """Tell whether the header of such a file is one of pools; the rest is not read."""
+    with text_files.file_errors(Path(path)), text_files.open_text(Path(path), newline="") as lines:
+        return {*_NEEDED} <= {*next(csv.reader(lines), ())}
+
+
 def read_pools(path: str | Path, wanted: Sequence[str] = ()) -> Iterator[Pool]:
     """Yield the pools of a file, plain or gzipped, in its order; in a ``.csv`` each row is a candidate.
 
@@ -119,6 +126,8 @@ def read_pool_stream(stream: IO[bytes], name: str = "standard input", wanted: Se
 
 
 _NEEDED = ("prompt_id", "prompt", "text")
+_ROWS = "\nrows"
+"""The row of each candidate of a CSV file; no variable has such a name."""
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -155,6 +164,7 @@ def _add(pools: dict[str, tuple[int, dict[str, Any]]], cells: dict[str, str], ro
         hint = "give each prompt a prompt_id of its own"
         raise RowError(f"{path}, row {row}: another prompt than in row {first}, with the same prompt_id", hint=hint)
     pool["candidates"].append(entry)
+    pool.setdefault(_ROWS, []).append(row)
 
 
 _HELD = 2**16
@@ -172,7 +182,9 @@ def _pools(
         pool = Pool(_prompt_id(record, where), _prompt(record, where), _candidates(record, where))
         if wanted:
             stating = list(zip(record["candidates"], (each.text for each in pool.candidates), strict=True))
-            pool = replace(pool, variables={name: stated_value(name, record, stating, where) for name in wanted})
+            places = [f"{source}, row {at}" for at in record.get(_ROWS, ())]
+            values = {name: stated_value(name, record, stating, where, places=places) for name in wanted}
+            pool = replace(pool, variables=values)
         first = first_rows.setdefault(pool.prompt_id, row)
         if first == row and hashes and _is_among(hashes, hash(pool.prompt_id)):
             first = next(at for at, earlier in rows() if _prompt_id(earlier, source) == pool.prompt_id)
@@ -291,11 +303,13 @@ def stated_value(
     candidates: Sequence[tuple[Any, str]],
     where: str,
     error: type[BonwiseError] = RowError,
+    *,
+    places: Sequence[str] = (),
 ) -> str | dict[str, str]:
     """Return what a pool says of a variable: a text, or one for each candidate by the candidate's text.
 
     `stated` is the pool; of each candidate there is what the caller has and the text that is judged. What is missing,
-    is not text, or stands in both places raises `error`, with the key.
+    is not text, or stands in both places raises `error`, with the key and `where` or the candidate's of `places`.
     """
     of_each = [entry[name] if isinstance(entry, Mapping) and name in entry else None for entry, _ in candidates]
     if name in stated:
@@ -308,10 +322,12 @@ def stated_value(
         raise error(f"{where}: no {quoted(name)}, which the judge needs", hint=hint)
     values: dict[str, str] = {}
     for at, ((_, text), value) in enumerate(zip(candidates, of_each, strict=True)):
-        words = _words(value, f"{where}: {quoted(name)} of candidate {at} (counted from 0)", error)
+        place = places[at] if places else where
+        of = "" if places else f" of candidate {at} (counted from 0)"
+        words = _words(value, f"{place}: {quoted(name)}{of}", error)
         if values.setdefault(text, words) != words:
             hint = "candidates of the same text are judged as one: leave one of them out"
-            raise error(f"{where}: candidates of the same text differ in {quoted(name)}", hint=hint)
+            raise error(f"{place}: candidates of the same text differ in {quoted(name)}", hint=hint)
     return values
 
 

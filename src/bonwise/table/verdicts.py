@@ -144,6 +144,8 @@ class Unscored:
     owed : bool
         Whether the judge was never heard: a later run asks again. An answer that was received and could
         not be used is not owed.
+    alone : bool
+        Whether there was no other candidate to compare this one with.
 
     Examples
     --------
@@ -154,6 +156,7 @@ class Unscored:
     reason: str
     raw: str = ""
     owed: bool = field(default=False, repr=False)
+    alone: bool = field(default=False, repr=False, compare=False)
 
 
 Verdict = Score | Unscored

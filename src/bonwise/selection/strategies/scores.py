@@ -221,7 +221,9 @@ class Resample:
 
     def most_calls(self, judge: Judge, candidates: int) -> int:
         """Return the judge's calls, once a draw."""
-        return calling.calls_of(judge, candidates) * self.draws
+        return calling.calls_of(judge, candidates) + calling.calls_of(judge, candidates, again=True) * (
+            self.draws - 1
+        )
 
 
 class _ResampleContest:
