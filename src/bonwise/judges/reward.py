@@ -44,7 +44,7 @@ class Reward:
     Parameters
     ----------
     path : str
-        A folder, or else a name on the Hugging Face hub, which is fetched at the first call unless it was before.
+        A folder, or else a name on the Hugging Face hub, which is fetched now unless it was before.
     label : str or int, optional
         The label whose probability is the score, by name or place: needed where there are several. Of labels that are
         regressions the number itself is the score.
@@ -91,8 +91,7 @@ class Reward:
             raise UsageError(f"steps is {self.steps!r}", hint=f"choose one of {', '.join(_JOINED)}")
         if self.steps and (self.chat or not self.step):
             raise UsageError("steps are no turns of a chat, and end somewhere", hint="leave chat out, and state step")
-        if Path(self.path).is_dir():
-            _ = self._place, self.form  # what is wrong in a folder is said before anything is judged
+        _ = self._place, self.form  # what is wrong is said before anything is asked
 
     @cached_property
     def name(self) -> str:
@@ -173,7 +172,7 @@ class Reward:
         return places[stated]
 
     @cached_property
-    def _model(self) -> _Model:
+    def _model(self) -> _LoadedModel:
         import torch  # noqa: PLC0415 - an extra brings them, and they take seconds to import
         import transformers  # noqa: PLC0415
 
@@ -191,11 +190,11 @@ class Reward:
         if loading["missing_keys"]:  # transformers would draw them at random
             lacking = ", ".join(sorted(loading["missing_keys"]))
             raise UsageError(f"{self.path} lacks weights: {lacking}", hint="take a model that was trained to score")
-        return _Model(self, place, torch, tokenizer, model)
+        return _LoadedModel(self, place, torch, tokenizer, model)
 
 
 @dataclass(frozen=True, eq=False)
-class _Model:
+class _LoadedModel:
     """The model of a judge, loaded, with its tokenizer."""
 
     judge: Reward
@@ -237,7 +236,8 @@ class _Model:
             row |= self._tokens(self.tokenizer.apply_chat_template(turns, tokenize=False), add_special_tokens=False)
         else:
             # Left to itself, transformers 5 may not tell the model which text a token is of, where 4 did.
-            typed = True if (self._setting("type_vocab_size") or 0) > 1 else None
+            stated = "model_input_names" in self.tokenizer.init_kwargs
+            typed = True if (self._setting("type_vocab_size") or 0) > 1 and not stated else None
             row |= self._tokens(prompt, text, split_special_tokens=True, return_token_type_ids=typed)
         count = len(row["input_ids"])
         row.setdefault("attention_mask", [1] * count)
