@@ -360,7 +360,7 @@ def test_what_means_nothing_is_refused(described, settings, words):
 def test_a_folder_that_cannot_be_read_is_named(described):
     """Without a model, with settings that are no JSON, and with pickled weights alone."""
     (described / "model.safetensors").rename(described / "pytorch_model.bin")
-    with pytest.raises(UsageError, match=r"no weights in safetensors .*no pickled weights"):
+    with pytest.raises(UsageError, match=r"no weights in safetensors .pickled ones can run code"):
         bw.Reward("org/model", label=1)
     (described / "config.json").write_text("{")
     with pytest.raises(UsageError, match=r"cannot be read: JSONDecodeError: .*mend config\.json"):

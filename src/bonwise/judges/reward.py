@@ -91,7 +91,7 @@ class Reward:
             raise UsageError(f"steps is {self.steps!r}", hint=f"choose one of {', '.join(_JOINED)}")
         if self.steps and (self.chat or not self.step):
             raise UsageError("steps are no turns of a chat, and end somewhere", hint="leave chat out, and state step")
-        _ = self._place, self.form  # what is wrong is said before anything is asked
+        _ = self.place, self.form  # what is wrong is said before anything is asked
 
     @cached_property
     def name(self) -> str:
@@ -143,14 +143,15 @@ class Reward:
         return UsageError(f"{self.path} cannot be {done}: {why}", hint=hint)
 
     def _settings(self, file: str) -> Mapping[str, Any]:
-        path = self._folder / file
         try:
-            return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
+            return dict(json.loads((self._folder / file).read_text("utf-8")))
+        except FileNotFoundError:
+            return {}
         except (OSError, ValueError, TypeError) as error:
             raise self._failed("read", error, f"mend {file}") from error
 
     @cached_property
-    def _place(self) -> int:
+    def place(self) -> int:
         """Where the label stands among those of the model, whose head is looked at too."""
         settings = self._settings("config.json")
         head = "ForTokenClassification" if self.steps else "ForSequenceClassification"
@@ -159,8 +160,9 @@ class Reward:
             hint = "steps= is for a token classification, and a sequence classification goes without it"
             raise UsageError(f"{self.path} holds {architecture}, not a model {head}", hint=hint)
         if not any(self._folder.glob("*.safetensors")):
-            hint = "save it by save_pretrained: bonwise reads no pickled weights, for they can run code"
-            raise UsageError(f"{self.path} has no weights in safetensors", hint=hint)
+            raise UsageError(
+                f"{self.path} has no weights in safetensors", hint="pickled ones can run code: convert them"
+            )
         numbered = settings.get("id2label") or {at: f"LABEL_{at}" for at in range(settings.get("num_labels", 2))}
         names = [str(numbered[at]) for at in sorted(numbered, key=int)]
         places = {str(at): at for at in range(len(names))} | {name: at for at, name in enumerate(names)}
@@ -176,13 +178,15 @@ class Reward:
         import torch  # noqa: PLC0415 - an extra brings them, and they take seconds to import
         import transformers  # noqa: PLC0415
 
-        kinds = transformers.AutoModelForSequenceClassification, transformers.AutoModelForTokenClassification
-        place, options = self._place, {"local_files_only": True, "trust_remote_code": False}
-        weights = {"use_safetensors": True, "output_loading_info": True}
+        kind = transformers.AutoModelForSequenceClassification
+        kind = transformers.AutoModelForTokenClassification if self.steps else kind
+        options = {"local_files_only": True, "trust_remote_code": False}
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(self._folder, **options)
-            model, loading = kinds[bool(self.steps)].from_pretrained(self._folder, **weights, **options)
+            model, loading = kind.from_pretrained(
+                self._folder, use_safetensors=True, output_loading_info=True, **options
+            )
             model = model.float().eval().to(device)
         except Exception as error:
             hint = "it has to be one of transformers' own: no code of a model's folder is run"
@@ -190,7 +194,7 @@ class Reward:
         if loading["missing_keys"]:  # transformers would draw them at random
             lacking = ", ".join(sorted(loading["missing_keys"]))
             raise UsageError(f"{self.path} lacks weights: {lacking}", hint="take a model that was trained to score")
-        return _LoadedModel(self, place, torch, tokenizer, model)
+        return _LoadedModel(self, torch, tokenizer, model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +202,6 @@ class _LoadedModel:
     """The model of a judge, loaded, with its tokenizer."""
 
     judge: Reward
-    place: int
     torch: Any
     tokenizer: Any
     model: Any
@@ -236,9 +239,10 @@ class _LoadedModel:
             row |= self._tokens(self.tokenizer.apply_chat_template(turns, tokenize=False), add_special_tokens=False)
         else:
             # Left to itself, transformers 5 may not tell the model which text a token is of, where 4 did.
-            stated = "model_input_names" in self.tokenizer.init_kwargs
-            typed = True if (self._setting("type_vocab_size") or 0) > 1 and not stated else None
-            row |= self._tokens(prompt, text, split_special_tokens=True, return_token_type_ids=typed)
+            typed = (
+                self._setting("type_vocab_size") or 0
+            ) > 1 and "model_input_names" not in self.tokenizer.init_kwargs
+            row |= self._tokens(prompt, text, split_special_tokens=True, return_token_type_ids=typed or None)
         count = len(row["input_ids"])
         row.setdefault("attention_mask", [1] * count)
         most = min(self.tokenizer.model_max_length, self._setting("max_position_embeddings") or math.inf)
@@ -275,8 +279,8 @@ class _LoadedModel:
         return logits.sigmoid() if problem == "multi_label_classification" else logits.softmax(-1)
 
     def _verdict(self, numbers: Any, ends: Sequence[int]) -> Verdict:
-        scores = [float(numbers[at][self.place]) for at in ends] if ends else [float(numbers[self.place])]
+        scores = [float(its[self.judge.place]) for its in ([numbers[at] for at in ends] if ends else [numbers])]
         if not all(map(math.isfinite, scores)):
             return Unscored("the model returned no finite number")
-        raw = json.dumps([round(score, 9) for score in scores]) if ends else ""
-        return Score(_JOINED[self.judge.steps or "last"](scores), raw=raw)
+        raw = json.dumps([round(score, 9) for score in scores])
+        return Score(_JOINED[self.judge.steps or "last"](scores), raw=raw if ends else "")
