@@ -46,14 +46,12 @@ class Reward:
     path : str
         A folder, or else a name on the Hugging Face hub, which is fetched now unless it was before.
     label : str or int, optional
-        The label whose probability is the score, by name or place: needed where there are several. Of labels that are
-        regressions the number itself is the score.
+        The label whose probability is the score, by name or place: needed where there are several.
     chat : bool, optional
-        Whether the tokenizer's chat template joins prompt and candidate, as a user's turn and the answer, or they are
-        a pair of texts. Unless given, they are joined where the tokenizer has a template.
+        Whether the tokenizer's chat template joins prompt and candidate, or they are a pair of texts. Unless given,
+        they are joined where there is a template.
     steps : {"min", "product", "last"}, optional
-        Of a token classification that rates steps, such as TRL's PRMTrainer makes: what joins the probabilities of
-        `label` at the ends of the steps.
+        Of a token classification, as TRL's PRMTrainer makes: what joins the probabilities at the ends of steps.
     step : str
         What ends a step in a candidate.
     revision : str, optional
@@ -194,7 +192,7 @@ class Reward:
         if loading["missing_keys"]:  # transformers would draw them at random
             lacking = ", ".join(sorted(loading["missing_keys"]))
             raise UsageError(f"{self.path} lacks weights: {lacking}", hint="take a model that was trained to score")
-        return _LoadedModel(self, torch, tokenizer, model)
+        return _LoadedModel(self, torch, tokenizer, model, model.config.get_text_config().to_dict())
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +203,7 @@ class _LoadedModel:
     torch: Any
     tokenizer: Any
     model: Any
+    settings: Mapping[str, Any]
 
     def verdicts(self, prompt: str, texts: Sequence[str]) -> dict[str, Verdict]:
         """Return the verdict on each text; texts of about one length are read together."""
@@ -213,16 +212,13 @@ class _LoadedModel:
         read = sorted(rows.keys() - verdicts.keys(), key=lambda text: (len(rows[text]["input_ids"]), text))
         # A decoder scores at the last token that its own settings do not take for filling.
         filling = self.tokenizer.pad_token_id
-        size = self.judge.batch if filling is not None and filling == self._setting("pad_token_id") else 1
+        size = self.judge.batch if filling is not None and filling == self.settings.get("pad_token_id") else 1
         for begin in range(0, len(read), size):
             together = read[begin : begin + size]
             numbers = self._numbers([rows[text] for text in together], filling or 0)
             for text, its in zip(together, numbers, strict=True):
                 verdicts[text] = self._verdict(its, rows[text]["ends"])
         return verdicts
-
-    def _setting(self, name: str) -> Any:
-        return getattr(self.model.config.get_text_config(), name, None)
 
     def _row(self, prompt: str, text: str) -> Any:
         """Return what the model reads of a text, by name, and where its steps end; or why it reads nothing."""
@@ -241,13 +237,13 @@ class _LoadedModel:
             row |= self._tokens(prompt, text, split_special_tokens=True)
         count = len(row["input_ids"])
         row.setdefault("attention_mask", [1] * count)
-        most = min(self.tokenizer.model_max_length, self._setting("max_position_embeddings") or math.inf)
+        most = min(self.tokenizer.model_max_length, self.settings.get("max_position_embeddings") or math.inf)
         return Unscored(f"longer than the model reads: {count:,} tokens of {most:,}") if count > most else row
 
     def _tokens(self, *texts: str, **how: bool) -> Any:
         # By themselves transformers 4 and 5 differ in whether a model is told which of two texts a token is of.
         usual = self.tokenizer.init_kwargs.get("model_input_names", ["token_type_ids"])
-        typed = (self._setting("type_vocab_size") or 0) > 1 and "token_type_ids" in usual
+        typed = (self.settings.get("type_vocab_size") or 0) > 1 and "token_type_ids" in usual
         return self.tokenizer(*texts, verbose=False, return_token_type_ids=typed, **how)
 
     def _steps(self, prompt: str, text: str) -> tuple[list[int], list[int]]:
@@ -265,13 +261,11 @@ class _LoadedModel:
     def _numbers(self, rows: Sequence[Mapping[str, Any]], filling: int) -> Any:
         """Return what the labels are worth in some rows, filled up on the right: numbers, or probabilities."""
         width = max(len(row["input_ids"]) for row in rows)
-        read = {}
-        for name in rows[0].keys() - {"ends"}:
-            more = [filling if name == "input_ids" else 0]
-            filled = [row[name] + more * (width - len(row[name])) for row in rows]
-            read[name] = self.torch.tensor(filled, device=self.model.device)
+        empty = {name: filling if name == "input_ids" else 0 for name in rows[0] if name != "ends"}
+        read = {n: [row[n] + [empty[n]] * (width - len(row[n])) for row in rows] for n in empty}
         with self.torch.inference_mode():
-            logits = self.model(**read).logits.double().cpu()
+            tensors = {name: self.torch.tensor(filled, device=self.model.device) for name, filled in read.items()}
+            logits = self.model(**tensors).logits.double().cpu()
         problem = getattr(self.model.config, "problem_type", None)
         if logits.shape[-1] == 1 or problem == "regression":
             return logits

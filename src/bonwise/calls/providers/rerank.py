@@ -34,9 +34,7 @@ class Reranker:
     name: str
     default_url: str
     routes: Mapping[str, tuple[str, str, str]]
-    """By the name of a route its path, and what it calls the query and the documents; a query without a name stands
-    in a pair with each document.
-    """
+    """By the name of a route its path, and what it calls the query (nothing in pairs) and the documents."""
     constants: Mapping[str, Any] = field(default_factory=dict)
     """Fields that every request has."""
     local: bool = False
