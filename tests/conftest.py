@@ -47,7 +47,13 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Keep the part that is asked for. A test stays in its part when others come or go."""
+    """Keep the part that is asked for. A test stays in its part when others come or go.
+
+    Under BONWISE_REQUIRE_TORCH=1 torch must be there: else its tests would be skipped without a word.
+    """
+    missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
+    if missing and os.environ.get("BONWISE_REQUIRE_TORCH") == "1":
+        raise pytest.UsageError(f"BONWISE_REQUIRE_TORCH is 1, and {' and '.join(missing)} not installed")
     part = config.getoption("--part")
     if part is None:
         return

@@ -28,6 +28,7 @@ from bonwise.errors import BonwiseError, MissingExtraError
 from bonwise.extras import BOOTSTRAP, EXCEL, PAGES, TABLES, TORCH, TREES, Feature
 from bonwise.hosts import HOSTS
 from bonwise.testing import simulate, simulate_ratings
+from judges.described_model import described_judge
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "bonwise"
@@ -157,6 +158,7 @@ MADE = {
     "Preference": lambda: bw.Preference(0, 1, 1.0, None),
     "RatingTable": lambda: bw.RatingTable.read(simulate_ratings(1, prompts=20).frame(), human="human"),
     "Rerank": lambda: bw.Rerank("cohere/m"),
+    "Reward": described_judge,
     "Router": lambda: bw.Router(strong=judged),
     "Scale": lambda: bw.Scale(1, 5),
     "Score": lambda: bw.Score(0.5),

@@ -22,6 +22,7 @@ from bonwise.declared import result_homes
 from bonwise.results import Document
 from bonwise.stacks.fitted_stack import FeatureScaling, JudgeStack, StackFeature
 from bonwise.testing import simulate, simulate_ratings
+from judges.described_model import described_judge
 
 # The parameters are found in the signatures. For each public name there is a call that is known to work, so that a
 # number of another kind gives the same as the plain one, and a value that is no number is all that is wrong.
@@ -296,8 +297,9 @@ DOORS = {
     "Rubric.calls": (bw.Rubric(**ASKED).calls, {"candidates": 4}),
     "Quantized.calls": (bw.Quantized(JUDGE, bins=4).calls, {"candidates": 4}),
     "RatingTable.read": (lambda **n: bw.RatingTable.read(ratings(), human="human", **n), {"bins": 4}),
-    "Rerank": (lambda **n: bw.Rerank("voyage/m", **n), {"price": (0.25, 2.0)}),
+    "Rerank": (lambda **n: bw.Rerank("tei/m", route="classify", **n), {"price": (0.25, 2.0), "label": 1}),
     "Rerank.calls": (bw.Rerank("voyage/m").calls, {"candidates": 4}),
+    "Reward": (described_judge, {"label": 1, "batch": 4}),
     "Resample": (bw.Resample, {"draws": 3, "temperature": 0.5}),
     "Resample.most_calls": (lambda **n: bw.Resample().most_calls(JUDGE, **n), {"candidates": 4}),
     "Resampled": (lambda **n: bw.Resampled(JUDGE, **n), {"draws": 3, "temperature": 0.5, "confidence": 0.75}),

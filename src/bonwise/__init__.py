@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge as Judge
     from bonwise.judges.registry import judge_from_spec as judge_from_spec
     from bonwise.judges.rerank import Rerank as Rerank
+    from bonwise.judges.reward import Reward as Reward
     from bonwise.judges.rubric import Rubric as Rubric
     from bonwise.judges.verified import Verified as Verified
     from bonwise.judges.wrappers import Quantized as Quantized

@@ -21,6 +21,7 @@ __all__ = [
     "FIGURES",
     "PAGES",
     "REMOTE",
+    "REWARD",
     "SCHEMA",
     "SORTING",
     "TABLES",
@@ -66,6 +67,7 @@ BOOTSTRAP = Feature(("threadpoolctl",))
 EXCEL = Feature(("python_calamine",), "excel")
 FAST = Feature(("aiohttp",), "fast")
 REMOTE = Feature(("fsspec",), "scale")
+REWARD = Feature(("torch", "transformers"), "torch")
 SCHEMA = Feature(("jsonschema",), "schema")
 SORTING = Feature(("duckdb",), "scale")
 TORCH = Feature(("torch",), "torch")

@@ -80,6 +80,13 @@ ROWS = {
         ),
     ),
     "rerank": (("rerank:voyage/MODEL", "a [reranker](#rerankers)", "the service's own relevance score"),),
+    "reward": (
+        (
+            "reward:FOLDER",
+            "a [model on this machine](#models-on-this-machine)",
+            "the model's own number, or the probability of a label",
+        ),
+    ),
     "local": (
         (
             "local:length",
@@ -115,6 +122,8 @@ def table():
 
 def cells(spec, needs, returns):
     """Return the cells of one judge."""
+    if spec.startswith("reward:"):
+        return f"`{spec}`", "0", "0", needs, returns, "not needed", "not needed"
     if spec.endswith(":FILE"):
         return f"`{spec}`", "those of its judges", "", needs, returns, "as its judges", "as its judges"
     if spec.startswith("rerank:"):

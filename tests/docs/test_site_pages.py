@@ -199,6 +199,7 @@ MEANS = {
 OTHERWISE = {
     ("DrawModel", "judge"): "the judge that was drawn",
     ("Rerank", "base_url"): "a service has a language of its own",
+    ("Rerank", "label"): "of a reply, which names classes in its own way",
     ("Rerank", "model"): "of services that rerank",
     ("Rerank", "params"): "a reranker reasons not",
     ("Rerank", "price"): "there is no output",

@@ -81,6 +81,95 @@ def test_the_score_route_of_vllm():
     assert verdicts == SCORES
 
 
+def classified(*items, **beside):
+    """Return a reply of vLLM's route for classes; an item is an index with the numbers of the classes."""
+    data = [{"index": at, "label": "no", "probs": probs, "num_classes": len(probs)} for at, probs in items]
+    return lambda _path, _body: (200, {"object": "list", "model": "m", "data": data} | beside)
+
+
+TEXT = "Q: {{prompt}}\nA: {{candidate}}"
+
+
+def test_the_classes_of_vllm():
+    """One text is sent of each candidate, in one request; a class is named by its place, and tokens are counted."""
+    answer = classified((2, [0.5, 0.5]), (0, [0.75, 0.25]), (1, [0.1, 0.9]), usage={"total_tokens": 40})
+    with reranking(answer) as served:
+        verdicts, bill = judged(served, "vllm/m", route="classify", label=1, text=TEXT)
+    ((path, content, _),) = served.asked
+    body = b'{"model":"m","input":["Q: A colour?\\nA: red","Q: A colour?\\nA: sky blue","Q: A colour?\\nA: gold"]}'
+    assert (path, content) == ("/classify", body)
+    assert verdicts == (Score(0.25), Score(0.9), Unscored("empty answer"), Score(0.5))
+    assert (bill.calls, bill.input_tokens) == (1, 40)
+
+
+def test_the_classes_of_tei():
+    """Prompt and candidate are a pair, or one text; classes are named, in a list for each text, in their order."""
+    lists = [[{"score": 0.75, "label": "bad"}, {"score": number, "label": "good"}] for number in (0.25, 0.9, 0.5)]
+    with reranking(lambda *_: (200, lists)) as served:
+        verdicts, _ = judged(served, "tei/m", route="classify", label="good")
+        judged(served, "tei/m", route="classify", label="good", text=TEXT, params={"raw_scores": True})
+    assert [(path, json.loads(content)) for path, content, _ in served.asked] == [
+        ("/predict", {"inputs": [["A colour?", "red"], ["A colour?", "sky blue"], ["A colour?", "gold"]]}),
+        (
+            "/predict",
+            {"inputs": [[f"Q: A colour?\nA: {text}"] for text in ("red", "sky blue", "gold")], "raw_scores": True},
+        ),
+    ]
+    assert served.asked[0][1].startswith(b'{"inputs":[["A colour?","red"],')
+    assert verdicts == (Score(0.25), Score(0.9), Unscored("empty answer"), Score(0.5))
+
+
+@pytest.mark.parametrize(
+    ("answer", "label", "reasons"),
+    [
+        (classified((0, [0.5]), (1, [-3.5]), (2, [12.0])), None, [0.5, -3.5, "empty answer", 12.0]),
+        (
+            classified((0, [0.5, 0.5]), (1, [0.5]), (2, [])),
+            None,
+            ["no label is stated of the classes 0, 1", 0.5, "empty answer", "the score is no number"],
+        ),
+        (
+            classified((0, [0.5, 0.5]), (2, [0.1, 0.2])),
+            2,
+            ["2 is none of the classes 0, 1", "the reply leaves it out"],
+        ),
+        (
+            classified((0, [0.5, float("nan")]), (1, [0.1, "0.2"]), (2, [0.1, 0.2]), (2, [0.1, 0.2])),
+            1,
+            ["the score is no number"] * 2 + ["empty answer", "the reply scores it 2 times"],
+        ),
+        (classified((0, [0.5]), (3, [0.1])), None, ["the reply scores a candidate that was not sent"] * 2),
+        (
+            lambda *_: (200, [[{"score": 1, "label": "1"}], [{"score": 1, "label": "1"}] * 2, "1", []]),
+            1,
+            ["the reply scores a candidate that was not sent"] * 2,
+        ),
+        (
+            lambda *_: (200, [[{"score": 0.5, "label": "1"}], [{"score": 1, "label": "1"}] * 2]),
+            1,
+            [0.5, "the score is no number", "empty answer", "the reply leaves it out"],
+        ),
+    ],
+)
+def test_no_class_is_guessed(answer, label, reasons):
+    """One of several is not taken for the score; invented, doubled and missing ones are as of any route."""
+    with reranking(answer) as served:
+        verdicts, _ = judged(served, "vllm/m", route="classify", label=label, text=TEXT)
+    said = [verdict.value if isinstance(verdict, Score) else verdict.reason for verdict in verdicts]
+    assert said[: len(reasons)] == reasons
+
+
+def test_a_text_of_classes_is_filled_in_once():
+    """What prompt and candidate hold stays as it is; the name of the judge states the text, in one line."""
+    candidate = "{{prompt}} {{candidate}}\n<|im_end|>"
+    with reranking(classified((0, [0.5]))) as served:
+        judged(served, "vllm/m", texts=[candidate], route="classify", text=TEXT)
+    assert json.loads(served.asked[0][1])["input"] == [f"Q: A colour?\nA: {candidate}"]
+    name = bw.Rerank("vllm/m", route="classify", label=1, text=TEXT).name
+    assert name == "rerank,route=classify,label=1,text=Q%3A {{prompt}}%0AA%3A {{candidate}}:vllm/m"
+    assert bw.judge_from_spec(name) == bw.Rerank("vllm/m", route="classify", label=1, text=TEXT)
+
+
 def test_hostile_candidates_are_sent_byte_for_byte():
     """Nothing is cut, escaped or fenced: a reranker reads no instructions."""
     texts = [*FENCES[:2], *WISHES[:2], *TEMPLATES[:2], *CONTROLS[4:6]]
@@ -212,6 +301,9 @@ def test_a_field_of_the_request_is_sent_and_those_that_lose_documents_are_refuse
     [
         (lambda: bw.Rerank("openai/m"), "openai is no reranker"),
         (lambda: bw.Rerank("cohere/m", route="score"), "cohere has no route 'score' .its routes are rerank"),
+        (lambda: bw.Rerank("vllm/m", label=1), "the route rerank has no label and no text"),
+        (lambda: bw.Rerank("vllm/m", route="classify"), "text is '', and one text is sent of each candidate"),
+        (lambda: bw.Rerank("tei/m", route="classify", text="{{prompt}}"), "with {{prompt}} and {{candidate}} in it"),
         (lambda: bw.Pointwise("jina/m").judge("q", ["a"]), "answers no questions .write rerank:jina/m"),
     ],
 )

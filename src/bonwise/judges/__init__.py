@@ -10,6 +10,7 @@ PUBLIC = {
     "protocol": ("Judge",),
     "registry": ("judge_from_spec",),
     "rerank": ("Rerank",),
+    "reward": ("Reward",),
     "rubric": ("Rubric",),
     "verified": ("Verified",),
     "wrappers": ("Quantized", "Resampled", "WeightedMajority"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -22,6 +23,9 @@ from bonwise.table.verdicts import Score, Unscored, Verdict, kept, plain_number
 __all__ = ["Rerank"]
 
 
+_VARIABLE = re.compile(r"\{\{(prompt|candidate)\}\}")
+
+
 @takes_numbers
 @dataclass(frozen=True)
 class Rerank:
@@ -36,8 +40,14 @@ class Rerank:
     ----------
     model : str
         ``cohere/MODEL``, ``jina/MODEL``, ``voyage/MODEL``, ``vllm/MODEL`` or ``tei/MODEL``.
-    route : {"rerank", "score"}
-        Which of its routes a server of vLLM is asked by.
+    route : {"rerank", "score", "classify"}
+        Which of its routes a server is asked by: vLLM has all three, TEI the first and the last.
+    label : str or int, optional
+        Of ``classify``, the class whose number is the score: its place at vLLM, its name at TEI. Where a reply has
+        several classes and none is stated, nothing is scored.
+    text : str, optional
+        Of ``classify``, what is sent of a candidate, with ``{{prompt}}`` and ``{{candidate}}`` in their places. vLLM
+        needs it, because it classifies single texts; TEI gets prompt and candidate as a pair unless it is given.
     base_url : str, optional
         Another server that speaks the service's language.
     price : tuple of float, optional
@@ -55,6 +65,8 @@ class Rerank:
     model: str
     _: KW_ONLY
     route: str = "rerank"
+    label: str | int | None = None
+    text: str = ""
     # It may hold a login.
     base_url: str | None = field(default=None, repr=False)
     price: tuple[float, float] | None = field(default=None, repr=False)
@@ -70,9 +82,18 @@ class Rerank:
         if not isinstance(service, rerank.Reranker):
             raise UsageError(f"{asked.provider} is no reranker", hint="write rerank:cohere/rerank-v3.5, for example")
         service.route(self.route)
+        self._check_classes(asked.provider)
         fields = None if self.params is None else checked_params(self.params, service) or None
         for name, value in {"asked": asked, "price": asked.price, "params": fields}.items():
             object.__setattr__(self, name, value)
+
+    def _check_classes(self, service: str) -> None:
+        if self.route != "classify" and (self.text or self.label is not None):
+            raise UsageError(f"the route {self.route} has no label and no text", hint="leave them out")
+        needed = self.text or (self.route == "classify" and service == "vllm")
+        if needed and set(_VARIABLE.findall(self.text)) != {"prompt", "candidate"}:
+            hint = "state text= as the model was trained, with {{prompt}} and {{candidate}} in it"
+            raise UsageError(f"text is {self.text!r}, and one text is sent of each candidate", hint=hint)
 
     @cached_property
     def name(self) -> str:
@@ -83,7 +104,9 @@ class Rerank:
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return the one question about all candidates that have words."""
         texts = [candidates[at] for at in candidates_with_words(candidates)]
-        words, read = rerank.question(prompt, texts, self.route), partial(_read_scores, count=len(texts))
+        sent = [_joined(self.text, prompt, text) for text in texts] if self.text else texts
+        words = rerank.question(None if self.text else prompt, sent, self.route)
+        read = partial(_read_scores, count=len(texts), label=self.label)
         params = self.params if isinstance(self.params, dict) else {}
         return [Ask(self.asked, "", words, read, max_tokens=0, params=params, second=asking.never)] if texts else []
 
@@ -106,7 +129,11 @@ class Rerank:
         return asking.ask_now(self, prompt, candidates)
 
 
-def _read_scores(choice: Choice, count: int) -> tuple[float | Unscored, ...] | Unscored:
+def _joined(template: str, prompt: str, candidate: str) -> str:
+    return _VARIABLE.sub(lambda variable: prompt if variable[1] == "prompt" else candidate, template)
+
+
+def _read_scores(choice: Choice, count: int, label: str | int | None) -> tuple[float | Unscored, ...] | Unscored:
     """Read one score for each of so many candidates, by index."""
     items = json.loads(choice.text)
     times = Counter(item["index"] if type(item.get("index")) is int else -1 for item in items)
@@ -116,8 +143,20 @@ def _read_scores(choice: Choice, count: int) -> tuple[float | Unscored, ...] | U
         return Unscored(f"the reply scores {what}", kept(choice.text))
     scores: list[float | Unscored] = [Unscored("the reply leaves it out")] * count
     for item in items:
-        at, number = item["index"], plain_number(item.get("relevance_score", item.get("score")))
-        scores[at] = Unscored("the score is no number") if number is None else number
+        at, value = item["index"], _number_in(item, label)
+        number = plain_number(value)
+        unscored = value if isinstance(value, Unscored) else Unscored("the score is no number")
+        scores[at] = unscored if number is None else number
         if times[at] > 1:
             scores[at] = Unscored(f"the reply scores it {times[at]} times")
     return tuple(scores)
+
+
+def _number_in(item: Mapping[str, Any], label: str | int | None) -> Any:
+    """Return what an item states as the score, of one with classes that of the label."""
+    classes = item.get("classes")
+    if not classes:
+        return item.get("relevance_score", item.get("score"))
+    stated = next(iter(classes)) if label is None and len(classes) == 1 else str(label)
+    which = "no label is stated" if label is None else f"{stated} is none"
+    return classes.get(stated, Unscored(f"{which} of the classes {', '.join(classes)}"))

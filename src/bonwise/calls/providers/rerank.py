@@ -19,11 +19,11 @@ __all__ = ["Reranker", "cohere", "jina", "question", "tei", "vllm", "voyage"]
 
 _LOSING = frozenset({"model", "top_n", "top_k", "return_documents", "return_text"})
 """Fields that bonwise sets, or that would leave documents out."""
-_KEPT = ("index", "relevance_score", "score")
+_KEPT = ("index", "relevance_score", "score", "classes")
 
 
-def question(query: str, documents: list[str], route: str = "rerank") -> str:
-    """Return what `Ask.user` holds where a service of this kind is asked."""
+def question(query: str | None, documents: list[str], route: str = "rerank") -> str:
+    """Return what `Ask.user` holds where a service of this kind is asked; without a query it is None."""
     return encoded({"route": route, "query": query, "documents": documents}).decode()
 
 
@@ -34,7 +34,7 @@ class Reranker:
     name: str
     default_url: str
     routes: Mapping[str, tuple[str, str, str]]
-    """By the name of a route its path, and what it calls the query and the documents."""
+    """By the name of a route its path, and what it calls the query (nothing in pairs) and the documents."""
     constants: Mapping[str, Any] = field(default_factory=dict)
     """Fields that every request has."""
     local: bool = False
@@ -62,7 +62,7 @@ class Reranker:
     @property
     def sets(self) -> frozenset[str]:
         """Fields that no parameter of the user's may set."""
-        return _LOSING.union(*(names for _, *names in self.routes.values()))
+        return _LOSING.union(*(names for _, *names in self.routes.values())) - {""}
 
     def route(self, name: str) -> tuple[str, str, str]:
         """Return a route; a `UsageError` where there is none of that name."""
@@ -75,7 +75,7 @@ class Reranker:
         try:
             asked = json.loads(ask.user)
             path, query, documents = self.route(asked["route"])
-            texts = {query: asked["query"], documents: asked["documents"]}
+            texts = {query: asked["query"], documents: asked["documents"]} if query else _inputs(asked, documents)
         except (ValueError, TypeError, KeyError):
             wrong = f"{self.name} scores documents and answers no questions"
             raise UsageError(wrong, hint=f"write rerank:{ask.model}") from None
@@ -103,27 +103,47 @@ class Reranker:
         items, usage = body.get("results", body.get("data")), body.get("usage")
         if not isinstance(items, list):
             raise ValueError("an answer without scores")  # noqa: TRY004 - the contract of readers is ValueError
+        items = [_with_classes(item, at) for at, item in enumerate(items)]
         scores = [
-            # What is no number stays for the reader to name, in words that JSON knows.
-            {name: item[name] if _is_plain(item[name]) else str(item[name]) for name in _KEPT if name in item}
-            for item in items
-            if isinstance(item, dict)
+            {name: _plain(item[name]) for name in _KEPT if name in item} for item in items if isinstance(item, dict)
         ]
         total = wire.most_told(usage, "total_tokens", "prompt_tokens") if isinstance(usage, dict) else None
         return Reply((Choice(encoded(scores).decode()),), None if total is None else Usage(uncached=total))
 
 
-def _is_plain(value: object) -> bool:
-    return not isinstance(value, float) or isfinite(value)
+def _inputs(asked: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return texts to classify: as they are for vLLM, each in a list for TEI, after the query if there is one."""
+    query, documents = asked["query"], asked["documents"]
+    if name == "input":
+        return {name: documents}
+    return {name: [[text] if query is None else [query, text] for text in documents]}
+
+
+def _with_classes(item: Any, at: int) -> Any:
+    """Return an item with the numbers of its classes by name: vLLM states them by place, TEI in a list per text."""
+    if isinstance(item, list):
+        named = {str(part.get("label")): part.get("score") for part in item if isinstance(part, dict)}
+        return {"index": at, "classes": named if len(named) == len(item) else {}}
+    if isinstance(item, dict) and isinstance(item.get("probs"), list):
+        return item | {"classes": {str(place): number for place, number in enumerate(item["probs"])}}
+    return item
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with words in place of what is no number, which JSON knows, for the reader to name."""
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 _RERANK = ("/rerank", "query", "documents")
-_OF_VLLM = {"rerank": _RERANK, "score": ("/score", "text_1", "text_2")}
+_OF_VLLM = {"rerank": _RERANK, "score": ("/score", "text_1", "text_2"), "classify": ("/classify", "", "input")}
+_OF_TEI = {"rerank": ("/rerank", "query", "texts"), "classify": ("/predict", "", "inputs")}
 cohere = partial(Reranker, "cohere", "https://api.cohere.com", {"rerank": ("/v2/rerank", "query", "documents")})
 jina = partial(Reranker, "jina", "https://api.jina.ai/v1", {"rerank": _RERANK}, {"return_documents": False})
 voyage = partial(Reranker, "voyage", "https://api.voyageai.com/v1", {"rerank": _RERANK})
 vllm = partial(Reranker, "vllm", "http://127.0.0.1:8000", _OF_VLLM, local=True)
-tei = partial(Reranker, "tei", "http://127.0.0.1:8080", {"rerank": ("/rerank", "query", "texts")}, local=True)
+tei = partial(Reranker, "tei", "http://127.0.0.1:8080", _OF_TEI, local=True)
 
 
 class _PlainClient(clients.SdkClient):
