@@ -130,7 +130,7 @@ def _samples(sides: Sequence[_Side], words: Words) -> Iterator[Row]:
     by_prompt = words.of(str(panel.prompt_ids[at]) for at in most)
     by_side = [{pick.prompt_id: pick for pick in side.picks.picks} for side in sides]
     for at in most:
-        picks = [side[panel.prompt_ids[at]] for side in by_side]
+        picks = [logged[str(panel.prompt_ids[at])] for logged in by_side]
         texts = {pick.kept[0]: pick.text for pick in picks if pick.text is not None and len(pick.kept) == 1}
         kept = {name: pick.kept for name, pick in zip((_FIRST, _SECOND), picks, strict=True)}
         labels, figures = panel.by_candidate(at, panel.labels), [float(column[at]) for column in (apart, *values)]

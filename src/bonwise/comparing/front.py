@@ -38,8 +38,7 @@ def compare(
     as_picked : bool
         Of logged picks: take what the seed drew among equals, not its expectation.
     pools : str or pathlib.Path, optional
-        Pools with the texts of the candidates, for the page; otherwise those of the picks, where lines hold a
-        ``text``.
+        Pools with the texts of the candidates, for the page; otherwise the ``text`` of each pick is shown.
     confidence : float
         Of the two-sided intervals, in [0.5, 1).
     **reading
@@ -56,14 +55,8 @@ def compare(
     """
     from bonwise.comparing.engine import compared
 
-    return compared(
-        first,
-        second,
-        ReadingOptions.of(compare, reading, labels=labels),
-        confidence=confidence,
-        as_picked=as_picked,
-        pools=pools,
-    )
+    options = ReadingOptions.of(compare, reading, labels=labels)
+    return compared(first, second, options, confidence=confidence, as_picked=as_picked, pools=pools)
 
 
 COMMAND = Command(

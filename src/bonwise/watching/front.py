@@ -67,8 +67,7 @@ def watch(  # noqa: PLR0913 - all but the files are named
     judge : str, optional
         The judge of the audit, where it holds several and the picks name none of them.
     pools : str or pathlib.Path, optional
-        Pools with the texts of the candidates, for the page; otherwise those of the picks, where lines hold a
-        ``text``.
+        Pools with the texts of the candidates, for the page; otherwise the ``text`` of each pick is shown.
     year : int
         Looks over which the chance of a false alarm is spent; it begins anew after as many.
     confidence : float

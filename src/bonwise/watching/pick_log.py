@@ -294,8 +294,9 @@ def latest_picks(log: DividedLog, labels: Mapping[tuple[str, str], float], pools
     held = [labels.get((prompt, best)) for prompt, best, _ in picks]
     order_by = scores if all(label is None for label in held) else held
     worst = sorted((value, at) for at, value in enumerate(order_by) if value is not None)[: samples.MOST]
-    wanted, known = {picks[at][0] for _, at in worst}, {str(pick.line.prompt_id) for pick in log.picks}
-    words = {} if pools is None else dict(words_of_pools(pools, wanted, known, "the log"))
+    wanted = {picks[at][0] for _, at in worst}
+    known = {str(pick.line.prompt_id) for pick in log.picks}
+    words = dict(words_of_pools(pools, wanted, known, "the log")) if pools is not None and wanted else {}
     for _, at in worst:
         prompt, best, line = picks[at]
         own = {name: labels[prompt, name] for name in map(str, line.ids) if (prompt, name) in labels}
