@@ -630,3 +630,13 @@ def test_pools_of_other_prompts_are_one_error(tmp_path, kind):
     pools.write_text('{"prompt_id": "elsewhere", "prompt": "x", "candidates": ["a"]}\n', encoding="utf-8")
     with pytest.raises(InputError, match=r"no prompt of .* is in it"):
         MADE[kind](tmp_path, labels, pools=pools)
+
+
+def test_a_study_beside_an_audit_brings_no_prompts_of_its_own(tmp_path):
+    """A route on the page of an audit leaves the prompts to it: a page has one table of them."""
+    labels, _ = labelled_pools(tmp_path, "said")
+    scores = labels.assign(judge_score=1 - labels["oracle_label"].round(1), text="of a column")
+    study = bw.route(scores)
+    assert study.samples
+    bw.audit(scores).to_html(tmp_path / "audit.html", also=[study])
+    assert (tmp_path / "audit.html").read_text(encoding="utf-8").count('<table id="prompt-table"') == 1
