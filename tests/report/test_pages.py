@@ -604,7 +604,8 @@ def test_texts_of_a_log_and_of_a_table_need_no_pools(tmp_path):
     ]
     row = bw.compare(*paths, labels=labels).samples[0]
     assert [card.blocks[0].text for card in row.inside[0].cards] == ["text 0", "text 1"]
-    assert [[mark.text for mark in card.marks] for card in row.inside[0].cards] == [["first", "best"], ["second"]]
+    marks = [[mark.text for mark in card.marks] for card in row.inside[0].cards]
+    assert marks == [["picked by the first", "best"], ["picked by the second"]]
     row = routed(tmp_path, labels.assign(text="of a column")).samples[0]
     assert {card.blocks[0].text for card in row.inside[0].cards} == {"of a column"}
 

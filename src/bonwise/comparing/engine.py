@@ -132,7 +132,7 @@ def _samples(sides: Sequence[_Side], words: Words) -> Iterator[Row]:
     for at in most:
         picks = [logged[str(panel.prompt_ids[at])] for logged in by_side]
         texts = {pick.kept[0]: pick.text for pick in picks if pick.text is not None and len(pick.kept) == 1}
-        kept = {name: pick.kept for name, pick in zip((_FIRST, _SECOND), picks, strict=True)}
+        kept = {f"picked by the {name}": pick.kept for name, pick in zip((_FIRST, _SECOND), picks, strict=True)}
         labels, figures = panel.by_candidate(at, panel.labels), [float(column[at]) for column in (apart, *values)]
         yield from samples.sample(picks[0].prompt_id, figures, by_prompt, kept, labels, texts)
 

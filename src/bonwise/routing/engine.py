@@ -357,9 +357,9 @@ def _samples(
     sent = routing.routed_part(studied.signals[route.signal], route.share, prompts.outcomes.relative)
     most = [at for at in np.lexsort((-np.abs(gain), sent == 0)).tolist() if gain[at]][: samples.MOST]
     panel = prompts.panel.keep(prompts.labelled)
-    scores = {"first judge": cell_scores.cell_repeats(words.table, panel).first}
+    scores = {"picked by the first judge": cell_scores.cell_repeats(words.table, panel).first}
     if strong is not None:
-        scores["stronger judge"] = cell_scores.scores_of(words.table, panel, strong)
+        scores["picked by the stronger judge"] = cell_scores.scores_of(words.table, panel, strong)
     tops = {name: top_of_scores.at_top(panel.rank(own), panel.sizes) for name, own in scores.items()}
     by_prompt = words.of(str(panel.prompt_ids[at]) for at in most)
     for at in most:
