@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -52,7 +53,7 @@ def route(  # noqa: PLR0913 - all but the source are named
         Mapping[str, float] | None,
         Flag("JUDGE=DOLLARS per call (repeatable).", "--price", kind=list[str], read=numbers),
     ] = None,
-    pools: Annotated[str | Path | None, POOLS] = None,
+    pools: Annotated[str | Path | None, replace(POOLS, rare=True)] = None,
     confidence: float = CONFIDENCE,
     seed: int = SEED,
     **reading: Unpack[ReadingKeywords],
