@@ -34,6 +34,7 @@ from bonwise.printable import quoted
 
 __all__ = [
     "NO_FLAG",
+    "POOLS",
     "TIE_DECIMALS",
     "Command",
     "Flag",
@@ -86,6 +87,10 @@ class Flag:
     """Whether it has to be typed although the function has a default."""
     rare: bool = False
     """Whether ``--help`` of a command with many flags leaves it to ``--help-all``."""
+
+
+POOLS = Flag("Pools (JSONL) with the texts of candidates: the words for --html.")
+"""Of a function whose result has a page with prompts and answers."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bonwise.asked import AskedFor
+    from bonwise.report.blocks import Row
 
 __all__ = [
     "Confidence",
@@ -221,6 +222,7 @@ class Document(ShowsItself, Record):
 
     _source: Any = PrivateAttr(None)
     _asked: AskedFor | None = PrivateAttr(None)
+    _samples: Sequence[Row] = PrivateAttr(())
 
     @property
     def asked(self) -> AskedFor | None:
@@ -231,6 +233,17 @@ class Document(ShowsItself, Record):
         """Return the document with how it was asked for beside it."""
         made = self.model_copy()
         made._asked = asked  # noqa: SLF001 - of this class
+        return made
+
+    @property
+    def samples(self) -> Sequence[Row]:
+        """Prompts with answers for the page, which neither a JSON document nor one that was loaded holds."""
+        return self._samples
+
+    def with_samples(self, samples: Sequence[Row]) -> Self:
+        """Return the document with prompts and answers beside it."""
+        made = self.model_copy()
+        made._samples = samples  # noqa: SLF001 - of this class
         return made
 
     def then(self, words: str, *flags: str, **parts: Any) -> str | None:

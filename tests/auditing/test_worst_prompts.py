@@ -16,7 +16,8 @@ from bonwise.auditing.front import audit
 from bonwise.auditing.page import audit_page
 from bonwise.auditing.worst_prompts import MOST_BYTES, MOST_ROWS, prompt_rows
 from bonwise.errors import FileError, UsageError
-from bonwise.report.page.environment import LONGEST_NAME, page_bytes
+from bonwise.report.page.environment import page_bytes
+from bonwise.report.samples import LONGEST_NAME
 from bonwise.table.words import Words
 
 

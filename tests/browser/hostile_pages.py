@@ -32,7 +32,13 @@ def _watch(folder, first):
         judge = text_at(first + day)
         settings = {"judge": judge, text_at(day): day}
         made = [
-            line(text_at(day * _PICKS + at), chance, gap=0.3 if day < 18 else 0.02, settings=settings)
+            line(
+                text_at(day * _PICKS + at),
+                chance,
+                gap=0.3 if day < 18 else 0.02,
+                settings=settings,
+                text=text_at(day + at),
+            )
             for at in range(_PICKS)
         ]
         labels += [one for _, own in made[:3] for one in own]
@@ -54,7 +60,11 @@ def _compare(folder, first):
         for at in range(_POOLS)
         for place, name in enumerate(ids)
     ]
-    return bw.compare(*files, labels=pd.DataFrame(labels)), [file.name for file in files]
+    pools = folder / "pools.jsonl"
+    texts = [{"id": name, "text": text_at(first + at)} for at, name in enumerate(ids)]
+    words = [{"prompt_id": text_at(at), "prompt": text_at(at + 1), "candidates": texts} for at in range(_POOLS)]
+    pools.write_text("".join(json.dumps(pool) + "\n" for pool in words), encoding="utf-8")
+    return bw.compare(*files, labels=pd.DataFrame(labels), pools=pools), [file.name for file in files]
 
 
 def _scores(first):
@@ -114,7 +124,7 @@ def _tags(found, first):
 PAGES = {
     "watch": _watch,
     "compare": _compare,
-    "route": _of_scores(lambda frame, _: bw.route(frame)),
+    "route": _of_scores(lambda frame, _: bw.route(frame.assign(text=frame["candidate"], prompt=frame["prompt_id"]))),
     "requirements": _of_scores(lambda frame, _: bw.study_requirements(frame)),
     "calibration": _of_scores(lambda frame, _: bw.study_calibration(frame)),
     "mix": _of_scores(lambda frame, first: bw.study_mix(frame, control=text_at(first + 7))),

@@ -368,6 +368,11 @@ def side(figure, than=0.0):
     return "above" if low > than else "below"
 
 
+def few(plain):
+    """Tell whether recovery rests on fewer prompts than a verdict needs, whatever its interval says."""
+    return own(plain)["metrics"]["recovery"].get("effective_n", 20) < 20
+
+
 def only(mapping):
     """Return the only value."""
     (value,) = mapping.values()
@@ -444,7 +449,7 @@ RULES = [
     ("audit", lambda d: own(d)["verdict"]["level"] == "useful", "good", AUDIT, "--fail-under recovery=0.5"),
     (
         "audit",
-        lambda d: side(own(d)["metrics"]["recovery"], 0.5) == "below",
+        lambda d: side(own(d)["metrics"]["recovery"], 0.5) == "below" and not few(d),
         "bad",
         ("study requirements", "route"),
         "",
@@ -452,7 +457,7 @@ RULES = [
     ("audit", lambda d: "suspicions" in own(d), "open", ("audit", "plan"), ""),
     (
         "audit",
-        lambda d: side(own(d)["metrics"]["recovery"], 0.5) == "open" and "suspicions" not in own(d),
+        lambda d: (side(own(d)["metrics"]["recovery"], 0.5) == "open" or few(d)) and "suspicions" not in own(d),
         "open",
         AUDIT,
         "--fail-under",

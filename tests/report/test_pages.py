@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import json
 import re
 from dataclasses import replace
 from email.message import Message
@@ -13,13 +14,16 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import matplotlib as mpl
+import numpy as np
+import pandas as pd
 import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
+import bonwise as bw
 from bonwise.auditing.page import audit_page
 from bonwise.auditing.result_exhibits import Note
-from bonwise.errors import UsageError
+from bonwise.errors import InputError, UsageError
 from bonwise.report.blocks import Card, CardMark, Cards, Column, Part, Row, Said, Table, decisive_first
 from bonwise.report.page import docs_site as module
 from bonwise.report.page.canvas import drawn
@@ -468,3 +472,172 @@ def test_the_readers_own_settings_change_no_drawing():
     with mpl.rc_context(hostile):
         assert drawn(lambda axes: axes.plot([0, 1], [0, 1], label="a"), key="line") == plain
         assert mpl.rcParams["font.size"] == 30
+
+
+# Prompts with their answers, on the pages of comparisons, routes and logs.
+
+
+NAMES_OF_POOL = ("a", "b", "c")
+
+
+def picks_at(path, move, **more):
+    """Write picks of 30 prompts: of a pool of three the best, or the one so many places after it."""
+    lines = [
+        {"prompt_id": f"p{at}", "ids": [*NAMES_OF_POOL], "best": NAMES_OF_POOL[(at + move(at)) % 3], **more}
+        for at in range(30)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def labelled_pools(folder, text):
+    """Return labels by which each prompt has another best candidate, and a file of pools with a text."""
+    labels = [
+        {"prompt_id": f"p{at}", "candidate": name, "oracle_label": 1 - (place - at) % 3 / 2 * (1 + at / 100) / 2}
+        for at in range(30)
+        for place, name in enumerate(NAMES_OF_POOL)
+    ]
+    pools = [
+        {
+            "prompt_id": f"p{at}",
+            "prompt": f"ask {at} {text}",
+            "candidates": [{"id": name, "text": f"{name} of {at} {text}"} for name in NAMES_OF_POOL],
+        }
+        for at in range(30)
+    ]
+    path = folder / "pools.jsonl"
+    path.write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")
+    return pd.DataFrame(labels), path
+
+
+def compared(folder, labels, **texts):
+    """Compare the best picks with others that are worse from the tenth prompt on."""
+    paths = [picks_at(folder / "first.jsonl", lambda _: 0), picks_at(folder / "b.jsonl", lambda at: 2 * (at > 9))]
+    return bw.compare(*paths, labels=labels, **texts)
+
+
+def routed(folder, labels, **texts):
+    """Study a judge that errs, mostly where its margin is small, beside a stronger one that never does."""
+    del folder
+    place = labels["prompt_id"].str[1:].astype(int)
+    right = labels["oracle_label"].groupby(labels["prompt_id"]).transform("max") == labels["oracle_label"]
+    errs = place % 3 == 0
+    worst = labels["oracle_label"].groupby(labels["prompt_id"]).transform("min") == labels["oracle_label"]
+    cheap = np.where(errs, 0.5 - 0.1 * right, 0.2 + 0.6 * np.where(place % 7 == 1, worst, right))
+    cheap += 0.001 * (labels["candidate"] == "a")
+    both = [labels.assign(judge="cheap", judge_score=cheap), labels.assign(judge="strong", judge_score=1.0 * right)]
+    return bw.route(pd.concat(both), strong="strong", **texts)
+
+
+def watched(folder, labels, **texts):
+    """Watch three files of picks, the last of which alone has other labels than the best."""
+    days = folder / "picks"
+    days.mkdir()
+    log = picks_at(days / "all", lambda at: at > 19).read_text(encoding="utf-8").splitlines(keepends=True)
+    (days / "all").unlink()
+    for day in range(3):
+        (days / f"day{day}.jsonl").write_text("".join(log[10 * day : 10 * day + 10]), encoding="utf-8")
+    return bw.watch(f"{days}/*.jsonl", labels=labels, first=1, **texts)
+
+
+def figure(row, at):
+    """Return one of the figures of a prompt, from 1."""
+    return row.values[at]  # noqa: PD011 - of a row of a page
+
+
+MADE = {"compare": compared, "route": routed, "watch": watched}
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_prompts_are_shown_where_texts_are_at_hand(tmp_path, kind):
+    """At most eight prompts, the largest difference first, open to picks and the best with texts; none without."""
+    labels, pools = labelled_pools(tmp_path, "said")
+    made = MADE[kind](tmp_path, labels, pools=pools)
+    shown = made.samples
+    assert 1 < len(shown) <= 8
+    first = {
+        "compare": lambda row: figure(row, 1),
+        "route": lambda row: (figure(row, 4) > 0, abs(figure(row, 1))),
+        "watch": lambda row: -figure(row, 1),
+    }[kind]
+    assert [first(row) for row in shown] == sorted(map(first, shown), reverse=True)
+    if kind == "watch":
+        assert {int(row.cells[0][1:]) // 10 for row in shown} == {2}
+    best = labels.sort_values("oracle_label").drop_duplicates("prompt_id", keep="last").set_index("prompt_id")
+    for row in shown:
+        name, asked, cards = row.cells[0], row.inside[0].blocks[0].text, row.inside[-1].cards
+        assert asked == f"ask {name[1:]} said"
+        assert [card.blocks[0].text for card in cards] == [f"{card.title} of {name[1:]} said" for card in cards]
+        marked = [card.title for card in cards if any(mark.kind == "best" for mark in card.marks)]
+        assert marked == [best.loc[name, "candidate"]]
+        assert len(cards) == 2
+    text = page(made)
+    assert text.count('<table id="prompt-table"') == 1
+    assert f"For example, {shown[0].cells[0]}" in text
+    assert '<table id="prompt-table"' not in page(made.with_samples(()))
+    (tmp_path / "again").mkdir()
+    assert not MADE[kind](tmp_path / "again", labels).samples
+
+
+@pytest.mark.parametrize("kind", MADE)
+@pytest.mark.parametrize("text", [*HOSTILE, "\u4e2d" * 9000])
+def test_texts_of_prompts_are_text_on_every_page(tmp_path, kind, text):
+    """Nothing of a prompt or of an answer becomes a tag, what is cut is counted, and the page stays below 2 MB."""
+    labels, pools = labelled_pools(tmp_path, text)
+    (tmp_path / "plain").mkdir()
+    plain, words = labelled_pools(tmp_path / "plain", "said")
+    hostile, harmless = (
+        page(MADE[kind](folder, own, pools=file))
+        for folder, own, file in ((tmp_path, labels, pools), (tmp_path / "plain", plain, words))
+    )
+    tags = [sorted(tag for tag, _ in read(text).tags if tag not in {"p", "div"}) for text in (hostile, harmless)]
+    assert tags[0] == tags[1]
+    assert len(hostile.encode()) < 2_000_000
+    assert ("more characters are not shown here" in hostile) == (len(text) > 4000)
+
+
+def test_texts_of_a_log_and_of_a_table_need_no_pools(tmp_path):
+    """The text of a pick in its line, and a column of texts, are shown without a file of pools."""
+    labels, _ = labelled_pools(tmp_path, "said")
+    paths = [
+        picks_at(tmp_path / f"{move}.jsonl", lambda _, move=move: move, text=f"text {move}") for move in range(2)
+    ]
+    row = bw.compare(*paths, labels=labels).samples[0]
+    assert [card.blocks[0].text for card in row.inside[0].cards] == ["text 0", "text 1"]
+    marks = [[mark.text for mark in card.marks] for card in row.inside[0].cards]
+    assert marks == [["picked by the first", "best"], ["picked by the second"]]
+    row = routed(tmp_path, labels.assign(text="of a column")).samples[0]
+    assert {card.blocks[0].text for card in row.inside[0].cards} == {"of a column"}
+
+
+def test_unlabelled_picks_are_shown_by_their_scores(tmp_path):
+    """Of a log without labels the lowest scores of the last period come first."""
+    lines = [
+        {"prompt_id": f"p{at}", "ids": ["a", "b"], "best": "a", "scores": [at % 7 / 10 + 0.1, 0.0], "text": f"t{at}"}
+        for at in range(20)
+    ]
+    path = tmp_path / "picks.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    shown = bw.watch(path, by=10, first=1).samples
+    assert [row.cells[0] for row in shown[:2]] == ["p14", "p15"]
+    assert [figure(row, 3) for row in shown] == sorted(figure(row, 3) for row in shown)
+    assert {len(row.inside[0].cards) for row in shown} == {1}
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_pools_of_other_prompts_are_one_error(tmp_path, kind):
+    """A file of pools that fits nothing is refused, and says of what."""
+    labels, pools = labelled_pools(tmp_path, "said")
+    pools.write_text('{"prompt_id": "elsewhere", "prompt": "x", "candidates": ["a"]}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"no prompt of .* is in it"):
+        MADE[kind](tmp_path, labels, pools=pools)
+
+
+def test_a_study_beside_an_audit_brings_no_prompts_of_its_own(tmp_path):
+    """A route on the page of an audit leaves the prompts to it: a page has one table of them."""
+    labels, _ = labelled_pools(tmp_path, "said")
+    scores = labels.assign(judge_score=1 - labels["oracle_label"].round(1), text="of a column")
+    study = bw.route(scores)
+    assert study.samples
+    bw.audit(scores).to_html(tmp_path / "audit.html", also=[study])
+    assert (tmp_path / "audit.html").read_text(encoding="utf-8").count('<table id="prompt-table"') == 1

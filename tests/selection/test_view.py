@@ -17,7 +17,8 @@ from bonwise.calls.bill import Bill
 from bonwise.cli.entry import run
 from bonwise.cli.picks import MOST_POOLS, PickedPage
 from bonwise.report.blocks import Cards, Part, Table, next_of
-from bonwise.report.page.environment import LONGEST_TEXT, MOST_BYTES, page_bytes
+from bonwise.report.page.environment import MOST_BYTES, page_bytes
+from bonwise.report.samples import LONGEST_TEXT
 from bonwise.report.show import describe, markdown, notebook, page, text
 from bonwise.routing.router import Router
 from bonwise.selection.result import PickRecord, SelectionsDocument

@@ -181,6 +181,8 @@ class PickLine(Record):
     """Scores in the order of `ids`, null where a candidate has none; what they tell is audited beside the picks."""
     routed: Any = None
     """What a router made of the pool: the scores of one that went to the stronger judge are of two judges."""
+    text: Any = None
+    """What was picked, where it is a text."""
     settings: PickSettings | None = None
     """The policy."""
 
@@ -308,6 +310,7 @@ def _pick(line: PickLine, prompt: str, *, as_picked: bool) -> Pick:
         line.answers,
         _all_tokens(line),
         None if line.scores is None or _of_two_judges(line.routed) else tuple(line.scores),
+        line.text if isinstance(line.text, str) else None,
     )
 
 

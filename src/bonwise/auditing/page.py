@@ -205,7 +205,8 @@ def described_with(
 def _described_beside(document: Document, audit: Audit) -> BesideAudit:
     if isinstance(document, result.StudyDocument):
         return beside_audit(document, audit)
-    described = describe(document)
+    # The prompts of the page are those of the audit.
+    described = describe(document.with_samples(()))
     # The head of the page says the settings already.
     blocks = [block for block in described.blocks if not (isinstance(block, Table) and block.role == "facts")]
     # The page has a verdict and limits of its own; the answer is said here, and in one sentence.

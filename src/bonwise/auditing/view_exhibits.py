@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from bonwise.auditing import figures, result, result_exhibits, result_verdict
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
-from bonwise.report import numbers
+from bonwise.report import numbers, samples
 from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Part, Row, Said, Step, Stepped, Table
 
 __all__ = ["describe", "drawn", "what_would_change", "worst_prompts"]
@@ -77,9 +77,6 @@ def _table(stratum: result_exhibits.Stratum, reference: str | None, labelled: bo
 _LONGEST_NAME = 60
 """Letters of names in a row."""
 
-_EXCERPT = 140
-"""Letters of a prompt in its row."""
-
 _KEYS = "Arrow keys move from row to row, Enter opens one, and its address ends in #prompt-1, #prompt-2 and so on."
 
 
@@ -111,7 +108,7 @@ def worst_prompts(
     )
     finder = Table(
         columns,
-        [replace(_row(row, several=several), **_opened(row, label)) for row in found.rows],
+        [replace(_row(row, several=several), inside=list(_inside(row, label))) for row in found.rows],
         "Search prompts, candidates and the judge's words",
         role="finder",
         lines=[_row(line, several=several) for line in found.lines],
@@ -163,13 +160,8 @@ def _row(line: result_exhibits.PromptLine, *, several: bool) -> Row:
         (numbers.number(line.margin), line.margin),
     )
     texts, values = zip(*cells, strict=True)
-    return Row(texts, values=values, kinds=line.kinds)
-
-
-def _opened(row: result_exhibits.PromptSeen, label: str) -> dict[str, Any]:
-    """Return what else than its cells is shown of a row that opens."""
-    excerpt = "" if row.prompt is None else printable(" ".join(row.prompt[:_EXCERPT].split()), longest=_EXCERPT)
-    return {"inside": list(_inside(row, label)), "excerpt": excerpt}
+    excerpt = samples.excerpt(line.prompt) if isinstance(line, result_exhibits.PromptSeen) else ""
+    return Row(texts, values=values, kinds=line.kinds, excerpt=excerpt)
 
 
 def _names(shown: str, more: int) -> str:
@@ -178,7 +170,7 @@ def _names(shown: str, more: int) -> str:
 
 def _inside(one: result_exhibits.PromptSeen, label: str) -> Iterator[Block | Cards]:
     if one.prompt is not None:
-        yield Part("Prompt", list(_words(one.prompt, one.prompt_left_out)))
+        yield Part("Prompt", samples.quoted(one.prompt, one.prompt_left_out))
     cards = [(each, _card(each, one, label)) for each in one.candidates]
     beside = _beside(one.candidates)
     pair = sorted((one for one in cards if one[0] in beside), key=lambda card: not card[0].picked)
@@ -205,19 +197,12 @@ def _card(one: result_exhibits.CandidateSeen, prompt: result_exhibits.PromptSeen
         *([CardMark("picked", f"picked{tied}")] if one.picked else []),
         *([CardMark("best", "best")] if one.best else []),
     ]
-    blocks: list[Said | Part] = [] if one.text is None else list(_words(one.text, one.text_left_out))
+    blocks: list[Said | Part] = [] if one.text is None else [*samples.quoted(one.text, one.text_left_out)]
     if one.raw is not None:
-        blocks.append(Part("The judge's words", list(_words(one.raw, one.raw_left_out))))
+        blocks.append(Part("The judge's words", samples.quoted(one.raw, one.raw_left_out)))
     return Card(
         one.id, marks, (("score", numbers.number(one.score)), (label, numbers.number(one.label))), blocks=blocks
     )
-
-
-def _words(text: str, left_out: int) -> Iterator[Said]:
-    yield Said("quoted", text)
-    if left_out:
-        are = "is" if left_out == 1 else "are"
-        yield Said("note", f"{numbers.counted(left_out, 'more character')} {are} not shown here.")
 
 
 _STATES: Mapping[result_verdict.Level, Literal["good", "bad", "open"]] = {

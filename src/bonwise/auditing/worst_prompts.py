@@ -11,7 +11,8 @@ from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.auditing.per_prompt import SEPARATOR, per_prompt
 from bonwise.auditing.result_exhibits import CandidateSeen, PromptKind, PromptLine, PromptSeen, WorstPrompts
 from bonwise.printable import printable
-from bonwise.report.page.environment import LONGEST_NAME, LONGEST_TEXT, MARKUP, page_bytes
+from bonwise.report.page.environment import MARKUP, page_bytes
+from bonwise.report.samples import LONGEST_NAME, LONGEST_TEXT
 from bonwise.stats import sums, top_of_scores
 from bonwise.table.panel import Panel
 from bonwise.table.words import PromptWords, Words

@@ -270,7 +270,8 @@ class PickedPage:
 
     def _kept(self, text: str) -> _ShortenedText:
         """Return a text where there is room for it, cut."""
-        from bonwise.report.page.environment import LONGEST_TEXT, page_bytes
+        from bonwise.report.page.environment import page_bytes
+        from bonwise.report.samples import LONGEST_TEXT
 
         kept = text[:LONGEST_TEXT]
         taken = page_bytes(kept)
@@ -283,7 +284,8 @@ class PickedPage:
 def _bytes_of_names(pick: selection.Selection) -> int:
     from bonwise.printable import printable
     from bonwise.report.page.environment import MARKUP, page_bytes
-    from bonwise.selection.view import LONGEST_NAME, MOST_COMPARISONS
+    from bonwise.report.samples import LONGEST_NAME
+    from bonwise.selection.view import MOST_COMPARISONS
 
     compared = (name for pair in pick.comparisons[:MOST_COMPARISONS] for name in (pair.a, pair.b))
     names = [pick.prompt_id, *pick.ids, *pick.unscored.values(), *compared]

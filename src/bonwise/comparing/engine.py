@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +17,15 @@ from bonwise.comparing.result import DECIDING, CompareSettings, PickComparison, 
 from bonwise.errors import InputError
 from bonwise.estimates import estimate_records
 from bonwise.release import release
+from bonwise.report import samples
+from bonwise.report.blocks import Row
 from bonwise.results import given
 from bonwise.stats import catalog, efficiency, estimand, estimation, support
 from bonwise.stats.sums import Sums
 from bonwise.table import facts, reading_options
 from bonwise.table.panel import LabelsInPart, Panel
 from bonwise.table.picks import Pick, Picks
+from bonwise.table.words import Words
 
 __all__ = ["compared"]
 
@@ -46,6 +49,7 @@ def compared(
     *,
     confidence: float,
     as_picked: bool,
+    pools: str | Path | None,
 ) -> PickComparison:
     """Compare two sets of logged picks against the same oracle labels."""
     settings = Settings(confidence=confidence, shape=options.shape)
@@ -60,7 +64,7 @@ def compared(
     alone = _alone(*picks), _alone(*reversed(picks))
     dropped = {prompt.prompt_id: prompt.reason for panel in common for prompt in panel.dropped}
     strangers = {*alone[0], *alone[1]}
-    return PickComparison(
+    made = PickComparison(
         prompts=len(common[0].sizes),
         first=sides[0].record(alone[0]),
         second=sides[1].record(alone[1]),
@@ -83,6 +87,7 @@ def compared(
             unsettled=_unsettled(differences) or None,
         ),
     )
+    return made.with_samples(list(_samples(sides, Words(table, pools))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +120,21 @@ class _Side:
             only_here=list(alone),
             metrics=estimate_records(self.metrics),
         )
+
+
+def _samples(sides: Sequence[_Side], words: Words) -> Iterator[Row]:
+    """Yield the prompts on which the labels of the picks differ most."""
+    panel, values = sides[0].panel, [Sums(*side.sums).J for side in sides]
+    apart = values[0] - values[1]
+    most = [at for at in np.argsort(-np.abs(apart), kind="stable")[: samples.MOST].tolist() if apart[at]]
+    by_prompt = words.of(str(panel.prompt_ids[at]) for at in most)
+    by_side = [{pick.prompt_id: pick for pick in side.picks.picks} for side in sides]
+    for at in most:
+        picks = [logged[str(panel.prompt_ids[at])] for logged in by_side]
+        texts = {pick.kept[0]: pick.text for pick in picks if pick.text is not None and len(pick.kept) == 1}
+        kept = {f"picked by the {name}": pick.kept for name, pick in zip((_FIRST, _SECOND), picks, strict=True)}
+        labels, figures = panel.by_candidate(at, panel.labels), [float(column[at]) for column in (apart, *values)]
+        yield from samples.sample(picks[0].prompt_id, figures, by_prompt, kept, labels, texts)
 
 
 def _choice(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from bonwise.flags import Command, Flag
+from bonwise.flags import POOLS, Command, Flag
 from bonwise.table.checks import CONFIDENCE
 from bonwise.table.reading_options import NOT_OF_LABELS, PickKeywords, ReadingOptions, opens_a_table
 
@@ -23,6 +23,7 @@ def compare(
     *,
     labels: Annotated[RowSource, Flag("Oracle labels, joined on prompt and candidate.", kind=Path)],
     as_picked: Annotated[bool, Flag("What the seed drew among equals, not its expectation.")] = False,
+    pools: Annotated[str | Path | None, POOLS] = None,
     confidence: float = CONFIDENCE,
     **reading: Unpack[PickKeywords],
 ) -> PickComparison:
@@ -36,6 +37,8 @@ def compare(
         Labels, joined on prompt and candidate.
     as_picked : bool
         Of logged picks: take what the seed drew among equals, not its expectation.
+    pools : str or pathlib.Path, optional
+        Pools with the texts of the candidates, for the page; otherwise the ``text`` of each pick is shown.
     confidence : float
         Of the two-sided intervals, in [0.5, 1).
     **reading
@@ -52,9 +55,8 @@ def compare(
     """
     from bonwise.comparing.engine import compared
 
-    return compared(
-        first, second, ReadingOptions.of(compare, reading, labels=labels), confidence=confidence, as_picked=as_picked
-    )
+    options = ReadingOptions.of(compare, reading, labels=labels)
+    return compared(first, second, options, confidence=confidence, as_picked=as_picked, pools=pools)
 
 
 COMMAND = Command(

@@ -11,7 +11,7 @@ from bonwise.comparing.result import DECIDING, PickComparison, PicksSide
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import file_name, printable
-from bonwise.report import answers, numbers, table_facts
+from bonwise.report import answers, numbers, samples, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures import forest, names
 from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
@@ -35,6 +35,9 @@ _Figures = Mapping[str, EstimateRecord]
 
 _MOST_NAMES, _MOST_REASONS = 5, 5
 """Prompts of one set alone, and reasons for which prompts were dropped, that are named."""
+
+_SAMPLED = "The prompts on which the labels of the two picks differ most, ties in expectation."
+_FIGURES = ("first - second", "label of first", "label of second")
 
 _MORE = answers.steps("To tell them apart label more prompts; bonwise plan says how many.")
 
@@ -76,6 +79,7 @@ def _blocks(document: PickComparison) -> Iterator[Block]:
     yield Part("First minus second", differences, "detail", anchor="differences")
     chosen = best_of(document.choice, "sets of picks")
     yield Part("", [_table(document), *chosen, *_notes(document)], anchor="sides")
+    yield from samples.part("Where the picks differ most", _SAMPLED, _FIGURES, document.samples)
     yield limits(_LIMITS)
 
 

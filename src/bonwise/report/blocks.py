@@ -405,7 +405,9 @@ def _rank_in_a_verdict(block: Block) -> int:
         return 1
     if isinstance(block, Part) and not block.folded:
         return 4 if block.role == "next" else 3
-    return 5 if isinstance(block, Table) and block.role == "headlines" else 6
+    if isinstance(block, Drawing):
+        return 5
+    return 6 if isinstance(block, Table) and block.role == "headlines" else 7
 
 
 def next_of(blocks: Iterable[Block]) -> Iterator[Part]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +15,14 @@ from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.progress import counting
 from bonwise.release import release
-from bonwise.report import numbers
+from bonwise.report import numbers, samples
+from bonwise.report.blocks import Row
 from bonwise.results import given
 from bonwise.routing import gain_model, judged_prompts, result, signal_study, signals, worth
-from bonwise.stats import correlation, draw_prior, estimand, redraws, routing
-from bonwise.table import checks, facts, opening, reading_options, score_table
+from bonwise.stats import correlation, draw_prior, estimand, redraws, routing, top_of_scores
+from bonwise.table import cell_scores, checks, facts, opening, reading_options, score_table
 from bonwise.table.panel import Panel, lay_out
+from bonwise.table.words import Words
 
 __all__ = ["RedrawPaths", "label_slope", "redraw_paths", "routed", "split_budget"]
 
@@ -276,6 +279,7 @@ def routed(  # noqa: PLR0913 - all but the source are named
     target: Mapping[str, float],
     budget: float | str | None,
     prices: Mapping[str, float],
+    pools: str | Path | None,
     confidence: float,
     seed: int,
 ) -> result.RouteStudy:
@@ -338,7 +342,31 @@ def routed(  # noqa: PLR0913 - all but the source are named
         ),
         **reading_options.values_read(table),
     )
-    return result.RouteStudy.of(judges, settings, refused).computed_from(studied)
+    made = result.RouteStudy.of(judges, settings, refused).computed_from(studied)
+    if pools is None and table.words is None:
+        return made
+    name, route = next(iter(judges.items()))
+    return made.with_samples(list(_samples(studied[name], route.recommendation, in_table, Words(table, pools))))
+
+
+def _samples(
+    studied: signal_study.StudiedJudge, route: result.RecommendedRoute, strong: str | None, words: Words
+) -> Iterator[Row]:
+    """Yield the prompts where the stronger judge gains or loses most, those sent on first."""
+    prompts, gain, value = studied.prompts, studied.prompts.outcomes.gain, studied.prompts.outcomes.value
+    sent = routing.routed_part(studied.signals[route.signal], route.share, prompts.outcomes.relative)
+    most = [at for at in np.lexsort((-np.abs(gain), sent == 0)).tolist() if gain[at]][: samples.MOST]
+    panel = prompts.panel.keep(prompts.labelled)
+    scores = {"picked by the first judge": cell_scores.cell_repeats(words.table, panel).first}
+    if strong is not None:
+        scores["picked by the stronger judge"] = cell_scores.scores_of(words.table, panel, strong)
+    tops = {name: top_of_scores.at_top(panel.rank(own), panel.sizes) for name, own in scores.items()}
+    by_prompt = words.of(str(panel.prompt_ids[at]) for at in most)
+    for at in most:
+        tied = {name: [who for who, top in panel.by_candidate(at, own).items() if top] for name, own in tops.items()}
+        figures = [float(column[at]) for column in (gain, value, value + gain, sent)]
+        labels = panel.by_candidate(at, panel.labels)
+        yield from samples.sample(str(panel.prompt_ids[at]), figures, by_prompt, tied, labels)
 
 
 def _check_settings(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from bonwise.flags import Flag, as_share, numbers, shares
+from bonwise.flags import POOLS, Flag, as_share, numbers, shares
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 
@@ -52,6 +53,7 @@ def route(  # noqa: PLR0913 - all but the source are named
         Mapping[str, float] | None,
         Flag("JUDGE=DOLLARS per call (repeatable).", "--price", kind=list[str], read=numbers),
     ] = None,
+    pools: Annotated[str | Path | None, replace(POOLS, rare=True)] = None,
     confidence: float = CONFIDENCE,
     seed: int = SEED,
     **reading: Unpack[ReadingKeywords],
@@ -82,6 +84,8 @@ def route(  # noqa: PLR0913 - all but the source are named
         Dollars per 1,000 prompts, or calls such as ``"6000calls"``: recommend the largest share that it pays for.
     prices : mapping of str to float, optional
         US dollars per call, by judge.
+    pools : str or pathlib.Path, optional
+        Pools with the texts of the candidates, for the page; otherwise those of a column ``text`` or ``response``.
     confidence : float
         Of the two-sided intervals, in [0.5, 1).
     seed : int
@@ -119,6 +123,7 @@ def route(  # noqa: PLR0913 - all but the source are named
         target=target or {},
         budget=budget,
         prices=prices or {},
+        pools=pools,
         confidence=confidence,
         seed=seed,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import file_name, printable, shell_flag
-from bonwise.report import answers, numbers, table_facts
+from bonwise.report import answers, numbers, samples, table_facts
 from bonwise.report.answers import Outcome, State, StatedVerdict, outcome_of
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
@@ -288,6 +288,11 @@ _NO_INTERVAL = "no interval: "
 
 _ONE_ENOUGH = "one judge is enough"
 
+_SAMPLED = (
+    "Of the picks of {}, the largest gains and losses of labels by the stronger judge; those sent on come first."
+)
+_FIGURES = ("gain", "label of first judge", "label of stronger judge", "part sent on")
+
 _QUESTIONS = ("Is a pick with a larger margin right more often?", "Does a larger margin mean less to gain?")
 
 
@@ -296,6 +301,7 @@ def describe(document: result.RouteStudy) -> Part:
     settings, several = document.settings, len(document.judges) > 1
     against = printable(settings.strong or settings.reference or "a perfect judge")
     untold = () if settings.strong else (_NEVER_ERRS,)
+    sampled = _SAMPLED.format(next(map(printable, document.judges), ""))
     return Part(
         f"Routing of {file_name(settings.source)} to {against}",
         [
@@ -315,6 +321,7 @@ def describe(document: result.RouteStudy) -> Part:
                 Said("caveat", f"not studied: {printable(name)}: {printable(reason)}")
                 for name, reason in document.not_studied.items()
             ),
+            *samples.part("Where the stronger judge gains or loses most", sampled, _FIGURES, document.samples),
             limits((*untold, OTHER_PROMPTS, LABELS)),
         ],
     )

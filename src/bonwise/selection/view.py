@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from bonwise.judges.protocol import EMPTY
 from bonwise.printable import file_name, listed, printable, shell_path
+from bonwise.report import samples
 from bonwise.report.answers import StatedVerdict, steps, verdict
 from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
@@ -19,7 +20,6 @@ from bonwise.table.verdicts import compared
 
 __all__ = [
     "FIGURES",
-    "LONGEST_NAME",
     "MEANINGS",
     "MOST_COMPARISONS",
     "answer",
@@ -35,9 +35,6 @@ _LIMITS = (
     "Whether the picks are good: only an audit against labels shows that (bonwise audit).",
     "That the judge would pick the same again: scores of a model vary from call to call.",
 )
-
-LONGEST_NAME = 300
-"""Characters of a prompt's or candidate's name that a page shows."""
 
 MOST_COMPARISONS = 100
 """Comparisons of one pool that are shown."""
@@ -161,7 +158,7 @@ def _inside(shown_pick: result.ShownPick) -> Iterator[Block | Cards]:
     yield from story(pick)
     yield _spent(pick)
     if shown_pick.prompt is not None:
-        yield Part("Prompt", list(_words(shown_pick.prompt, shown_pick.prompt_left_out)))
+        yield Part("Prompt", samples.quoted(shown_pick.prompt, shown_pick.prompt_left_out))
     yield Cards([_candidate(pick, shown_pick.candidates[at], at) for at in by_rank(pick)], "Candidates")
     yield from _members(pick)
     yield from _comparisons(pick)
@@ -178,17 +175,10 @@ def _candidate(pick: result.PickRecord, words: result.CandidateWords, at: int) -
         facts=list(figures(pick, at)),
         note="" if reason is None else f"not scored: {_cut(reason)}",
         blocks=[
-            *([] if words.text is None else _words(words.text, words.text_left_out)),
+            *([] if words.text is None else samples.quoted(words.text, words.text_left_out)),
             *([Part("The judge said", [Said("quoted", reply)])] if reply else []),
         ],
     )
-
-
-def _words(text: str, left_out: int | None) -> Iterator[Said]:
-    if text or not left_out:
-        yield Said("quoted", text)
-    if left_out:
-        yield Said("note", f"{count(left_out)} more characters are not shown here.")
 
 
 def _members(pick: result.PickRecord) -> Iterator[Block]:
@@ -269,7 +259,7 @@ def _comparisons(pick: result.PickRecord) -> Iterator[Block]:
 
 
 def _cut(name: str) -> str:
-    return printable(name, longest=LONGEST_NAME)
+    return printable(name, longest=samples.LONGEST_NAME)
 
 
 _LONGEST = 60

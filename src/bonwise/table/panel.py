@@ -111,6 +111,11 @@ class Panel:
         """Number of candidate names of the table."""
         return len(self.candidates)
 
+    def by_candidate(self, at: int, values: Floats | Mask) -> dict[str, float]:
+        """Return the values of one prompt's cells by the names of its candidates."""
+        cells = slice(int(self.sizes[:at].sum()), int(self.sizes[: at + 1].sum()))
+        return dict(zip(map(str, self.candidates[self.names[cells]]), values[cells].tolist(), strict=True))
+
     @cached_property
     def scored_cells(self) -> Ints:
         """Number of scored candidates of each prompt, shape (prompts,)."""

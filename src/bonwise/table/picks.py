@@ -40,6 +40,8 @@ class Pick:
     """What all of them took; None where the line does not say, also of those that came from a ledger."""
     scores: tuple[float | None, ...] | None = None
     """By candidate, None where one has no score; None where the line holds none, or those of two judges."""
+    text: str | None = None
+    """What was picked; None where the line does not say."""
 
 
 @dataclass(frozen=True, eq=False)

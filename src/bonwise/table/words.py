@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bonwise.table.panel import Panel
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["PromptWords", "Words", "holds_texts", "text_lengths", "text_of"]
+__all__ = ["PromptWords", "Words", "holds_texts", "text_lengths", "text_of", "words_of_pools"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +53,27 @@ class Words:
         return by_prompt
 
     def _of_pools(self, wanted: frozenset[str]) -> Iterator[tuple[str, PromptWords]]:
-        if self.pools is None:
-            return
-        fitting = False
-        for pool in pools.read_pools(self.pools):
-            fitting = fitting or pool.prompt_id in self.table.prompts
-            if pool.prompt_id in wanted:
-                yield (
-                    pool.prompt_id,
-                    PromptWords(pool.prompt, {candidate.id: candidate.text for candidate in pool.candidates}),
-                )
-        if not fitting:
-            raise InputError(
-                f"{self.pools}: no prompt of {self.table.source} is in it",
-                hint="give the pools whose candidates the table scores, under the same prompt_id",
+        if self.pools is not None:
+            yield from words_of_pools(self.pools, wanted, self.table.prompts, self.table.source)
+
+
+def words_of_pools(
+    path: str | Path, wanted: Container[str], known: Container[str], source: str
+) -> Iterator[tuple[str, PromptWords]]:
+    """Yield the words of wanted prompts in pools; an InputError where none of them is known to `source`."""
+    fitting = False
+    for pool in pools.read_pools(path):
+        fitting = fitting or pool.prompt_id in known
+        if pool.prompt_id in wanted:
+            yield (
+                pool.prompt_id,
+                PromptWords(pool.prompt, {candidate.id: candidate.text for candidate in pool.candidates}),
             )
+    if not fitting:
+        raise InputError(
+            f"{path}: no prompt of {source} is in it",
+            hint="give the pools whose candidates the table scores, under the same prompt_id",
+        )
 
 
 def _of_columns(table: ScoreTable, wanted: frozenset[str]) -> dict[str, PromptWords]:

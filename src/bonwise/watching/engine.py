@@ -18,7 +18,7 @@ from bonwise.results import given
 from bonwise.table import checks, reading, reading_options
 from bonwise.watching import result, sentences
 from bonwise.watching.courses import AuditedLevel, WatchRule, by_bound, by_ranks, not_watched
-from bonwise.watching.pick_log import DividedLog, LoggedPick, divided, files_of, read_log, way_of
+from bonwise.watching.pick_log import DividedLog, LoggedPick, divided, files_of, latest_picks, read_log, way_of
 from bonwise.watching.signals import RECOVERY, SIGNALS, LabelledPicks, LoggedSignal, labelled_picks, signal_of
 
 __all__ = ["FIRST", "baseline_files", "watched"]
@@ -126,6 +126,7 @@ def watched(  # noqa: PLR0913 - all but the files are named
     first: int | None,
     baseline_from: str | None,
     judge: str | None,
+    pools: str | Path | None,
     year: int,
     confidence: float,
     seed: int,
@@ -168,13 +169,14 @@ def watched(  # noqa: PLR0913 - all but the files are named
     rule = WatchRule(settings, log.names, begins)
     signals = dict(_signals(log, rule, audited, labelled, own, ranked_first=bool(earlier)))
     data = result.WatchData.of(log, begins, files, earlier, labelled)
-    return result.Watch(
+    made = result.Watch(
         verdict=sentences.verdict_of(signals),
         sentences=list(sentences.sentences(signals, data, settings)),
         signals=signals,
         data=data,
         settings=settings,
     )
+    return made.with_samples(list(latest_picks(log, {} if labelled is None else labelled.by_candidate, pools)))
 
 
 def _check(confidence: float, year: int, seed: int, first: int | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from bonwise.flags import Command, Flag
+from bonwise.flags import POOLS, Command, Flag
 from bonwise.table.checks import CONFIDENCE
 from bonwise.table.reading_options import NOT_OF_LABELS, PickKeywords, ReadingOptions, opens_a_table
 
@@ -36,6 +36,7 @@ def watch(  # noqa: PLR0913 - all but the files are named
         str | None, Flag("The period at which the log's own baseline begins, such as that of a new judge.")
     ] = None,
     judge: Annotated[str | None, Flag("The judge of an audit that holds several.")] = None,
+    pools: Annotated[str | Path | None, POOLS] = None,
     year: Annotated[int, Flag("Looks over which the chance of a false alarm is spent.", rare=True)] = 365,
     confidence: float = CONFIDENCE,
     seed: int = 0,
@@ -65,6 +66,8 @@ def watch(  # noqa: PLR0913 - all but the files are named
         The first of these periods; earlier picks are not read further. Not beside files of earlier picks.
     judge : str, optional
         The judge of the audit, where it holds several and the picks name none of them.
+    pools : str or pathlib.Path, optional
+        Pools with the texts of the candidates, for the page; otherwise the ``text`` of each pick is shown.
     year : int
         Looks over which the chance of a false alarm is spent; it begins anew after as many.
     confidence : float
@@ -108,6 +111,7 @@ def watch(  # noqa: PLR0913 - all but the files are named
         first=first,
         baseline_from=baseline_from,
         judge=judge,
+        pools=pools,
         year=year,
         confidence=confidence,
         seed=seed,
@@ -118,7 +122,7 @@ def _files(typed: Mapping[str, Any]) -> Iterator[str | Path | None]:
     from bonwise.watching import engine, pick_log
 
     audit, earlier = engine.baseline_files(typed["baseline"]) if typed["baseline"] else (None, ())
-    yield from (*pick_log.files_of(typed["picks"]), *earlier, audit, typed["labels"])
+    yield from (*pick_log.files_of(typed["picks"]), *earlier, audit, typed["labels"], typed["pools"])
 
 
 def _code(watched: Watch) -> int:

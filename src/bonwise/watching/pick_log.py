@@ -18,11 +18,14 @@ from pydantic import ConfigDict, ValidationError
 from bonwise.auditing.logged_picks import Name, PickLine
 from bonwise.errors import FileError, RowError, UsageError
 from bonwise.printable import quoted
+from bonwise.report import samples
+from bonwise.report.blocks import Row
 from bonwise.results import NonNegative, Number, Record
 from bonwise.strict_json import refusal
 from bonwise.table.text_files import log_lines
+from bonwise.table.words import words_of_pools
 
-__all__ = ["DividedLog", "LoggedPick", "WatchedLine", "divided", "files_of", "read_log", "way_of"]
+__all__ = ["DividedLog", "LoggedPick", "WatchedLine", "divided", "files_of", "latest_picks", "read_log", "way_of"]
 
 
 class ComparedPair(Record):
@@ -281,3 +284,22 @@ def _short(files: Sequence[str]) -> dict[str, str]:
     """Name files without folder and ending where that tells them apart."""
     stems = {file: Path(file).name.removesuffix(".gz").rpartition(".")[0] or file for file in dict.fromkeys(files)}
     return stems if len(set(stems.values())) == len(stems) else {file: file for file in stems}
+
+
+def latest_picks(log: DividedLog, labels: Mapping[tuple[str, str], float], pools: str | Path | None) -> Iterator[Row]:
+    """Yield picks of the last period, the lowest label first, or the lowest score where none is labelled."""
+    latest = [pick.line for pick in log.picks[int(np.searchsorted(log.period, len(log.names) - 1)) :]]
+    picks = [(str(line.prompt_id), str(line.best), line) for line in latest if line.best is not None]
+    scores = [dict(zip(map(str, line.ids), line.scores or (), strict=False)).get(best) for _, best, line in picks]
+    held = [labels.get((prompt, best)) for prompt, best, _ in picks]
+    order_by = scores if all(label is None for label in held) else held
+    worst = sorted((value, at) for at, value in enumerate(order_by) if value is not None)[: samples.MOST]
+    wanted = {picks[at][0] for _, at in worst}
+    known = {str(pick.line.prompt_id) for pick in log.picks}
+    words = dict(words_of_pools(pools, wanted, known, "the log")) if pools is not None and wanted else {}
+    for _, at in worst:
+        prompt, best, line = picks[at]
+        own = {name: labels[prompt, name] for name in map(str, line.ids) if (prompt, name) in labels}
+        texts = {} if line.text is None else {best: line.text}
+        figures = (held[at], max(own.values(), default=None), scores[at])
+        yield from samples.sample(prompt, figures, words, {"picked": [best]}, own, texts)

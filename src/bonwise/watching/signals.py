@@ -166,6 +166,8 @@ class LabelledPicks(NamedTuple):
     """Pools without a pick among those that it is over: each is worth what is said to be picked there."""
     unit_scale: bool
     """Whether all labels lie in [0, 1]."""
+    by_candidate: Mapping[tuple[str, str], float]
+    """Labels by prompt and candidate."""
 
 
 def labelled_picks(log: DividedLog, reading: ReadingOptions, source: str) -> LabelledPicks:
@@ -197,7 +199,10 @@ def labelled_picks(log: DividedLog, reading: ReadingOptions, source: str) -> Lab
     )
     labels = whole.labels
     unit_scale = bool(((labels >= 0) & (labels <= 1)).all())
-    return LabelledPicks(signal, len(log.picks) - len(place), int((whole.scored_cells == 0).sum()), unit_scale)
+    names = zip(np.repeat(panel.prompt_ids, panel.sizes), panel.candidates[panel.names], panel.labels, strict=True)
+    by_candidate = {(str(prompt), str(name)): float(label) for prompt, name, label in names if not np.isnan(label)}
+    unpicked = int((whole.scored_cells == 0).sum())
+    return LabelledPicks(signal, len(log.picks) - len(place), unpicked, unit_scale, by_candidate)
 
 
 def _pick(log: DividedLog, at: int, prompt: str) -> Pick:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bonwise.printable import printable, shell_flag
-from bonwise.report import answers, table_facts
+from bonwise.report import answers, samples, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Value
 from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
 from bonwise.report.limits import LABELS, limits
@@ -27,6 +27,9 @@ _LIMITS = (
     "That picks are good while no signal moves: signals without labels say nothing of it.",
     LABELS,
 )
+
+_SAMPLED = "Picks of the last period, the lowest label first, or the lowest score where no pick of it is labelled."
+_FIGURES = ("label of pick", "label of best", "score of pick")
 
 _TICKS = 4
 _LETTERS = 12
@@ -197,6 +200,7 @@ def _blocks(document: Watch) -> Iterator[Block]:
     if courses:
         yield Part("Over time", courses, "detail", anchor="courses")
     yield Part("Signals", [_table(document), *_notes(document)], anchor="signals")
+    yield from samples.part("The latest picks", _SAMPLED, _FIGURES, document.samples)
     yield limits(_LIMITS)
 
 

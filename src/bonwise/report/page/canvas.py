@@ -63,6 +63,8 @@ _LONGEST = 200
 _TAG = re.compile(r"<[^>]*>")
 _FAMILY = re.compile(r"font-family: [^;\"]*")
 _ADDRESS = re.compile(r'(\bid="|url\(#|xlink:href="#)')
+_UNUSED = re.compile(r'(?<=^<g) id="[^"]*"|(?<=\.\d\d)\d+')
+"""Names of groups, and decimals that no screen shows."""
 _WHOLE_PAGE = re.compile(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", re.DOTALL)
 
 
@@ -141,7 +143,8 @@ def _for_the_page(markup: str, key: str) -> str:
 
 def _tag(markup: str, key: str) -> str:
     # One page holds several drawings, and an address must mean one thing.
-    markup = _FAMILY.sub("font-family: var(--sans)", _ADDRESS.sub(rf"\g<1>{key}-", markup))
+    markup = _ADDRESS.sub(rf"\g<1>{key}-", _UNUSED.sub("", markup))
+    markup = _FAMILY.sub("font-family: var(--sans)", markup)
     for name, stand_in in STAND_INS.items():
         markup = markup.replace(stand_in, f"var(--{name})")
     return markup

@@ -15,13 +15,7 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Cards, Part, Said, Table
 from bonwise.report.figures.axes import LIGHT
 
-__all__ = ["LONGEST_NAME", "LONGEST_TEXT", "MARKUP", "MOST_BYTES", "environment", "page_bytes", "visible"]
-
-LONGEST_NAME = 300
-"""Characters of a prompt's or candidate's name that a page shows."""
-
-LONGEST_TEXT = 4_000
-"""Characters of a text that a page shows."""
+__all__ = ["MARKUP", "MOST_BYTES", "environment", "page_bytes", "visible"]
 
 MARKUP = 200
 """Bytes of a candidate on a page beside its words and its name, about."""

@@ -162,13 +162,13 @@ _TALLEST = 4.6
 
 
 def with_picture(described: Part) -> Part:
-    """Return a description whose verdict shows a sample, and the first drawing if it has no picture of its own."""
+    """Return a description whose verdict shows a sample, and the first drawing if it has none of its own."""
     blocks = described.blocks
     drawing, more = next(drawings_of(blocks), None), list[Block](islice(_samples(blocks), 1))
     for at, verdict in enumerate(blocks):
         if isinstance(verdict, Part) and verdict.role == "verdict":
             before, after = blocks[:at], blocks[at + 1 :]
-            if drawing is not None and not any(isinstance(block, Bar | Drawing) for block in verdict.blocks):
+            if drawing is not None and not any(isinstance(block, Drawing) for block in verdict.blocks):
                 picture = forest.shortened(drawing, _TALLEST)
                 more.insert(0, picture)
                 if picture is drawing:
