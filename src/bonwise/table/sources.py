@@ -131,7 +131,7 @@ def _with_paths(opened: OpenedSource, named: Mapping[str, str]) -> OpenedSource:
 
 def open_labels(source: reading.RowSource) -> OpenedSource:
     """Return the rows of a file of labels; one that a tool of annotators exported goes through its importer."""
-    opened = open_source(source, {}, "labels")
+    opened = open_source(retrieval.file_of_qrels(source), {}, "labels")
     refuse_cut_off(opened)
     if opened.imported is None and _is_of_a_tool(opened.rows):
         return _by_columns(opened, reading_options.ReadingOptions()) or opened
@@ -161,6 +161,8 @@ def _document(path: Path, kind: str, named: Mapping[str, str]) -> OpenedSource:
     if imported is not None:
         return _imported(imported, name)
     notes: tuple[str, ...] = ()
+    if kind == "json" and (run := retrieval.rows_of_run(document)) is not None:
+        return OpenedSource(run, name)
     records = _records(document) if kind == "json" else None
     if records is None and (records := nested.records_by_key(document)) is not None:
         keys = [key for key in ("prompt_id", "candidate") if key in records[0]]

@@ -13,11 +13,12 @@ import numpy as np
 
 from bonwise.arrays import Floats
 from bonwise.errors import InputError
-from bonwise.table import cell_scores, pools
+from bonwise.table import cell_scores, pools, retrieval
 from bonwise.table.store import is_missing
 
 if TYPE_CHECKING:
     from bonwise.table.panel import Panel
+    from bonwise.table.pools import Pool
     from bonwise.table.score_table import ScoreTable
 
 __all__ = ["PromptWords", "Words", "holds_texts", "text_lengths", "text_of"]
@@ -41,7 +42,7 @@ class Words:
 
     table: ScoreTable = field(repr=False)
     pools: str | Path | None = None
-    """JSONL, a pool a line; read anew at each look-up, and never held whole."""
+    """JSONL, a pool a line, or a folder of BEIR; read anew at each look-up, and never held whole."""
 
     def of(self, prompt_ids: Iterable[str]) -> dict[str, PromptWords]:
         """Return the words of prompts that have any; bad pools, or of other prompts, are an InputError."""
@@ -56,7 +57,7 @@ class Words:
         if self.pools is None:
             return
         fitting = False
-        for pool in pools.read_pools(self.pools):
+        for pool in self._every_pool(self.pools, wanted):
             fitting = fitting or pool.prompt_id in self.table.prompts
             if pool.prompt_id in wanted:
                 yield (
@@ -68,6 +69,16 @@ class Words:
                 f"{self.pools}: no prompt of {self.table.source} is in it",
                 hint="give the pools whose candidates the table scores, under the same prompt_id",
             )
+
+    def _every_pool(self, path: str | Path, wanted: frozenset[str]) -> Iterator[Pool]:
+        """Yield the pools of a file, or those of wanted prompts with the texts of a folder of BEIR."""
+        if not Path(path).is_dir():
+            return pools.read_pools(path)
+        prompts, names = (self.table.rows.columns[role] for role in ("prompt_id", "candidate"))
+        held: dict[str, dict[str, None]] = {}
+        for at in np.flatnonzero(self.table.prompts.isin(wanted)[prompts.codes]).tolist():
+            held.setdefault(prompts[at], {})[names[at]] = None
+        return retrieval.pools_of_beir(Path(path), held)
 
 
 def _of_columns(table: ScoreTable, wanted: frozenset[str]) -> dict[str, PromptWords]:
