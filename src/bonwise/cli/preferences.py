@@ -23,7 +23,17 @@ def preferences(*, audit: TypedCall, study: TypedCall, output: TableOutput) -> i
         output.deliver(study.run())
         return 0
     hint = "leave it out, or leave out the labels"
-    _refuse("is only for votes without labels", hint, study, "ties", "near_tie", "power", "fewest_votes", "seed")
+    _refuse(
+        "is only for votes without labels",
+        hint,
+        study,
+        "ties",
+        "ranking",
+        "near_tie",
+        "power",
+        "fewest_votes",
+        "seed",
+    )
     output.deliver(audit.run())
     return 0
 
@@ -31,5 +41,5 @@ def preferences(*, audit: TypedCall, study: TypedCall, output: TableOutput) -> i
 def _refuse(message: str, hint: str, call: TypedCall, *names: str) -> None:
     """Refuse a flag that would be passed over."""
     for name in names:
-        if call.values[name] is not None:
+        if call.values[name] is not None and call.values[name] is not False:
             raise UsageError(f"{call.flag(name)} {message}", hint=hint)

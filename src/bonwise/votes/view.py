@@ -179,6 +179,34 @@ def vote_readings(readings: Mapping[str, str] | None) -> Iterator[Said]:
 
 _MARGIN = "margin: P(second preferred) - 1/2, where first and second model of a pair are in alphabetical order"
 
+
+def _ranking(document: result.PreferenceStudy) -> Iterator[Block]:
+    """Yield the strengths of the models, what they mean, and the models that have none."""
+    ranked = [one for one in document.ranking or () if one.places is not None]
+    if ranked:
+        names = ("votes", "share", "strength", "interval", "places")
+        rows = [(printable(one.model, longest=_LONGEST), *_strength_row(one)) for one in ranked]
+        yield Table.of(
+            (Column("model", "name"), *map(Column, names)),
+            rows,
+            "Models by strength: log-odds of a vote against their mean",
+        )
+        yield Said(
+            "note",
+            "strength: Bradley-Terry, from all votes, with intervals clustered by prompt. places: what differences "
+            "of two models leave open.",
+        )
+    for one in document.ranking or ():
+        if one.places is None:
+            yield Said("caveat", f"{printable(one.model, longest=_LONGEST)} is not ranked: {one.strength.reason}")
+
+
+def _strength_row(one: result.ModelStrength) -> Iterator[str]:
+    yield from (numbers.count(one.votes), numbers.number(one.share, "share"))
+    yield from (numbers.estimate(one.strength, sign=True), numbers.interval(one.strength, sign=True))
+    yield numbers.count_range(one.places or [0])
+
+
 _REPLACED: dict[result.DrawnHow, str] = {"with_replacement": "with", "without_replacement": "without"}
 
 
@@ -191,6 +219,7 @@ def describe(document: result.PreferenceStudy) -> Part:
             *drawn_pairs(document),
             *_opening(document),
             answers.verdict(answer(document)),
+            *_ranking(document),
             Said("note", _MARGIN),
             *vote_pairs(document),
             _margins(document),
