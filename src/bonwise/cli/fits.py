@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bonwise.cli.shared_flags import Reading, TableOutput, TypedCall, command_of, shared_flags, steps_next
 from bonwise.errors import UsageError
-from bonwise.factors.front import COMMANDS, fit_factors
+from bonwise.factors.front import COMMANDS, fit_factors, study_factors
 from bonwise.printable import shell_path
 from bonwise.stacks.front import AUDIT, fit_stack
 from bonwise.table.reading_options import TableKeywords
@@ -46,18 +46,36 @@ def fit_ratings(
     if save is not None and call.values["interval"] == "none":
         raise UsageError("--save writes what the interval is made of", hint="leave out --interval none, or --save")
     from bonwise.factors.view_answers import next_steps
-    from bonwise.table.score_table import ScoreTable
 
-    # Flags of columns are of a table of scores; ratings have columns of their own.
-    of_scores = {"source": ScoreTable.read(call.values["source"], **reading.keywords())} if reading.values else {}
-    fitted = call.run(**of_scores)
+    fitted = call.run(**_of_scores(call, reading))
     if save is not None:
         fitted.view.save(save)
     steps = [
-        replace(step, text=" ".join([step.text, *reading.as_flags()])) if "factor fit" in step.text else step
+        replace(step, text=" ".join([step.text, *reading.as_flags()]))
+        if step.text.startswith(("bonwise factor fit", "bonwise factor study"))
+        else step
         for step in next_steps(fitted, save)
     ]
     output.deliver(fitted, then=steps_next(steps))
+    return 0
+
+
+def _of_scores(call: TypedCall, reading: Reading[TableKeywords]) -> dict[str, Any]:
+    """Return the table of scores that flags of columns are of; ratings have columns of their own."""
+    from bonwise.table.score_table import ScoreTable
+
+    return {"source": ScoreTable.read(call.values["source"], **reading.keywords())} if reading.values else {}
+
+
+@factor.command("study")
+@shared_flags(of=study_factors)
+def study_ratings(*, call: TypedCall, reading: Reading[TableKeywords], output: TableOutput) -> int:
+    """Study what further human ratings and further judges are worth.
+
+    Fits shares of the human ratings, and of the judges, and predicts the same other human ratings from each.
+    """
+    output.refuse_overwriting(*call.paths())
+    output.deliver(call.run(**_of_scores(call, reading)))
     return 0
 
 
