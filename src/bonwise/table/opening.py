@@ -177,7 +177,7 @@ def _left_out(labels: _Labels, strange: np.typing.NDArray[np.bool_]) -> dict[str
 
 
 def _read_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions) -> _Labels:
-    opened = sources.open_labels(labels)
+    opened = sources.open_labels(labels, reading.named_columns.get("candidate"))
     raw, source = opened.rows, opened.name
     wanted = _wanted(raw, table, reading.named_columns, source)
     roles = (*LABEL_ROLES, "annotator", "propensity", "cluster")
@@ -202,8 +202,8 @@ def _read_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions) 
     keys = _keys_in(table, prompts, names)
     also = {"cluster": taken["cluster"]} if clusters is not None else {}
     words, how = (labelled.words, labelled.reading) if several is None else (several.words, several.reading)
-    if isinstance(labels, str | Path) and str(labels) != source:
-        how = "; ".join(filter(None, (how, f"labels of {source}")))
+    elsewhere = f"labels of {source}" if isinstance(labels, str | Path) and str(labels) != source else ""
+    how = "; ".join(filter(None, (how, elsewhere, opened.said if opened.imported else "")))
     annotators = None if several is None else several.annotators
     fields = (source, raw.index, prompts, names, values, keys, chances, clusters, words, also, how, annotators)
     return _Labels(*fields, column=taken["oracle_label"], is_qrels=raw.note == QRELS)

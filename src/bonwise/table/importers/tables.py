@@ -32,7 +32,7 @@ def read_wide(material: Material) -> Imported | None:
         return None
     scores = _score_columns(material)
     if len(scores) < 2:
-        return None
+        return _wide_labels(material)
     frame, names = material.frame, by_key(material.frame.columns)
     prompt = _column("prompt_id", names, material)
     if prompt is None:
@@ -47,6 +47,22 @@ def read_wide(material: Material) -> Imported | None:
         made = made.rename(columns={material.chosen_label: "oracle_label"})
     how = f"the columns {listed(scores.values())} are judges"
     return Imported("a column per judge", made, (how,), ())
+
+
+def _wide_labels(material: Material) -> Imported | None:
+    """Read a column of labels per candidate, ``NAME_label``, of a file without scores and names of candidates."""
+    frame, names = material.frame, by_key(material.columns)
+    prompt = _column("prompt_id", names, material)
+    labels = {named[0]: str(name) for name in material.columns if (named := score_of(name)) and named[1] == "label"}
+    if frame is None or len(labels) < 2 or prompt is None or _column("candidate", names, material, skip=(prompt,)):
+        return None
+    parts = [
+        pd.DataFrame({"prompt_id": frame[prompt], "candidate": candidate, "oracle_label": frame[column]})
+        for candidate, column in labels.items()
+    ]
+    how = f"the columns {listed(labels.values())} are the labels of candidates"
+    lacks = ("no judge's score: score the responses with bonwise judge",)
+    return Imported("a column of labels per candidate", _row_by_row(parts, labels.values()), (how,), lacks)
 
 
 def _row_by_row(parts: Sequence[pd.DataFrame], columns: Iterable[str]) -> pd.DataFrame:
@@ -120,10 +136,9 @@ def read_list_columns(material: Material) -> Imported | None:
     """Read a row per prompt whose cells hold lists: responses, scores, labels, names, or objects of these."""
     names = by_key(material.columns)
     lists = {kind: _present(names, keys) for kind, keys in _LISTS.items()}
-    if lists["texts"] is None and lists["scores"] is None:
-        return None
+    first = lists["texts"] or lists["scores"] or (lists["names"] and lists["labels"])
     records = material.records
-    if not any(_list(record.get(lists["texts"] or lists["scores"] or "")) for record in records[:50]):
+    if first is None or not any(_list(record.get(first)) for record in records[:50]):
         return None
     if {"prompt", "candidates"} <= material.columns and lists["scores"] is None:
         return None  # pools, which are judged first
