@@ -75,6 +75,15 @@ def test_golden_interval_of_two_models():
             dict.fromkeys("xy", "its votes against the ranked models all go one way"),
         ),
         (
+            {("a", "b"): 5, ("b", "c"): 7},
+            [],
+            {
+                "a": "it lost no vote, so no strength is high enough",
+                "b": "its votes against the other models all go one way",
+                "c": "it won no vote, so no strength is low enough",
+            },
+        ),
+        (
             {("a", "b"): 12},
             [],
             {

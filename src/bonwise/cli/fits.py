@@ -50,10 +50,9 @@ def fit_ratings(
     fitted = call.run(**_of_scores(call, reading))
     if save is not None:
         fitted.view.save(save)
+    again, flags = ("bonwise factor fit", "bonwise factor study"), reading.as_flags()
     steps = [
-        replace(step, text=" ".join([step.text, *reading.as_flags()]))
-        if step.text.startswith(("bonwise factor fit", "bonwise factor study"))
-        else step
+        replace(step, text=" ".join([step.text, *flags])) if step.text.startswith(again) else step
         for step in next_steps(fitted, save)
     ]
     output.deliver(fitted, then=steps_next(steps))

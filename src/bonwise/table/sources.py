@@ -131,7 +131,7 @@ def _with_paths(opened: OpenedSource, named: Mapping[str, str]) -> OpenedSource:
 
 
 def open_labels(source: reading.RowSource, candidate: str | None = None) -> OpenedSource:
-    """Return the rows of a file of labels, of another shape by an importer; `candidate` is the column that was named."""
+    """Return the rows of a file of labels, of another shape by an importer; `candidate` is the column named."""
     opened = open_source(retrieval.file_of_qrels(source), {}, "labels")
     refuse_cut_off(opened)
     names_candidates = candidate in opened.rows.columns or any(claims("candidate", by_key(opened.rows.columns)))

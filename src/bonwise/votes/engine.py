@@ -272,12 +272,9 @@ def studied_votes(
         verdict_map=None if verdict_map is None else dict(check_verdict_map(verdict_map)),
         ranking=ranking,
     )
+    ranked = rank_models(cast.under(settings.ties), settings.ties, settings.confidence) if ranking else None
     study = _study(cast, settings)
-    if not ranking:
-        return study
-    return study.model_copy(
-        update={"ranking": rank_models(cast.under(settings.ties), settings.ties, settings.confidence)}
-    )
+    return study.model_copy(update={"ranking": ranked}) if ranking else study
 
 
 def _named(argument: str, given: str | Sequence[str], *, most: int | None = None) -> list[str]:

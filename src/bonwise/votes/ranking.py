@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
+from scipy.special import expit
 
-from bonwise.arrays import Floats
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.stats import clusters, estimation, jackknife, laws
@@ -19,8 +21,6 @@ _MOST_STEPS, _SAME = 500, 1e-12
 
 def rank_models(table: VoteTable, ties: str | None, confidence: float) -> list[ModelStrength]:
     """Return the models, the strongest first, then those whose strength is withheld with its reason."""
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - heavy
-
     if ties == "pessimistic":
         raise UsageError(
             "--ties pessimistic counts a tie by the names of the models, which ranks by name",
@@ -33,10 +33,10 @@ def rank_models(table: VoteTable, ties: str | None, confidence: float) -> list[M
     groups, votes = connected_components(won > 0, connection="strong")[1], won.sum(axis=1) + won.sum(axis=0)
     sizes = np.bincount(groups) + np.bincount(groups, weights=votes) / (votes.sum() + 1)
     ranked = np.flatnonzero(groups == sizes.argmax())
-    parts = connected_components(won > 0, directed=False)[1]
+    parts = connected_components(won > 0, directed=False)[1].astype(np.int64)
     strengths, places = _estimated(table, won, ranked, confidence) if len(ranked) > 1 else ({}, {})
     for at in np.setdiff1d(np.flatnonzero(votes), list(strengths)).tolist():
-        strengths[at] = Estimate.undefined(_reason(won, at, is_joined=parts[at] == parts[ranked[0]]), 0)
+        strengths[at] = Estimate.undefined(_reason(won, at, ranked, parts), 0)
     return [
         ModelStrength(
             model=table.models[at],
@@ -49,19 +49,20 @@ def rank_models(table: VoteTable, ties: str | None, confidence: float) -> list[M
     ]
 
 
-def _reason(won: Floats, at: int, *, is_joined: bool) -> str:
+def _reason(won: Floats, at: int, ranked: Ints, parts: Ints) -> str:
     """Say why a model has no finite strength beside the models that are ranked."""
-    if not is_joined:
+    if parts[at] != parts[ranked[0]]:
         return "no votes connect it with the ranked models"
     if not won[at].any():
         return "it won no vote, so no strength is low enough"
     if not won[:, at].any():
         return "it lost no vote, so no strength is high enough"
-    return "its votes against the ranked models all go one way"
+    others = "ranked" if len(ranked) > 1 else "other"
+    return f"its votes against the {others} models all go one way"
 
 
 def _estimated(
-    table: VoteTable, won: Floats, ranked: np.ndarray, confidence: float
+    table: VoteTable, won: Floats, ranked: Ints, confidence: float
 ) -> tuple[dict[int, Estimate], dict[int, list[int]]]:
     """Return strengths, and the places that differences of two models leave open, by the position of the model."""
     strengths, curvature = fit_strengths(won[np.ix_(ranked, ranked)])
@@ -69,7 +70,7 @@ def _estimated(
     first, second = (np.searchsorted(ranked, side[kept]) for side in (table.first, table.second))
     prompt, prompts = clusters.cluster_codes(table.prompt[kept])
     in_votes = table.in_votes[kept]
-    surprise = in_votes[:, 1] - in_votes.sum(axis=1) * _chance(strengths[second] - strengths[first])
+    surprise = in_votes[:, 1] - in_votes.sum(axis=1) * expit(strengths[second] - strengths[first])
     pulls = np.zeros((prompts, len(ranked)))
     np.add.at(pulls, (prompt, second), surprise)
     np.add.at(pulls, (prompt, first), -surprise)
@@ -88,15 +89,11 @@ def _estimated(
     return dict(zip(at, estimates, strict=True)), dict(zip(at, places, strict=True))
 
 
-def _chance(difference: Floats) -> Floats:
-    return 1 / (1 + np.exp(-difference))
-
-
 def fit_strengths(won: Floats) -> tuple[Floats, Floats]:
     """Return the likeliest log-odds, of mean 0, and their curvature; `won` holds the votes of row over column."""
     votes, strengths = won + won.T, np.zeros(len(won))
     for _ in range(_MOST_STEPS):
-        chance = _chance(strengths[:, None] - strengths)
+        chance = expit(strengths[:, None] - strengths)
         weights = votes * chance * (1 - chance)
         curvature = np.diag(weights.sum(axis=1)) - weights + 1 / len(won)
         step = np.linalg.solve(curvature, (won - votes * chance).sum(axis=1))

@@ -182,29 +182,25 @@ _MARGIN = "margin: P(second preferred) - 1/2, where first and second model of a 
 
 def _ranking(document: result.PreferenceStudy) -> Iterator[Block]:
     """Yield the strengths of the models, what they mean, and the models that have none."""
-    ranked = [one for one in document.ranking or () if one.places is not None]
-    if ranked:
-        names = ("votes", "share", "strength", "interval", "places")
-        rows = [(printable(one.model, longest=_LONGEST), *_strength_row(one)) for one in ranked]
-        yield Table.of(
-            (Column("model", "name"), *map(Column, names)),
-            rows,
-            "Models by strength: log-odds of a vote against their mean",
-        )
-        yield Said(
-            "note",
-            "strength: Bradley-Terry, from all votes, with intervals clustered by prompt. places: what differences "
-            "of two models leave open.",
-        )
-    for one in document.ranking or ():
-        if one.places is None:
-            yield Said("caveat", f"{printable(one.model, longest=_LONGEST)} is not ranked: {one.strength.reason}")
+    models = document.ranking or ()
+    rows = [tuple(_strength_row(model)) for model in models if model.places is not None]
+    if rows:
+        columns = [Column(name) for name in ("votes", "share", "strength", "interval", "places")]
+        title = "Models by strength: log-odds of a vote against their mean"
+        yield Table.of((Column("model", "name"), *columns), rows, title)
+        how = "strength: Bradley-Terry, from all votes, with intervals clustered by prompt"
+        yield Said("note", f"{how}. places: what differences of two models leave open.")
+    for model in models:
+        if model.places is None:
+            name = printable(model.model, longest=_LONGEST)
+            yield Said("caveat", f"{name} is not ranked: {model.strength.reason}")
 
 
-def _strength_row(one: result.ModelStrength) -> Iterator[str]:
-    yield from (numbers.count(one.votes), numbers.number(one.share, "share"))
-    yield from (numbers.estimate(one.strength, sign=True), numbers.interval(one.strength, sign=True))
-    yield numbers.count_range(one.places or [0])
+def _strength_row(model: result.ModelStrength) -> Iterator[str]:
+    yield from (printable(model.model, longest=_LONGEST), numbers.count(model.votes))
+    yield numbers.number(model.share, "share")
+    yield from (numbers.estimate(model.strength, sign=True), numbers.interval(model.strength, sign=True))
+    yield numbers.count_range(model.places or [0])
 
 
 _REPLACED: dict[result.DrawnHow, str] = {"with_replacement": "with", "without_replacement": "without"}
