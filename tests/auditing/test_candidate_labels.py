@@ -191,7 +191,7 @@ def test_labels_that_were_not_drawn_are_counted_and_left_out():
     found = audited(labelled_as_drawn(panel, design, and_also=cells), design)
     assert found.not_drawn == len(cells)
     assert found.metrics["value_judge"] == plain.metrics["value_judge"]
-    assert f"labels of {len(cells)} candidates that were not drawn are left out" in found.how
+    assert f"labels of {len(cells)} candidates not drawn are left out" in found.how
 
 
 def test_five_percent_of_the_drawn_may_lack_labels():

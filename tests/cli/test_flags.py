@@ -381,7 +381,7 @@ def test_a_command_that_opens_a_table_has_every_flag_of_its_function(command):
 
 def test_other_commands_open_no_table():
     """Votes and pools have columns and labels of their own kind; ratings may stand in a table, and have its flags."""
-    for command in COMMANDS.keys() - OPENS.keys() - {"factor fit"}:
+    for command in COMMANDS.keys() - OPENS.keys() - {"factor fit", "factor study"}:
         assert not {"--score-col", "--candidate-col", "--judge-scale"} & flags_of(command).keys(), command
 
 

@@ -227,6 +227,63 @@ def test_the_command_of_every_real_file_runs(capsys, tmp_path, monkeypatch, one)
     assert typed(capsys, *shlex.split(command)[1:]).code == 0
 
 
+EVERY_SHAPE = (
+    *((name,) for name in SHAPES),
+    ("trec.run.txt", "trec.qrels.txt"),
+    ("trec.run.txt",),
+    ("trec.qrels.txt",),
+    ("unjudged_documents.csv",),
+    ("weighted_preference.json",),
+)
+OPEN_SHAPES = (
+    ("blank_response_judge.json",),
+    ("blank_response_judge.json", "blank_response_votes.json"),
+    ("blank_response_votes.json",),
+)
+"""Numbers that may mean either side: the doctor names no command, and says which columns it lacks."""
+
+
+def test_every_shared_file_is_looked_over(shapes):
+    """A file that is added to the shapes has its command typed below."""
+    names = {path.name for path in Path().iterdir()} - {"README.md", "expected.json"}
+    assert {name for files in (*EVERY_SHAPE, *OPEN_SHAPES) for name in files} == names
+
+
+@pytest.mark.parametrize("files", OPEN_SHAPES, ids=" ".join)
+def test_what_may_mean_two_things_has_no_command(capsys, shapes, files):
+    """One sentence, and no command that would fail."""
+    done = typed(capsys, "doctor", files[0], *(("--labels", files[1]) if files[1:] else ()))
+    assert done.code == 2
+    assert "no column for" in done.err
+    assert "Next:" not in done.out
+
+
+@pytest.mark.parametrize("files", EVERY_SHAPE, ids=" ".join)
+def test_the_command_of_every_shape_runs(capsys, shapes, files):
+    """It runs as it stands and names the labels that were given; without one a sentence says why."""
+    labels = ("--labels", files[1]) if files[1:] else ()
+    done = typed(capsys, "doctor", files[0], *labels, "--json", "d.json")
+    assert done.code == 0, done.err
+    document = strict(Path("d.json").read_text("utf-8"))
+    command = document["next_command"]
+    assert command or document["not_audited"]
+    if command:
+        assert done.out.splitlines()[-1] == command
+        assert typed(capsys, *shlex.split(command)[1:]).code == 0
+        assert not labels or shlex.join(labels) in command
+
+
+def test_labels_of_two_files_of_votes_stay_in_the_command(capsys, tmp_path, monkeypatch):
+    """A judge's verdicts and votes of people in another file are compared, not studied alone."""
+    monkeypatch.chdir(tmp_path)
+    rows = [(x, "a", "b", ("model_a", "model_b")[x % 3 == 0]) for x in range(30)]
+    for name in ("judge.csv", "crowd.csv"):
+        pd.DataFrame(rows, columns=["question_id", "model_a", "model_b", "winner"]).to_csv(name, index=False)
+    command = typed(capsys, "doctor", "judge.csv", "--labels", "crowd.csv").out.splitlines()[-1]
+    assert command == "bonwise preferences judge.csv --labels crowd.csv"
+    assert "against winner of crowd.csv" in typed(capsys, *shlex.split(command)[1:]).out
+
+
 def test_what_cannot_be_audited_is_said_in_one_sentence(capsys, tmp_path, monkeypatch):
     """A leaderboard, answers without scores, one label for all, and one candidate a prompt: each says so."""
     monkeypatch.chdir(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,31 @@ def study():
     return bw.study_factors(
         frame(), human="human", budgets=[0.2, 0.5], rater_shares=[0.5, 1.0], splits=2, seed=3, **QUICK
     )
+
+
+def test_a_table_of_scores_is_studied_by_the_flags_of_a_fit(capsys, tmp_path):
+    """Columns of any names, and marks for no score: the same figures as of the table that needs no flag."""
+    rng = np.random.default_rng(2)
+    label = rng.integers(1, 6, 160)
+    plain = pd.DataFrame({"prompt_id": np.repeat(np.arange(40), 4), "candidate": [*"abcd"] * 40})
+    plain = plain.assign(gpt_score=label + rng.integers(0, 3, 160), claude_score=label, oracle_label=label)
+    named = {
+        "prompt_id": "q",
+        "candidate": "who",
+        "gpt_score": "gpt",
+        "claude_score": "claude",
+        "oracle_label": "mine",
+    }
+    marked = plain.rename(columns=named)
+    marked.loc[3, "gpt"], plain.loc[3, "gpt_score"] = -9, np.nan
+    plain.to_csv(tmp_path / "plain.csv", index=False)
+    marked.to_csv(tmp_path / "named.csv", index=False)
+    quick = shlex.split("--human human --budget 0.4 --splits 1 --rank 1 --prior 1 --restarts 1 --json -")
+    flags = shlex.split("--prompt-col q --candidate-col who --score-col gpt,claude --label-col mine --missing -9")
+    expected = strict(typed(capsys, "factor", "study", tmp_path / "plain.csv", *quick).out)
+    found = strict(typed(capsys, "factor", "study", tmp_path / "named.csv", *quick, *flags).out)
+    assert found["by_labels"][0]["cross_entropy"] == expected["by_labels"][0]["cross_entropy"]
+    assert found["data"] == expected["data"]
 
 
 def twin(ratings, budget, share, largest, splits, seed):

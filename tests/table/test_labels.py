@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
+from bonwise.auditing.logged_picks import logged_table, read_picks
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.table.cell_scores import candidate_propensities, differ_within_prompts, propensities
 from bonwise.table.columns import resolve_columns
 from bonwise.table.label_words import label_words, parse_labels, parse_word_values
-from bonwise.table.opening import join_labels
+from bonwise.table.opening import join_labels, open_table
 from bonwise.table.panel import lay_out
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.scales import Scale, mismatch, parse_scale, to_unit
@@ -466,3 +468,44 @@ def test_a_label_file_states_them_for_each_candidate():
     assert table.frame["propensity"].tolist() == CHANCES
     of_labelled = join_labels(ScoreTable.from_frame(scores), labels.dropna().assign(propensity=[0.2, 0.4, 0.5]))
     assert np.isnan(of_labelled.frame["propensity"].to_numpy()).tolist() == [False, True, False, False]
+
+
+LABELS = {(f"p{x}", name): x % 2 if name == "a" else x % 3 for x in range(6) for name in "ab"}
+PROMPTS = [*dict.fromkeys(prompt for prompt, _ in LABELS)]
+LISTS = [{"prompt_id": p, "models": ["b", "a"], "labels": [LABELS[p, "b"], LABELS[p, "a"]]} for p in PROMPTS]
+LABEL_SHAPES = {
+    "long.csv": "prompt_id,candidate,oracle_label\n" + "".join(f"{p},{c},{y}\n" for (p, c), y in LABELS.items()),
+    "wide.csv": "prompt_id,a_label,b_label\n" + "".join(f"{p},{LABELS[p, 'a']},{LABELS[p, 'b']}\n" for p in PROMPTS),
+    "nested.json": json.dumps({p: {c: {"oracle_label": LABELS[p, c]} for c in "ab"} for p in PROMPTS}),
+    "qrels.json": json.dumps({p: {c: LABELS[p, c] for c in "ab"} for p in PROMPTS}),
+    "lists.json": json.dumps(LISTS),
+    "lists.jsonl": "".join(json.dumps(line) + "\n" for line in LISTS),
+}
+
+
+@pytest.mark.parametrize("name", LABEL_SHAPES)
+def test_labels_of_every_shape_are_joined(tmp_path, name):
+    """A column per candidate, lists and objects, for scores and for logged picks alike; how is said."""
+    (tmp_path / name).write_text(LABEL_SHAPES[name], "utf-8")
+    scores = pd.DataFrame([{"prompt_id": p, "candidate": c, "judge_score": len(p + c)} for p, c in LABELS])
+    table = open_table(scores, ReadingOptions(labels=tmp_path / name))
+    assert table.rows.columns["oracle_label"].tolist() == [*LABELS.values()]
+    said = table.readings.get("oracle_label", "")
+    assert ("label" in said) == (name in ("wide.csv", "lists.json", "lists.jsonl"))
+    lines = [{"prompt_id": f"p{x}", "ids": ["a", "b"], "best": "a", "scores": [1, 0]} for x in range(6)]
+    (tmp_path / "picks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    log = logged_table([("picks", read_picks(tmp_path / "picks.jsonl"))], ReadingOptions(labels=tmp_path / name))
+    assert log.rows.columns["oracle_label"].tolist() == [*LABELS.values()]
+
+
+def test_columns_of_labels_beside_candidates_are_those_of_annotators(tmp_path):
+    """Two names that end in label are candidates only where no column names these, also one that is named."""
+    path = tmp_path / "labels.csv"
+    path.write_text("prompt_id,candidate,ann_label,bo_label\np,a,1,3\np,b,2,2\n", "utf-8")
+    scores = pd.DataFrame({"prompt_id": "p", "candidate": ["a", "b"], "judge_score": [1, 2]})
+    options = ReadingOptions(labels=path, columns={"oracle_label": "ann_label,bo_label"})
+    assert open_table(scores, options).rows.columns["oracle_label"].tolist() == [2, 2]
+    path.write_text("prompt_id,who,ann_label,bo_label\np,a,1,3\np,b,2,2\n", "utf-8")
+    options = ReadingOptions(labels=path, columns={"oracle_label": "ann_label,bo_label", "candidate": "who"})
+    scores = scores.rename(columns={"candidate": "who"})
+    assert open_table(scores, options).rows.columns["oracle_label"].tolist() == [2, 2]

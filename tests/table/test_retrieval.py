@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +15,9 @@ import bonwise as bw
 from bonwise.errors import InputError
 from bonwise.table.opening import open_table
 from bonwise.table.reading_options import ReadingOptions
-from bonwise.table.retrieval import is_ranking, read_ranking
+from bonwise.table.retrieval import is_ranking, read_ranking, rows_of_run, to_depth
+from bonwise.table.sources import open_source
+from bonwise.table.words import Words
 from cli.commands import strict, typed
 
 RUN = "7 Q0 d1 1 3.5 bm25\n7 Q0 d2 2 2.5 bm25\n7 Q0 d3 3 1.5 bm25\n8 Q0 d1 1 9 bm25\n8 Q0 d4 2 8 bm25\n"
@@ -104,6 +108,128 @@ def test_what_is_no_run_is_one_clear_error(tmp_path, run, qrels, message):
     paths = files(tmp_path, run=run, qrels=qrels)
     with pytest.raises(InputError, match=message):
         open_table(paths[0], ReadingOptions(labels=paths[1], unlabelled_is=0))
+
+
+@pytest.mark.parametrize("cell", ["nan", "NaN", "-nan"])
+def test_a_score_that_is_not_a_number_leaves_its_document_unscored(tmp_path, cell):
+    """Also where it is the first of the run: the document stays, and its reason repeats the score."""
+    run, qrels = files(tmp_path, run=RUN.replace("3.5", cell))
+    unscored = bw.audit(run, labels=qrels, unlabelled_is=0).data.unscored
+    assert (unscored.candidates, unscored.prompts) == (1, 1)
+    assert unscored.reasons == {f"the run's score is {cell}": 1}
+
+
+def test_golden_depth_keeps_the_first_documents_by_rank(tmp_path, capsys):
+    """Of 3 and 2 documents the first two by rank are kept, whatever their scores; the label of the third counts."""
+    run, qrels = files(tmp_path, run=RUN.replace(" 1.5 ", " 99 "), qrels=QRELS + "7 0 d3 1\n")
+    table = open_table(run, ReadingOptions(labels=qrels, unlabelled_is=0, depth=2))
+    assert table.rows.columns["candidate"].to_numpy().tolist() == ["d1", "d2", "d1", "d4"]
+    assert sorted(table.unretrieved.names) == ["d3", "d5", "d7", "d9"]
+    output = typed(capsys, "audit", run, "--labels", qrels, "--unlabelled-is", "0", "--depth", "2").out
+    assert "a pool is the first 2 by rank, which cuts 1 of 5 rows" in " ".join(output.split())
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from("pqr"), st.sampled_from("abcdef")), st.integers(0, 4), min_size=1, max_size=12
+    ),
+    st.integers(1, 4),
+)
+def test_depth_keeps_what_loops_keep(ranks, depth):
+    """Equal ranks stay together: a document stays where fewer than K others have a lower rank."""
+    frame = pd.DataFrame(
+        [{"prompt_id": p, "candidate": d, "judge_score": 1, "rank": rank} for (p, d), rank in ranks.items()]
+    )
+    opened = open_source(frame, {})
+    kept, note = to_depth(opened.rows, {"prompt_id": "prompt_id"}, depth, "table")
+    expected = [
+        key
+        for key, rank in ranks.items()
+        if sum(other[0] == key[0] and lower < rank for other, lower in ranks.items()) < depth
+    ]
+    names = (kept.columns[name].to_numpy().tolist() for name in ("prompt_id", "candidate"))
+    assert [*zip(*names, strict=True)] == expected
+    assert f"{len(ranks) - len(expected)} of {len(ranks)} rows" in note
+    assert ("share the last rank" in note) == any(
+        sum(key[0] == prompt for key in expected) > depth for prompt, _ in ranks
+    )
+
+
+def test_depth_without_ranks_is_refused(tmp_path):
+    """A table of scores says nothing of a first stage; 0 keeps nothing."""
+    path = tmp_path / "scores.csv"
+    path.write_text("prompt_id,candidate,judge_score,oracle_label\n7,a,1,1\n7,b,2,0\n", "utf-8")
+    with pytest.raises(InputError, match="no column rank, by which --depth keeps"):
+        bw.audit(path, depth=1)
+    with pytest.raises(InputError, match="depth is 0"):
+        bw.audit(path, depth=0)
+
+
+def test_a_run_and_labels_in_json(tmp_path):
+    """As BEIR and ranx write them: the same rows as TREC's, unscored where there is no number, cut by score."""
+    run, qrels = tmp_path / "run.json", tmp_path / "qrels.json"
+    run.write_text('{"7": {"d1": 3.5, "d2": 2.5, "d3": NaN, "d6": null}, "8": {"d1": 9, "d4": 8}}', "utf-8")
+    qrels.write_text('{"7": {"d2": 2, "d9": 1}, "8": {"d1": 0, "d7": 0}, "9": {"d5": 1}}', "utf-8")
+    options = ReadingOptions(labels=qrels, unlabelled_is=0)
+    table = open_table(run, options)
+    assert table.rows.columns["judge_score"].tolist() == pytest.approx(
+        [3.5, 2.5, *2 * [float("nan")], 9, 8], nan_ok=True
+    )
+    assert table.rows.columns["oracle_label"].tolist() == [0, 2, 0, 0, 0, 0]
+    assert sorted(table.unretrieved.names) == ["d5", "d7", "d9"]
+    assert bw.audit(run, labels=qrels, unlabelled_is=0).data.unscored.reasons == {
+        "the run's score is nan": 1,
+        "the run's score is null": 1,
+    }
+    cut = open_table(run, replace(options, depth=1))
+    assert cut.rows.columns["candidate"].to_numpy().tolist() == ["d1", "d1"]
+    assert "a pool is the first 1 by score, which cuts 4 of 6 rows" in cut.readings["file"]
+
+
+def test_keys_that_name_columns_are_no_run(tmp_path):
+    """An object by prompt whose keys are names of scores has a column for each."""
+    path = tmp_path / "wide.json"
+    path.write_text(
+        json.dumps({str(x): {"gpt_score": x, "claude_score": 1, "human": x % 2} for x in range(3)}), "utf-8"
+    )
+    assert rows_of_run(json.loads(path.read_text("utf-8"))) is None
+
+
+def beir(folder, splits=("test", "dev")):
+    """Write a folder as BEIR has it, and return it."""
+    (folder / "qrels").mkdir(parents=True)
+    for split in splits:
+        (folder / "qrels" / f"{split}.tsv").write_text("query-id\tcorpus-id\tscore\n7\td2\t2\n8\td1\t0\n", "utf-8")
+    corpus = [{"_id": f"d{x}", "title": "" if x % 2 else "A title", "text": "word " * x} for x in range(9)]
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(line) + "\n" for line in corpus), "utf-8")
+    queries = [{"_id": "7", "text": "seven?"}, {"_id": "99", "text": "unused"}, {"_id": "8", "text": "eight?"}]
+    (folder / "queries.jsonl").write_text("".join(json.dumps(line) + "\n" for line in queries), "utf-8")
+    return folder
+
+
+def test_a_folder_of_beir_holds_labels_and_texts(tmp_path):
+    """Labels are those of the test split, which is said; texts are those of the run's documents, the title first."""
+    run, _ = files(tmp_path)
+    folder = beir(tmp_path / "beir")
+    table = open_table(run, ReadingOptions(labels=folder, unlabelled_is=0))
+    assert table.rows.columns["oracle_label"].tolist() == [0, 2, 0, 0, 0]
+    assert table.readings["oracle_label"] == f"labels of {folder / 'qrels' / 'test.tsv'}"
+    words = Words(table, folder).of(["7"])
+    assert words["7"].prompt == "seven?"
+    assert words["7"].texts == {"d1": "word ", "d2": "A title word word ", "d3": "word " * 3}
+
+
+def test_labels_of_several_splits_are_never_chosen(tmp_path):
+    """Without a test split the only file counts, and of several none."""
+    run, _ = files(tmp_path)
+    assert open_table(run, ReadingOptions(labels=beir(tmp_path / "a", ["dev"]), unlabelled_is=0)).has_labels
+    with pytest.raises(InputError, match=r"no qrels/test.tsv; its folder qrels holds dev.tsv, train.tsv"):
+        open_table(run, ReadingOptions(labels=beir(tmp_path / "b", ["dev", "train"])))
+    folder = beir(tmp_path / "c")
+    (folder / "queries.jsonl").write_text('{"id": "7"}\n', "utf-8")
+    words = Words(open_table(run, ReadingOptions(labels=folder)), folder)
+    with pytest.raises(InputError, match=r"queries.jsonl, row 1: no _id and text"):
+        words.of(["7"])
 
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=5)

@@ -25,6 +25,7 @@ from bonwise.stats.confidence import clustered_mean
 from bonwise.stats.ordinal_ratings import fit_ordinal, log_probability
 from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
 from bonwise.testing import simulate
+from bonwise.votes.ranking import fit_strengths
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 """Other packages warn of what others deprecate."""
@@ -103,6 +104,10 @@ def test_strengths_of_contests(name, seed):
         found = package.bradley_terry(winner.tolist(), loser.tolist(), winners, tolerance=1e-14, limit=100_000)
         other = np.log(found.scores.sort_index().to_numpy())
     assert mine - mine.mean() == pytest.approx(other - np.mean(other), abs=1e-6)
+
+    won = np.zeros((5, 5))
+    np.add.at(won, (winner, loser), 1)
+    assert fit_strengths(won)[0] == pytest.approx(other - np.mean(other), abs=1e-6)
 
     def likelihood(strengths):
         return float(-np.log1p(np.exp(strengths[loser] - strengths[winner])).sum())

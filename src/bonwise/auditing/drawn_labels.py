@@ -12,6 +12,7 @@ from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.auditing.suspected import few_pools, of_easy_candidate, outstanding_of, remarks
 from bonwise.auditing.verdict import candidate_validity
+from bonwise.report.numbers import counted
 from bonwise.report.table_facts import off_scale_words
 from bonwise.results import given
 from bonwise.stats import catalog, estimand, sums, support
@@ -139,7 +140,7 @@ def _how_candidates_were_drawn(
     if borrowed:
         words.append(f"{borrowed:,} lie in strata without any label: the next stratum's labels are used for them")
     if found.not_drawn:
-        words.append(f"labels of {found.not_drawn:,} candidates that were not drawn are left out")
+        words.append(f"labels of {counted(found.not_drawn, 'candidate')} not drawn are left out")
     return "; ".join(words)
 
 
@@ -219,7 +220,7 @@ def _how_pools_were_drawn(found: drawn_candidates.DrawnPools, design: label_desi
     if lacking := found.drawn - whole - pairs:
         words.append(f"{lacking:,} more were drawn and lack labels")
     if found.not_drawn:
-        words.append(f"labels of {found.not_drawn:,} candidates that were not drawn are left out")
+        words.append(f"labels of {counted(found.not_drawn, 'candidate')} not drawn are left out")
     return "; ".join(words)
 
 

@@ -75,7 +75,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     as_picked: Annotated[bool, Flag("Of logged picks: what the seed drew, not its expectation.", rare=True)] = False,
     pools: Annotated[
         str | Path | None,
-        Flag("Pools (JSONL) with the texts of candidates: their lengths, and the words for --html."),
+        Flag("Pools (JSONL, or a folder of BEIR) with the texts of candidates: lengths, and words for --html."),
     ] = None,
     judge_family: Annotated[
         str | Mapping[str, str] | None,

@@ -11,6 +11,7 @@ import numpy as np
 from bonwise.arrays import Floats, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import quoted
+from bonwise.report.numbers import counted
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.table import cell_scores, facts, label_design
 from bonwise.table.panel import MAY_LACK, MEANT_BY_NONE, USED_BY_CELLS, LabelsInPart, Panel, PromptLeftOut
@@ -169,7 +170,7 @@ def _as_designed(design: label_design.LabelDesign, panel: Panel, labelled: Mask)
         return Drawn(None, _gaps(lacking, int(drawn.sum())), lacking, not_drawn)
     words = f"{used.sum():,} labelled prompts were drawn by the rule {design.rule!r} (seed {design.seed})"
     words += f"; {lacking:,} more were drawn and lack labels" if lacking else ""
-    words += f"; labels of {not_drawn:,} prompts that were not drawn are left out" if not_drawn else ""
+    words += f"; labels of {counted(not_drawn, 'prompt')} not drawn are left out" if not_drawn else ""
     return Drawn(LabelSample.realised(used, design.stratum[at]), words, lacking, not_drawn)
 
 

@@ -40,7 +40,7 @@ _NOT_COMPUTED = (
 )
 _OF_READING = (
     *("labels", "oracle", "label_map", "annotator_rule", "lower_is_better", "missing", "unlabelled_is"),
-    *("second_order", "join_col", "by_line"),
+    *("second_order", "join_col", "by_line", "depth"),
 )
 _OF_AUDITS = ("control", "stratum", "weight_col", "outcome_model", "pools", "judge_family", "top")
 _USUAL = {"interval": "default", "gate": "default", "unpicked": "random"}

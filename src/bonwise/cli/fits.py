@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bonwise.cli.shared_flags import Reading, TableOutput, TypedCall, command_of, flags_of, shared_flags, steps_next
 from bonwise.errors import UsageError
-from bonwise.factors.front import COMMANDS, fit_factors
+from bonwise.factors.front import COMMANDS, fit_factors, study_factors
 from bonwise.printable import shell_path
 from bonwise.stacks.front import AUDIT, fit_stack
 from bonwise.table.reading_options import LabelledKeywords, ReadingOptions
@@ -46,25 +45,39 @@ def fit_ratings(
     output.refuse_overwriting(*call.paths(), also=(save,))
     if save is not None and call.values["interval"] == "none":
         raise UsageError("--save writes what the interval is made of", hint="leave out --interval none, or --save")
-    from bonwise.factors.rating_sources import ratings_of_scores
     from bonwise.factors.view_answers import next_steps
-    from bonwise.table.opening import open_labelled
 
-    # Flags of columns are of a table of scores; ratings have columns of their own.
-    options = ReadingOptions.of(ratings_of_scores, reading.keywords())
-    of_scores = {"source": open_labelled(call.values["source"], options)[0]} if reading.values else {}
-    fitted = call.run(**of_scores)
+    fitted = call.run(**_of_scores(call, reading))
     if save is not None:
         fitted.view.save(save)
+    again = ("bonwise factor fit", "bonwise factor study")
     flags = [*reading.as_flags(), *flags_of({"--pairs": call.values["pairs"]})]
     steps = [
-        replace(step, text=" ".join([step.text, *flags]))
-        if re.match("bonwise factor (fit|study)", step.text)
-        else step
+        replace(step, text=" ".join([step.text, *flags])) if step.text.startswith(again) else step
         for step in next_steps(fitted, save)
-        if not (reading.values and "factor study" in step.text)  # which takes no flags of columns
     ]
     output.deliver(fitted, then=steps_next(steps))
+    return 0
+
+
+def _of_scores(call: TypedCall, reading: Reading[LabelledKeywords]) -> dict[str, Any]:
+    """Return the table of scores that flags of columns are of; ratings have columns of their own."""
+    from bonwise.factors.rating_sources import ratings_of_scores
+    from bonwise.table.opening import open_labelled
+
+    options = ReadingOptions.of(ratings_of_scores, reading.keywords())
+    return {"source": open_labelled(call.values["source"], options)[0]} if reading.values else {}
+
+
+@factor.command("study")
+@shared_flags(of=study_factors)
+def study_ratings(*, call: TypedCall, reading: Reading[LabelledKeywords], output: TableOutput) -> int:
+    """Study what further human ratings and further judges are worth.
+
+    Fits shares of the human ratings, and of the judges, and predicts the same other human ratings from each.
+    """
+    output.refuse_overwriting(*call.paths())
+    output.deliver(call.run(**_of_scores(call, reading)))
     return 0
 
 

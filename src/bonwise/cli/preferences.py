@@ -8,6 +8,8 @@ from bonwise.votes.front import audit_preferences, study_preferences
 
 __all__ = ["preferences"]
 
+_OF_VOTES = ("ties", "ranking", "near_tie", "power", "fewest_votes", "seed")
+
 
 @shared_flags(of={"audit": audit_preferences, "study": study_preferences})
 def preferences(*, audit: TypedCall, study: TypedCall, output: TableOutput) -> int:
@@ -23,7 +25,7 @@ def preferences(*, audit: TypedCall, study: TypedCall, output: TableOutput) -> i
         output.deliver(study.run())
         return 0
     hint = "leave it out, or leave out the labels"
-    _refuse("is only for votes without labels", hint, study, "ties", "near_tie", "power", "fewest_votes", "seed")
+    _refuse("is only for votes without labels", hint, study, *_OF_VOTES)
     output.deliver(audit.run())
     return 0
 
@@ -31,5 +33,5 @@ def preferences(*, audit: TypedCall, study: TypedCall, output: TableOutput) -> i
 def _refuse(message: str, hint: str, call: TypedCall, *names: str) -> None:
     """Refuse a flag that would be passed over."""
     for name in names:
-        if call.values[name] is not None:
+        if call.values[name] is not None and call.values[name] is not False:
             raise UsageError(f"{call.flag(name)} {message}", hint=hint)

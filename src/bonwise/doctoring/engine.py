@@ -579,6 +579,8 @@ def _of_other_file(
     command, labels = other.command, options.labels
     if not command and labels is not None and isinstance(labels, str | Path) and "picks" in other.message:
         command = f"bonwise audit {shell_path(name_of(source, _UNNAMED))} --labels {shell_path(labels)}"
+    elif command.startswith("bonwise preferences") and isinstance(labels, str | Path):
+        command += f" --labels {shell_path(labels)}"
     facts = columns_of(source, **(options.columns or {}))  # type: ignore[arg-type]
     why = other.message if not other.hint or command else f"{other.message}: {other.hint}"
     return result.DoctorDocument(
@@ -607,6 +609,11 @@ def _not_audited(table: ScoreTable, panels: Sequence[Panel]) -> str:
     known = labels[~np.isnan(labels)]
     if known.size and known.min() == known.max():
         return f"every label is {known[0]:g}, so that no pick is better than another"
+    if known.size and not any((panel.labelled_cells == panel.sizes).any() for panel in panels):
+        return (
+            "no prompt has labels for all its candidates; add --design cells if those with a label are a random "
+            "sample, or --unlabelled-is 0 if no label means not relevant"
+        )
     if not known.size and sum(bool((~np.isnan(panel.scores)).any()) for panel in panels) < 2:
         return "there is no label of a person to compare the judge with; first draw some candidates to label"
     return ""
@@ -742,7 +749,10 @@ def _next_command(
     refused: bool,
 ) -> str:
     flags = reading.as_flags()
-    if refused:
+    # Labels of retrieval name what is relevant: all that was not judged counts as not relevant by its convention.
+    if refused and table.unretrieved is not None and reading.unlabelled_is is None:
+        flags.append("--unlabelled-is 0")
+    elif refused:
         settled = [finding for finding in found if finding.reading != reading_options.AS_IT_STANDS]
         flags += [flag for finding in settled for flag in finding.flags]
         return _to_label(table, path, flags) if not table.has_labels and len(table.candidates) > 1 else ""

@@ -115,7 +115,7 @@ def fit_factors(
 @linear_algebra
 @shows(FactorKeywords)
 def study_factors(
-    source: Annotated[RowSource | RatingTable, _RATINGS],
+    source: Annotated[RowSource | ScoreTable | RatingTable, _RATINGS],
     *,
     human: Annotated[str | None, _HUMAN] = None,
     budgets: Annotated[
@@ -147,7 +147,7 @@ def study_factors(
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame, RatingTable or rows as mappings
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, RatingTable or rows as mappings
         As in `fit_factors`.
     human : str, optional
         The rater whose ratings are to be predicted; a `RatingTable` names it.
@@ -272,13 +272,6 @@ def find_strengths(
 
 
 COMMANDS = {
-    "study": Command(
-        study_factors,
-        """Study what further human ratings and further judges are worth.
-
-        Fits shares of the human ratings, and of the judges, and predicts the same other human ratings from each.
-        """,
-    ),
     "leaderboard": Command(rank_models, "Rank the models on all prompts, on one, or on a category."),
     "compare": Command(compare_models, "Compare two models on every prompt, and by category."),
     "explain": Command(
@@ -295,4 +288,4 @@ COMMANDS = {
         """,
     ),
 }
-"""What is typed after ``bonwise factor``, beside ``fit``."""
+"""What is typed after ``bonwise factor``, beside ``fit`` and ``study``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from bonwise.factors.baselines import HeldOut, baseline_losses
 from bonwise.factors.settings import FactorKeywords
 from bonwise.progress import counting
 from bonwise.table import checks, reading
+
+if TYPE_CHECKING:
+    from bonwise.table.score_table import ScoreTable
 
 __all__ = ["BUDGETS", "studied_factors"]
 
@@ -98,7 +101,7 @@ _USUAL = 0.1
 
 
 def studied_factors(
-    source: reading.RowSource | ratings.RatingTable,
+    source: reading.RowSource | ScoreTable | ratings.RatingTable,
     human: str | None,
     asked: FactorKeywords,
     *,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -176,7 +177,7 @@ def _left_out(labels: _Labels, strange: np.typing.NDArray[np.bool_]) -> dict[str
 
 
 def _read_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions) -> _Labels:
-    opened = sources.open_labels(labels)
+    opened = sources.open_labels(labels, reading.named_columns.get("candidate"))
     raw, source = opened.rows, opened.name
     wanted = _wanted(raw, table, reading.named_columns, source)
     roles = (*LABEL_ROLES, "annotator", "propensity", "cluster")
@@ -201,6 +202,8 @@ def _read_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions) 
     keys = _keys_in(table, prompts, names)
     also = {"cluster": taken["cluster"]} if clusters is not None else {}
     words, how = (labelled.words, labelled.reading) if several is None else (several.words, several.reading)
+    elsewhere = f"labels of {source}" if isinstance(labels, str | Path) and str(labels) != source else ""
+    how = "; ".join(filter(None, (how, elsewhere, opened.said if opened.imported else "")))
     annotators = None if several is None else several.annotators
     fields = (source, raw.index, prompts, names, values, keys, chances, clusters, words, also, how, annotators)
     return _Labels(*fields, column=taken["oracle_label"], is_qrels=raw.note == QRELS)
@@ -285,7 +288,7 @@ def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> 
     if isinstance(source, HoldsScores):
         source = source.to_table()
     if isinstance(source, ScoreTable):
-        values = own.missing or own.second_order or (own.lower_is_better and own.labels is None)
+        values = own.missing or own.second_order or own.depth or (own.lower_is_better and own.labels is None)
         if own.columns or own.judge_scale or own.label_scale or values:
             raise UsageError("how a ScoreTable is read is fixed", hint="give it to ScoreTable.read")
         return source if own.unpicked == source.unpicked else replace(source, unpicked=own.unpicked)

@@ -26,6 +26,7 @@ from bonwise.table.checks import (
     check_shape,
     check_unlabelled_is,
     check_unpicked,
+    check_whole,
     names_of,
     values_of,
 )
@@ -118,8 +119,9 @@ class _ShapeKeyword(_Candidates, total=False):
     shape: Shape | None
 
 
-class _UnlabelledIs(TypedDict, total=False):
+class _Retrieved(TypedDict, total=False):
     unlabelled_is: float | None
+    depth: int | None
 
 
 class LabelledKeywords(TableKeywords, total=False):
@@ -133,7 +135,7 @@ class _Joining(TypedDict, total=False):
     by_line: bool
 
 
-class LookedOverKeywords(LabelledKeywords, _UnlabelledIs, _Joining, total=False):
+class LookedOverKeywords(LabelledKeywords, _Retrieved, _Joining, total=False):
     """How a table is read that is looked over before an audit."""
 
 
@@ -288,6 +290,13 @@ class ReadingOptions:
     unit of the labels as they are written, and never assumed.
     """
 
+    depth: int | None = field(
+        default=None,
+        metadata=_by(ReadingFlag("--depth", "Keep the first K candidates per prompt, by the run's ranks.", int)),
+    )
+    """How many candidates of a prompt are its pool: the first by the column ``rank`` of a run, or by the score where
+    a run is JSON. Equal ranks stay together, and what is cut is counted.
+    """
     second_order: SecondOrder | None = field(
         default=None,
         metadata=_by(ReadingFlag("--second-order", "A second order names places: turned, else as-named.")),
@@ -326,6 +335,8 @@ class ReadingOptions:
         check_unpicked(self.unpicked)
         check_annotator_rule(self.annotator_rule)
         check_unlabelled_is(self.unlabelled_is)
+        if self.depth is not None:
+            check_whole("depth", self.depth, least=1)
         if self.columns is not None and not isinstance(self.columns, Mapping):
             raise UsageError(
                 f"columns is {quoted(self.columns)}", hint="columns maps a role to the name of its column"
@@ -419,6 +430,7 @@ class ReadingOptions:
         flags += [shell_flag("--exclude", name) for name in self.exclude]
         flags += [f"--{self.shape}"] if self.shape else []
         flags += [] if self.unlabelled_is is None else [f"--unlabelled-is {self.unlabelled_is:g}"]
+        flags += [] if self.depth is None else [f"--depth {self.depth}"]
         return [*flags, *([] if self.unpicked == "random" else [f"--unpicked {self.unpicked}"])]
 
     def flags_by_option(self) -> dict[str, Sequence[str] | None]:

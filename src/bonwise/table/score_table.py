@@ -22,7 +22,7 @@ from bonwise.table.checks import Unpicked
 from bonwise.table.facts import UnlabelledCandidates
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table, values_read
-from bonwise.table.retrieval import Unretrieved
+from bonwise.table.retrieval import Unretrieved, to_depth
 from bonwise.table.scales import Scale, likely_scale, mismatch, off_scale, parse_scale
 from bonwise.table.sources import OpenedSource, open_source, with_columns
 from bonwise.table.store import Categories, Names, Rows, is_missing
@@ -179,6 +179,9 @@ class ScoreTable:
     def validated(cls, opened: OpenedSource, reading: ReadingOptions) -> ScoreTable:
         """Validate rows that `open_source` returned."""
         opened, taken = with_columns(opened, reading)
+        if reading.depth is not None:
+            first, cut = to_depth(opened.rows, taken, reading.depth, opened.name)
+            opened = replace(opened, rows=first, notes=(*opened.notes, cut))
         rows, source = numbers.without_missing(opened.rows, taken, reading.missing), opened.name
         several = with_one_label_each(rows, taken, reading, source)
         if several is not None:

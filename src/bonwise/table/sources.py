@@ -17,6 +17,7 @@ from bonwise.plugins import Factory, Group, Kind, is_built_in
 from bonwise.table import archives, canonical, nested, reading, reading_options, retrieval
 from bonwise.table.columns import LabelColumns, pools_or_picks
 from bonwise.table.importers.material import Imported, Material
+from bonwise.table.roles import by_key, claims
 from bonwise.table.store import Rows, StructuredText
 
 if TYPE_CHECKING:
@@ -129,12 +130,14 @@ def _with_paths(opened: OpenedSource, named: Mapping[str, str]) -> OpenedSource:
     return replace(opened, rows=nested.with_paths(opened.rows, named))
 
 
-def open_labels(source: reading.RowSource) -> OpenedSource:
-    """Return the rows of a file of labels; one that a tool of annotators exported goes through its importer."""
-    opened = open_source(source, {}, "labels")
+def open_labels(source: reading.RowSource, candidate: str | None = None) -> OpenedSource:
+    """Return the rows of a file of labels, of another shape by an importer; `candidate` is the column named."""
+    opened = open_source(retrieval.file_of_qrels(source), {}, "labels")
     refuse_cut_off(opened)
-    if opened.imported is None and _is_of_a_tool(opened.rows):
-        return _by_columns(opened, reading_options.ReadingOptions()) or opened
+    names_candidates = candidate in opened.rows.columns or any(claims("candidate", by_key(opened.rows.columns)))
+    if opened.imported is None and (_is_of_a_tool(opened.rows) or not names_candidates):
+        imported = _by_columns(opened, reading_options.ReadingOptions())
+        opened = opened if imported is None else imported
     return replace(opened, rows=retrieval.as_qrels(opened.rows))
 
 
@@ -161,6 +164,8 @@ def _document(path: Path, kind: str, named: Mapping[str, str]) -> OpenedSource:
     if imported is not None:
         return _imported(imported, name)
     notes: tuple[str, ...] = ()
+    if kind == "json" and (run := retrieval.rows_of_run(document)) is not None:
+        return OpenedSource(run, name)
     records = _records(document) if kind == "json" else None
     if records is None and (records := nested.records_by_key(document)) is not None:
         keys = [key for key in ("prompt_id", "candidate") if key in records[0]]

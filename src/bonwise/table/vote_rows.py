@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,10 @@ _TURNED: Mapping[verdict_words.Side, verdict_words.Side] = {
     "tie": "tie",
     "none": "none",
 }
+_STRONG = re.compile("[<>]{2}|[≪≫]")
+_OTHER_LETTER = str.maketrans("ABab", "BAba")
+_VOTES_OF_STRONG = 3.0
+"""Votes that ``A>>B`` counts, as in the script of Arena-Hard that computes its leaderboard."""
 _EMPTY = "(no text)"
 _TIE_KEYS = ("winnertie", "tie", "winnertied", "tied")
 
@@ -82,6 +87,8 @@ def _scores(games: list[list[Any]], at: int) -> list[object]:
 def _turned(cell: object) -> object:
     """Return a verdict on the sides in turn; what is not one stays as it is, and is refused with its row."""
     side = None if cell is None else verdict_words.side_of(str(cell))
+    if side is not None and _STRONG.search(str(cell)):
+        return str(cell).translate(_OTHER_LETTER)
     return cell if side is None else _TURNED[side]
 
 
@@ -134,6 +141,8 @@ class VoteRows:
     """How the file was read, by column; ``columns`` says which play a role."""
     weights: Floats | None = field(default=None, repr=False)
     """As `worth`, a graded preference as the share of a vote that it is; None where none is graded."""
+    times: Floats | None = field(default=None, repr=False)
+    """As `worth`, how many votes a verdict is; None where each is one."""
 
     def in_order(self, second_order: checks.SecondOrder | None) -> VoteRows:
         """Return the votes, a second order's turned where it names places; unclear lists of two columns are asked."""
@@ -185,8 +194,11 @@ class VoteRows:
         if any(own.weights is not None for own in read.values()):
             graded = [own.worth if own.weights is None else own.weights for own in read.values()]
             weights = np.column_stack(graded)
+        cells = frame[list(columns.verdicts)].astype(str).map(verdict_words.plain_word)
+        strong = cells.map(lambda cell: bool(_STRONG.search(cell)) and cell not in verdict_map).to_numpy(dtype=bool)
+        times = np.where(strong, _VOTES_OF_STRONG, 1.0) if strong.any() else None
         of_columns = "; ".join(filter(None, [_said(columns, shaped.reading), raw.attrs.get(CUT_OFF)]))
-        return cls(source, frame, columns, values, {"columns": of_columns, **readings}, weights)
+        return cls(source, frame, columns, values, {"columns": of_columns, **readings}, weights, times)
 
 
 def _read(

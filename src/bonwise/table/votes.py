@@ -54,6 +54,8 @@ class VoteTable:
     """Where they stand in the file."""
     readings: Mapping[str, str] = field(default_factory=dict)
     """How the file was read, by column."""
+    graded: Floats | None = field(default=None, repr=False)
+    """Votes for the first and the second model, (votes, 2), in both orders, where some verdicts are strong."""
 
     @classmethod
     def read(
@@ -103,6 +105,10 @@ class VoteTable:
         if not kept.any():
             raise InputError(f"{name}: no row holds a vote on two models", hint="check the columns that were named")
         left, right, won = at[0][kept], at[1][kept], won[kept]
+        graded = None
+        if rows.times is not None:
+            sides = np.stack([rows.times * rows.worth, rows.times * (1 - rows.worth)]).sum(axis=2)[:, kept]
+            graded = np.where(left > right, sides[::-1], sides).T
         return cls(
             name,
             models,
@@ -114,7 +120,13 @@ class VoteTable:
             {reason: int(rows.sum()) for reason, rows in reasons.items() if rows.any()},
             columns,
             rows.readings,
+            graded,
         )
+
+    @property
+    def in_votes(self) -> Floats:
+        """Votes for the first and for the second model, (votes, 2); a strong verdict may be several."""
+        return np.column_stack([1 - self.preferred, self.preferred]) if self.graded is None else self.graded
 
     @property
     def ties(self) -> Mask:
@@ -141,6 +153,7 @@ class VoteTable:
 
     def _only(self, kept: Mask, dropped: Mapping[str, int]) -> VoteTable:
         rows = {name: getattr(self, name)[kept] for name in ("first", "second", "prompt", "preferred")}
+        rows["graded"] = None if self.graded is None else self.graded[kept]
         return replace(self, **rows, dropped={**self.dropped, **dropped})
 
 

@@ -13,11 +13,12 @@ import numpy as np
 
 from bonwise.arrays import Floats
 from bonwise.errors import InputError
-from bonwise.table import cell_scores, pools
+from bonwise.table import cell_scores, pools, retrieval
 from bonwise.table.store import is_missing
 
 if TYPE_CHECKING:
     from bonwise.table.panel import Panel
+    from bonwise.table.pools import Pool
     from bonwise.table.score_table import ScoreTable
 
 __all__ = ["PromptWords", "Words", "holds_texts", "text_lengths", "text_of", "words_of_pools"]
@@ -41,7 +42,7 @@ class Words:
 
     table: ScoreTable = field(repr=False)
     pools: str | Path | None = None
-    """JSONL, a pool a line; read anew at each look-up, and never held whole."""
+    """JSONL, a pool a line, or a folder of BEIR; read anew at each look-up, and never held whole."""
 
     def of(self, prompt_ids: Iterable[str]) -> dict[str, PromptWords]:
         """Return the words of prompts that have any; bad pools, or of other prompts, are an InputError."""
@@ -54,21 +55,30 @@ class Words:
 
     def _of_pools(self, wanted: frozenset[str]) -> Iterator[tuple[str, PromptWords]]:
         if self.pools is not None:
-            yield from words_of_pools(self.pools, wanted, self.table.prompts, self.table.source)
+            every = self._every_pool(self.pools, wanted)
+            yield from words_of_pools(self.pools, wanted, self.table.prompts, self.table.source, every)
+
+    def _every_pool(self, path: str | Path, wanted: frozenset[str]) -> Iterator[Pool]:
+        """Yield the pools of a file, or those of wanted prompts with the texts of a folder of BEIR."""
+        if not Path(path).is_dir():
+            return pools.read_pools(path)
+        prompts, names = (self.table.rows.columns[role] for role in ("prompt_id", "candidate"))
+        held: dict[str, dict[str, None]] = {}
+        for at in np.flatnonzero(self.table.prompts.isin(wanted)[prompts.codes]).tolist():
+            held.setdefault(prompts[at], {})[names[at]] = None
+        return retrieval.pools_of_beir(Path(path), held)
 
 
 def words_of_pools(
-    path: str | Path, wanted: Container[str], known: Container[str], source: str
+    path: str | Path, wanted: Container[str], known: Container[str], source: str, every: Iterable[Pool] | None = None
 ) -> Iterator[tuple[str, PromptWords]]:
     """Yield the words of wanted prompts in pools; an InputError where none of them is known to `source`."""
     fitting = False
-    for pool in pools.read_pools(path):
+    for pool in pools.read_pools(path) if every is None else every:
         fitting = fitting or pool.prompt_id in known
         if pool.prompt_id in wanted:
-            yield (
-                pool.prompt_id,
-                PromptWords(pool.prompt, {candidate.id: candidate.text for candidate in pool.candidates}),
-            )
+            texts = {candidate.id: candidate.text for candidate in pool.candidates}
+            yield pool.prompt_id, PromptWords(pool.prompt, texts)
     if not fitting:
         raise InputError(
             f"{path}: no prompt of {source} is in it",

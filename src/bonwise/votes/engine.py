@@ -17,6 +17,7 @@ from bonwise.table.vote_rows import check_verdict_map
 from bonwise.table.votes import Ties, VoteTable
 from bonwise.votes import pair_votes, result
 from bonwise.votes.detectability import PairResamples, ZLaw, margin_quantiles, z_law, z_quantiles
+from bonwise.votes.ranking import rank_models
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
@@ -237,6 +238,9 @@ _COUNTING: Mapping[Ties | None, str] = {
 }
 
 
+_STRONG = {"A>>B": "three votes in the ranking, as in Arena-Hard's script"}
+
+
 def studied_votes(
     source: RowSource,
     *,
@@ -244,6 +248,7 @@ def studied_votes(
     pair_col: Sequence[str] | None,
     prompt_col: str | Sequence[str] | None,
     verdict_map: Mapping[str, str] | None,
+    ranking: bool,
     **asked: Any,
 ) -> result.PreferenceStudy:
     """Study raw votes, see `bonwise.votes.front.study_preferences`."""
@@ -263,10 +268,13 @@ def studied_votes(
         first="alphabetically first of the two names",
         source=cast.source,
         version=release(),
-        readings=dict(cast.readings),
+        readings={**cast.readings, **(_STRONG if ranking and cast.graded is not None else {})},
         verdict_map=None if verdict_map is None else dict(check_verdict_map(verdict_map)),
+        ranking=ranking,
     )
-    return _study(cast, settings)
+    ranked = rank_models(cast.under(settings.ties), settings.ties, settings.confidence) if ranking else None
+    study = _study(cast, settings)
+    return study.model_copy(update={"ranking": ranked}) if ranking else study
 
 
 def _named(argument: str, given: str | Sequence[str], *, most: int | None = None) -> list[str]:

@@ -59,6 +59,7 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
         Ties | None,
         Flag("How ties among votes count: half (the default), drop, or pessimistic (second model).", kind=str),
     ] = None,
+    ranking: Annotated[bool, Flag("Rank the models by all votes together (Bradley-Terry).")] = False,
     near_tie: Annotated[
         float, Flag("Largest margin of a near tie; 0.1 if not given.", kind=float | None, rare=True)
     ] = 0.10,
@@ -96,6 +97,8 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
         What verdicts say, such as ``{"1": "first", "0": "second"}``: first, second, tie or none.
     ties : {"drop", "half", "pessimistic"}, optional
         How a tie counts, by default half a vote for each side. Pessimistic: for the alphabetically second model.
+    ranking : bool
+        Whether to rank the models by their strengths (Bradley-Terry), from all votes together.
     near_tie : float
         tau, the largest absolute margin of a near tie.
     power : float

@@ -22,6 +22,7 @@ __all__ = [
     "LeastVotes",
     "Margin",
     "MarginQuantile",
+    "ModelStrength",
     "NearTies",
     "NeededVotes",
     "PairConcentration",
@@ -309,6 +310,8 @@ class VotesSettings(Record):
     """How the file was read, by column; ``columns`` says which play a role."""
     verdict_map: dict[str, Literal["first", "second", "tie", "none"]] | None = None
     """What verdicts say, where the user said it."""
+    ranking: bool = False
+    """Whether strengths of the models were asked for."""
 
 
 class MarginQuantile(Record):
@@ -439,6 +442,19 @@ class ConcentrationOverPairs(Record):
         return self
 
 
+class ModelStrength(Record):
+    """How strong a model is by all of its votes together."""
+
+    model: str
+    votes: Count
+    share: Share
+    """Of these votes, the model's."""
+    strength: EstimateRecord
+    """Log-odds of a vote for it against the mean of the ranked models; None with the reason where it is withheld."""
+    places: Annotated[list[Count], Field(min_length=2, max_length=2)] | None
+    """The best and the worst place that the differences between two models leave open."""
+
+
 class PreferenceStudy(Document):
     """What votes can and cannot tell: of all pairs together, and pair by pair."""
 
@@ -462,6 +478,8 @@ class PreferenceStudy(Document):
     concentration: ConcentrationOverPairs
     """Over pairs, with intervals from the same resampled pairs."""
     pairs: Annotated[list[PairVotes], Field(min_length=1)]
+    ranking: list[ModelStrength] | None = None
+    """The strongest first, where it was asked for."""
 
     frame_columns = (
         *("first", "second", "votes", "ties", "metric", "estimate", "low", "high", "se", "n", "interval", "reason"),
@@ -489,8 +507,12 @@ class PreferenceStudy(Document):
 
         Columns: ``first``, ``second``, ``votes``, ``ties``, ``metric`` (``win_rate``, the second model's share of the
         votes; ``margin``, the same less 1/2; ``signal``, the mean squared margin of the prompts), ``estimate``,
-        ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and ``reason``: why something is missing.
+        ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and ``reason``: why something is missing. A row of the
+        ranking has ``strength``, the model as ``first`` and no ``second``.
         """
+        for model in self.ranking or ():
+            about = {"first": model.model, "votes": model.votes, "metric": "strength"}
+            yield {**about, **model.strength.to_dict()}
         for pair in self.pairs:
             about = {"first": pair.first, "second": pair.second, "votes": pair.votes, "ties": pair.ties}
             for metric, found in _metrics(pair).items():

@@ -179,6 +179,30 @@ def vote_readings(readings: Mapping[str, str] | None) -> Iterator[Said]:
 
 _MARGIN = "margin: P(second preferred) - 1/2, where first and second model of a pair are in alphabetical order"
 
+
+def _ranking(document: result.PreferenceStudy) -> Iterator[Block]:
+    """Yield the strengths of the models, what they mean, and the models that have none."""
+    models = document.ranking or ()
+    rows = [tuple(_strength_row(model)) for model in models if model.places is not None]
+    if rows:
+        columns = [Column(name) for name in ("votes", "share", "strength", "interval", "places")]
+        title = "Models by strength: log-odds of a vote against their mean"
+        yield Table.of((Column("model", "name"), *columns), rows, title)
+        how = "strength: Bradley-Terry, from all votes, with intervals clustered by prompt"
+        yield Said("note", f"{how}. places: what differences of two models leave open.")
+    for model in models:
+        if model.places is None:
+            name = printable(model.model, longest=_LONGEST)
+            yield Said("caveat", f"{name} is not ranked: {model.strength.reason}")
+
+
+def _strength_row(model: result.ModelStrength) -> Iterator[str]:
+    yield from (printable(model.model, longest=_LONGEST), numbers.count(model.votes))
+    yield numbers.number(model.share, "share")
+    yield from (numbers.estimate(model.strength, sign=True), numbers.interval(model.strength, sign=True))
+    yield numbers.count_range(model.places or [0])
+
+
 _REPLACED: dict[result.DrawnHow, str] = {"with_replacement": "with", "without_replacement": "without"}
 
 
@@ -191,6 +215,7 @@ def describe(document: result.PreferenceStudy) -> Part:
             *drawn_pairs(document),
             *_opening(document),
             answers.verdict(answer(document)),
+            *_ranking(document),
             Said("note", _MARGIN),
             *vote_pairs(document),
             _margins(document),

@@ -27,19 +27,26 @@ _OF_ITEM = {
 
 
 def read_wide(material: Material) -> Imported | None:
-    """Read a column of scores per judge, ``NAME_score``, or per candidate where no column names candidates."""
+    """Read a column of scores per judge, ``NAME_score``, or per candidate where no column names candidates.
+
+    There may also be a column of labels per candidate, ``NAME_label``, and then no scores.
+    """
     if material.frame is None:
         return None
-    scores = _score_columns(material)
-    if len(scores) < 2:
-        return None
     frame, names = material.frame, by_key(material.frame.columns)
+    labels = {named[0]: name for name in frame.columns if (named := score_of(name)) and named[1] == "label"}
+    scores = _score_columns(material)
+    scores = scores if len(scores) > 1 else {}
+    if not scores and len(labels) < 2:
+        return None
     prompt = _column("prompt_id", names, material)
     if prompt is None:
         return None
     candidate = _column("candidate", names, material, skip=(prompt, *scores.values()))
     if candidate is None:
-        return _wide_candidates(material, prompt, scores)
+        return _wide_candidates(material, prompt, scores, labels)
+    if not scores:
+        return None
     kept = [name for name in frame.columns if name not in scores.values()]
     parts = [frame[kept].assign(judge=judge, judge_score=frame[column]) for judge, column in scores.items()]
     made = _row_by_row(parts, scores.values()).rename(columns={prompt: "prompt_id", candidate: "candidate"})
@@ -59,17 +66,21 @@ def _row_by_row(parts: Sequence[pd.DataFrame], columns: Iterable[str]) -> pd.Dat
     return pd.concat(named).iloc[order]
 
 
-def _wide_candidates(material: Material, prompt: str, scores: Mapping[str, str]) -> Imported:
-    frame = material.frame if material.frame is not None else pd.DataFrame()
-    labels = {key_of(named[0]): name for name in frame.columns if (named := score_of(name)) and named[1] == "label"}
+def _wide_candidates(
+    material: Material, prompt: str, scores: Mapping[str, str], labels: Mapping[str, str]
+) -> Imported:
+    frame, candidates = material.frame if material.frame is not None else pd.DataFrame(), scores or labels
+    labels = {key_of(name): column for name, column in labels.items()}
     words = {key_of(name): name for name in frame.columns}
     parts, texts = [], set()
-    for candidate, column in scores.items():
+    for candidate in candidates:
         key = key_of(candidate)
         text = next(
             (words[key + end] for end in ("response", "answer", "output", "text") if key + end in words), None
         )
-        part = pd.DataFrame({"prompt_id": frame[prompt], "candidate": candidate, "judge_score": frame[column]})
+        part = pd.DataFrame({"prompt_id": frame[prompt], "candidate": candidate, "judge_score": None})
+        if scores:
+            part["judge_score"] = frame[scores[candidate]]
         part["oracle_label"] = frame[labels[key]] if key in labels else None
         if text is not None:
             part["text"] = frame[text]
@@ -77,11 +88,11 @@ def _wide_candidates(material: Material, prompt: str, scores: Mapping[str, str])
         parts.append(part)
     taken = {*texts, *scores.values(), *labels.values(), prompt, *(c for part in parts for c in part.columns)}
     rest = [name for name in frame.columns if name not in taken]
-    made = _row_by_row([part.join(frame[rest]) for part in parts], scores.values())
+    made = _row_by_row([part.join(frame[rest]) for part in parts], candidates.values())
     lacks = () if labels else ("no label of a person: a column NAME_label per candidate, or --labels",)
-    if not labels:
-        made = made.drop(columns="oracle_label")
-    how = f"the columns {listed(scores.values())} are the scores of candidates"
+    lacks = lacks if scores else ("no judge's score: score the responses with bonwise judge",)
+    made = made.drop(columns=[*([] if labels else ["oracle_label"]), *([] if scores else ["judge_score"])])
+    how = f"the columns {listed(candidates.values())} are the {'scores' if scores else 'labels'} of candidates"
     return Imported("a column per candidate", made, (how,), lacks)
 
 
@@ -120,10 +131,9 @@ def read_list_columns(material: Material) -> Imported | None:
     """Read a row per prompt whose cells hold lists: responses, scores, labels, names, or objects of these."""
     names = by_key(material.columns)
     lists = {kind: _present(names, keys) for kind, keys in _LISTS.items()}
-    if lists["texts"] is None and lists["scores"] is None:
-        return None
+    first = lists["texts"] or lists["scores"] or (lists["names"] and lists["labels"])
     records = material.records
-    if not any(_list(record.get(lists["texts"] or lists["scores"] or "")) for record in records[:50]):
+    if first is None or not any(_list(record.get(first)) for record in records[:50]):
         return None
     if {"prompt", "candidates"} <= material.columns and lists["scores"] is None:
         return None  # pools, which are judged first
