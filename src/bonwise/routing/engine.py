@@ -343,18 +343,22 @@ def routed(  # noqa: PLR0913 - all but the source are named
         **reading_options.values_read(table),
     )
     made = result.RouteStudy.of(judges, settings, refused).computed_from(studied)
-    if pools is None and table.words is None:
-        return made
-    name, route = next(iter(judges.items()))
-    return made.with_samples(list(_samples(studied[name], route.recommendation, in_table, Words(table, pools))))
+    return made.with_samples(list(_samples(judges, studied, in_table, Words(table, pools))))
 
 
 def _samples(
-    studied: signal_study.StudiedJudge, route: result.RecommendedRoute, strong: str | None, words: Words
+    judges: Mapping[str, result.JudgeRoute],
+    studied: Mapping[str, signal_study.StudiedJudge],
+    strong: str | None,
+    words: Words,
 ) -> Iterator[Row]:
     """Yield the prompts where the stronger judge gains or loses most, those sent on first."""
-    prompts, gain, value = studied.prompts, studied.prompts.outcomes.gain, studied.prompts.outcomes.value
-    sent = routing.routed_part(studied.signals[route.signal], route.share, prompts.outcomes.relative)
+    if words.pools is None and words.table.words is None:
+        return
+    name, route = next((name, judge.recommendation) for name, judge in judges.items())
+    prompts, outcomes = studied[name].prompts, studied[name].prompts.outcomes
+    gain, value = outcomes.gain, outcomes.value
+    sent = routing.routed_part(studied[name].signals[route.signal], route.share, outcomes.relative)
     most = [at for at in np.lexsort((-np.abs(gain), sent == 0)).tolist() if gain[at]][: samples.MOST]
     panel = prompts.panel.keep(prompts.labelled)
     scores = {"picked by the first judge": cell_scores.cell_repeats(words.table, panel).first}
