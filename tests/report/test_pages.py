@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import json
+import pickle
 import re
 from dataclasses import replace
 from email.message import Message
@@ -576,6 +577,7 @@ def test_prompts_are_shown_where_texts_are_at_hand(tmp_path, kind):
     assert f"For example, {shown[0].cells[0]}" in text
     assert '<table id="prompt-table"' not in page(made.with_samples(()))
     (tmp_path / "again").mkdir()
+    assert page(pickle.loads(pickle.dumps(made))) == text  # noqa: S301 - a result of this test
     assert not MADE[kind](tmp_path / "again", labels).samples
 
 

@@ -62,13 +62,14 @@ def sample(
             Card(
                 printable(name, longest=LONGEST_NAME),
                 own,
-                [("label", number(labels[name]))] if name in labels else [],
+                [("label", str(number(labels[name])))] if name in labels else [],
                 blocks=_cut(texts[name]) if name in texts else [],
             )
             for name, own in marks.items()
         ]
         asked = [] if prompt is None else [Part("Prompt", _cut(prompt))]
-        shown = (printable(prompt_id, longest=LONGEST_NAME), *map(number, figures))
+        # As plain text a figure survives `pickle`.
+        shown = (printable(prompt_id, longest=LONGEST_NAME), *(str(number(figure)) for figure in figures))
         yield Row(shown, values=(None, *figures), inside=[*asked, Cards(cards)], excerpt=excerpt(prompt))
 
 
