@@ -19,9 +19,8 @@ class EstimateRecord(Record):
     estimate: Number | None
     """None where the figure is undefined on the data; `reason` says why."""
     low: Number | None
-    """Ends of the interval, clustered by prompt."""
     high: Number | None
-    """Ends of the interval, clustered by prompt."""
+    """Both: ends of the interval, clustered by prompt."""
     se: NonNegative | None
     """Standard error, in the unit of the estimate."""
     n: Count

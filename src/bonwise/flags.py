@@ -457,8 +457,15 @@ def _alternatives(written: str) -> Iterator[str]:
     yield written[begun:].strip()
 
 
+_SHARED = re.compile(r"(Both|All three|All four|All five|All six): (.)")
+_HOW_MANY = {"Both": 2, "All three": 3, "All four": 4, "All five": 5, "All six": 6}
+
+
 def field_texts(kind: type) -> Mapping[str, str]:
-    """Return the text under each field of a class and of those it extends, by field; Python does not keep it."""
+    """Return the text under each field of a class and of those it extends, by field; Python does not keep it.
+
+    A text that begins with ``Both:`` or ``All three:`` is that of the fields before it too.
+    """
     module = sys.modules.get(kind.__module__)
     node = None if module is None else _classes_of(module).get(kind.__qualname__)
     if module is None or node is None:
@@ -482,8 +489,17 @@ def _classes_of(module: ModuleType) -> Mapping[str, ast.ClassDef]:
 
 
 def _texts_in(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
-    for stated, below in pairwise(body):
-        if isinstance(stated, ast.AnnAssign) and isinstance(stated.target, ast.Name) and isinstance(below, ast.Expr):
-            match below.value:
-                case ast.Constant(value=str(text)):
-                    yield stated.target.id, cleandoc(text)
+    names: list[str] = []
+    for stated, below in pairwise([*body, ast.Pass()]):
+        if not (isinstance(stated, ast.AnnAssign) and isinstance(stated.target, ast.Name)):
+            continue
+        names.append(stated.target.id)
+        match below:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                shared = _SHARED.match(text)
+                of, text = (names[-1:], text) if shared is None else _of_several(names, shared, text)
+                yield from ((name, cleandoc(text)) for name in of)
+
+
+def _of_several(names: list[str], shared: re.Match[str], text: str) -> tuple[list[str], str]:
+    return names[-_HOW_MANY[shared[1]] :], shared[2].upper() + text[shared.end() :]

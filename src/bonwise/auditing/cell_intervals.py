@@ -361,9 +361,8 @@ class LabelledCellFigures:
     counts: Mapping[str, result_labels.CellCounts]
     """Behind each metric."""
     gain_parts: Floats | None
-    """What each prompt contributes to the mean of J - R and of M - R; None where the figure is refused."""
     oracle_parts: Floats | None
-    """What each prompt contributes to the mean of J - R and of M - R; None where the figure is refused."""
+    """Both: what each prompt contributes to the mean of J - R and of M - R; None where the figure is refused."""
     ess: float
     """Complete pools of equal chance to be complete that would say as much as those there are."""
     notes: tuple[str, ...]

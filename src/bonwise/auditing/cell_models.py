@@ -194,9 +194,8 @@ class SizeGroup:
 
     blocks: tuple[ModelledBlock, ...]
     within: float
-    """Variance of what is left of the labels within prompts, and of its mean between prompts."""
     between: float
-    """Variance of what is left of the labels within prompts, and of its mean between prompts."""
+    """Both: variance of what is left of the labels within prompts, and of its mean between prompts."""
 
     @cached_property
     def prompts(self) -> Ints:

@@ -53,9 +53,8 @@ class CandidateFigures:
     unknown scale recovery alone.
     """
     how: str
-    """What was labelled; what the figures stand for, as a sentence."""
     scope: str
-    """What was labelled; what the figures stand for, as a sentence."""
+    """Both: what was labelled; what the figures stand for, as a sentence."""
     drawn: int
     """Prompts that were drawn; those with all labels that were drawn of them; those without; all without that a
     design could draw.
@@ -164,9 +163,8 @@ class WholeAndPairFigures:
     scope: str
     """What the figures stand for, as a sentence."""
     labelled: int
-    """Prompts with all labels that were drawn of them, and the others."""
     unlabelled: int
-    """Prompts with all labels that were drawn of them, and the others."""
+    """Both: prompts with all labels that were drawn of them, and the others."""
     labels_each: float
     """Labels per labelled prompt."""
 

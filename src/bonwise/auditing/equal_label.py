@@ -30,9 +30,8 @@ class GroupPicks(NamedTuple):
     """Picks of a group, over the prompts that hold candidates of the group and others."""
 
     prompts: int
-    """Those prompts, and the candidates of the group in them."""
     candidates: int
-    """Those prompts, and the candidates of the group in them."""
+    """Both: those prompts, and the candidates of the group in them."""
     chance: float
     """Share of random picks."""
     shares: jackknife.Jackknife

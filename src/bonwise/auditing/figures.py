@@ -86,19 +86,16 @@ class DifferenceBars:
     role: str
     """``judge`` or ``oracle``: who says so, and the colour."""
     edges: Sequence[float]
-    """Of the bars, without ties."""
     shares: Sequence[float]
-    """Of the bars, without ties."""
+    """Both: of the bars, without ties."""
     tied: float
     """Share of the pairs that tie."""
     reach: float
-    """Ends of the axes, which drawings that stand side by side share."""
     top: float
-    """Ends of the axes, which drawings that stand side by side share."""
+    """Both: ends of the axes, which drawings that stand side by side share."""
     across: str
-    """What the axes hold."""
     up: str = "share of pairs"
-    """What the axes hold."""
+    """Both: what the axes hold."""
 
     def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per bar; the last is that of the ties."""
@@ -353,9 +350,8 @@ class Cloud:
     judge: Sequence[float]
     oracle: Sequence[float]
     across: str
-    """What the axes hold."""
     up: str
-    """What the axes hold."""
+    """Both: what the axes hold."""
     r: float | None
     """Correlation, as it is in the drawing."""
 

@@ -147,9 +147,8 @@ class PickSettings(Record):
     model_config = ConfigDict(extra="allow")
 
     strategy: str | None = None
-    """They name the picks."""
     judge: str | None = None
-    """They name the picks."""
+    """Both: they name the picks."""
 
 
 class PickLine(Record):
@@ -172,9 +171,8 @@ class PickLine(Record):
     from_ledger: Count | None = None
     """Those of them that came from a ledger."""
     input_tokens: Count | None = None
-    """Tokens of the answers that were sent for."""
     output_tokens: Count | None = None
-    """Tokens of the answers that were sent for."""
+    """Both: tokens of the answers that were sent for."""
     reused_tokens: Count | None = None
     """Tokens of the answers that came from a ledger."""
     scores: list[Number | None] | None = None

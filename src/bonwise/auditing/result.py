@@ -53,15 +53,13 @@ class CandidateGroup(Record):
     group: str
     """Such as the longest of its prompt, a family, or the first place."""
     candidates: Count
-    """The candidates of the group in these prompts, and the prompts."""
     prompts: Count
-    """The candidates of the group in these prompts, and the prompts."""
+    """Both: the candidates of the group in these prompts, and the prompts."""
     chance: Share
     """Share of random picks that fall on the group."""
     picked: EstimateRecord
-    """Share of the judge's picks, and of the best labels; ties share a pick."""
     best: EstimateRecord
-    """Share of the judge's picks, and of the best labels; ties share a pick."""
+    """Both: share of the judge's picks, and of the best labels; ties share a pick."""
     difference: EstimateRecord
     """The first minus the second."""
 
@@ -76,9 +74,8 @@ class CandidateEffect(Record):
     contrast: str
     """What the effect compares, such as ``per doubling of length``."""
     prompts: Count
-    """Prompts whose candidates differ in the attribute, and their candidates."""
     candidates: Count
-    """Prompts whose candidates differ in the attribute, and their candidates."""
+    """Both: prompts whose candidates differ in the attribute, and their candidates."""
     prompts_left_out: Count
     """Labelled prompts with a candidate of which the attribute is not known."""
     adjusted_for: Literal["levels", "pieces"] | None = None
@@ -116,9 +113,8 @@ class JudgesCompared(Record):
     """Metric differences, first judge minus second, paired by prompt."""
 
     first: str
-    """The judges."""
     second: str
-    """The judges."""
+    """Both: the judges."""
     prompts: Count
     """Prompts that both judges scored completely and that are labelled."""
     differences: dict[str, EstimateRecord]
@@ -131,15 +127,12 @@ class Balance(Record):
     feature: str
     """Of the scores of a prompt."""
     labelled: Number
-    """Means over prompts, and the first minus the second."""
     unlabelled: Number
-    """Means over prompts, and the first minus the second."""
     difference: Number
-    """Means over prompts, and the first minus the second."""
+    """All three: means over prompts, and the first minus the second."""
     low: Number | None
-    """Ends of the interval of the difference."""
     high: Number | None
-    """Ends of the interval of the difference."""
+    """Both: ends of the interval of the difference."""
 
 
 class JudgeFound(Record):
@@ -222,9 +215,8 @@ class AuditSettings(ValuesRead):
     interval: IntervalKind
     """Jackknife and Fieller, or the percentile cluster bootstrap."""
     exclude: list[str]
-    """Candidate names left out; easy candidates, reported with and without."""
     control: list[str]
-    """Candidate names left out; easy candidates, reported with and without."""
+    """Both: candidate names left out; easy candidates, reported with and without."""
     target: Target
     """The decision that the verdict is about."""
     seed: Count
@@ -300,9 +292,8 @@ class ChoiceConfidences(Record):
     after: Confidence
     """Of the lower end after the choice."""
     simultaneous: Confidence
-    """Of intervals that hold together."""
     differences: Confidence
-    """Of intervals that hold together."""
+    """Both: of intervals that hold together."""
 
 
 class ChoiceRecord(Record):
@@ -379,19 +370,16 @@ class Audit(Document):
     checked: Annotated[list[Gate], Field(min_length=1)] | None = Field(default=None, alias="gates")
     """Where some were asked for."""
     suspicions: list[AuditSuspicion] | None = None
-    """Of the only judge, as in `judges` of several."""
     unused_labels: UnusedLabels | None = None
-    """Of the only judge, as in `judges` of several."""
     labelled_cells: LabelledCells | None = None
-    """Of the only judge, as in `judges` of several."""
+    """All three: of the only judge, as in `judges` of several."""
     chosen: dict[str, ChoiceRecord] | None = Field(default=None, alias="choice")
     """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
     together; absent where fewer than two are compared.
     """
     candidate_effects: CandidateEffects | None = None
-    """Of the only judge, as in `judges` of several."""
     subsets: Subsets | None = None
-    """Of the only judge, as in `judges` of several."""
+    """Both: of the only judge, as in `judges` of several."""
     annotators: Annotators | None = None
     """Where candidates have labels of several annotators: how these became one, and how far they agree."""
 

@@ -47,15 +47,12 @@ class VerdictStep(Record):
     """An outcome."""
 
     recovery: Number | None
-    """With its two-sided interval."""
     low: Number | None
-    """With its two-sided interval."""
     high: Number | None
-    """With its two-sided interval."""
+    """All three: with its two-sided interval."""
     lower: Number | None
-    """One-sided bounds at 95 %."""
     upper: Number | None
-    """One-sided bounds at 95 %."""
+    """Both: one-sided bounds at 95 %."""
     level: Level
     """The word of the verdict."""
     sentence: NotBlank
@@ -86,9 +83,8 @@ class LabelStep(VerdictStep):
     """The verdict with another number of labelled prompts, if the estimate stays as it is."""
 
     prompts: Annotated[Count, Field(gt=0)]
-    """Labelled prompts, and labels of candidates."""
     labels: Count
-    """Labelled prompts, and labels of candidates."""
+    """Both: labelled prompts, and labels of candidates."""
     chance: Share | None
     """How likely a study of that size settles the verdict if the estimate is the truth; None where no size does."""
 
@@ -203,9 +199,8 @@ class CandidateSeen(Record):
     id: str
     """Its name."""
     score: Number | None
-    """Of the judge, and of the oracle."""
     label: Number | None
-    """Of the judge, and of the oracle."""
+    """Both: of the judge, and of the oracle."""
     text: str | None
     """Its words, and what the judge said of it."""
     text_left_out: Count
@@ -215,18 +210,16 @@ class CandidateSeen(Record):
     raw_left_out: Count
     """Characters that were cut."""
     picked: bool
-    """Whether it has the highest score, and the highest label."""
     best: bool
-    """Whether it has the highest score, and the highest label."""
+    """Both: whether it has the highest score, and the highest label."""
 
 
 class PromptLine(Record):
     """What a judge picked for a prompt, and what that cost."""
 
     prompt_id: str
-    """Which prompt, and whose pick."""
     judge: str
-    """Which prompt, and whose pick."""
+    """Both: which prompt, and whose pick."""
     pick: str
     """Names of up to three candidates that are tied."""
     pick_more: Count
@@ -236,13 +229,10 @@ class PromptLine(Record):
     best_more: Count
     """How many more are tied."""
     value_pick: Number | None
-    """Label of the pick, of the best, and their difference; top score minus the second."""
     value_best: Number | None
-    """Label of the pick, of the best, and their difference; top score minus the second."""
     gain_lost: Number | None
-    """Label of the pick, of the best, and their difference; top score minus the second."""
     margin: NonNegative | None
-    """Label of the pick, of the best, and their difference; top score minus the second."""
+    """All four: label of the pick, of the best, and their difference; top score minus the second."""
     tied: Count
     """Candidates with the top score."""
     score: Number | None = None
@@ -313,9 +303,8 @@ class DifferencesOf(Record):
     counts: list[Count]
     """Of the pairs that are not tied, in both directions."""
     ties: Count
-    """Each pair once."""
     pairs: Count
-    """Each pair once."""
+    """Both: each pair once."""
     largest: NonNegative
     """Of the differences, 0 where all pairs tie."""
 
@@ -341,9 +330,8 @@ class Points(Record):
     """Points of a scatter."""
 
     judge: list[Number]
-    """Of one length."""
     oracle: list[Number]
-    """Of one length."""
+    """Both: of one length."""
 
     @model_validator(mode="after")
     def _of_one_length(self) -> Self:
@@ -360,13 +348,10 @@ class Spread(Record):
     within: Points
     """The deviation of each candidate from it."""
     prompts_shown: Count
-    """How many of how many."""
     prompts: Count
-    """How many of how many."""
     cells_shown: Count
-    """How many of how many."""
     cells: Count
-    """How many of how many."""
+    """All four: how many of how many."""
 
 
 class StratumRow(Record):

@@ -37,11 +37,9 @@ class AgainstOthers(Record):
     pools: Count
     """Those prompts, each counted once per such annotator."""
     recovery: EstimateRecord | None = None
-    """As metrics of an audit; intervals are clustered by prompt."""
     within_r: EstimateRecord | None = None
-    """As metrics of an audit; intervals are clustered by prompt."""
     top1_accuracy: EstimateRecord | None = None
-    """As metrics of an audit; intervals are clustered by prompt."""
+    """All three: as metrics of an audit; intervals are clustered by prompt."""
 
 
 class JudgeAgainstOthers(AgainstOthers):
@@ -111,11 +109,9 @@ class CellCounts(Record):
     """What a figure rests on."""
 
     cells: Count
-    """Labelled candidates, prompts, and pairs of labelled candidates of a prompt."""
     pools: Count
-    """Labelled candidates, prompts, and pairs of labelled candidates of a prompt."""
     pairs: Count
-    """Labelled candidates, prompts, and pairs of labelled candidates of a prompt."""
+    """All three: labelled candidates, prompts, and pairs of labelled candidates of a prompt."""
 
 
 class LabelledShare(Record):
@@ -130,9 +126,8 @@ class LabelledShare(Record):
     share: Number
     """Labelled, of the group."""
     difference: Number
-    """The share minus that of the other candidates, and its standard error, clustered by prompt."""
     se: NonNegative
-    """The share minus that of the other candidates, and its standard error, clustered by prompt."""
+    """Both: the share minus that of the other candidates, and its standard error, clustered by prompt."""
     t: Number | None
     """The difference in standard errors; None where it is the same in every prompt."""
 
@@ -155,13 +150,11 @@ class LabelledCells(Record):
     or with a chance that depends on scores and names alone and is fitted.
     """
     labels: Count
-    """Labelled candidates, and all."""
     cells: Count
-    """Labelled candidates, and all."""
+    """Both: labelled candidates, and all."""
     labels_of_whole_prompts: Count
-    """Labels in prompts that are labelled whole, and those prompts."""
     whole_prompts: Count
-    """Labels in prompts that are labelled whole, and those prompts."""
+    """Both: labels in prompts that are labelled whole, and those prompts."""
     effective_prompts: NonNegative
     """What the prompts labelled whole are worth, in prompts drawn alike."""
     counts: dict[str, CellCounts]
@@ -229,25 +222,21 @@ class AuditData(Record):
     rows: Count
     """Candidates of all these prompts."""
     labelled_prompts: Count
-    """Prompts with labels for all candidates, and for some."""
     partly_labelled_prompts: Count
-    """Prompts with labels for all candidates, and for some."""
+    """Both: prompts with labels for all candidates, and for some."""
     dropped: list[DroppedPrompt]
     """The prompts that are in no figure; none is named of a table audited in passes."""
     dropped_by_reason: dict[str, Count] | None = None
     """Of a table audited in passes: how many were dropped, by reason."""
     pools: Count | None = None
-    """Of logged picks."""
     pools_without_pick: Count | None = None
-    """Of logged picks."""
+    """Both: of logged picks."""
     candidates_min: Count | None = None
-    """Where prompts have different numbers of candidates."""
     candidates_max: Count | None = None
-    """Where prompts have different numbers of candidates."""
+    """Both: where prompts have different numbers of candidates."""
     score_range: Ends | None = None
-    """Lowest and highest score and label, where the two look like different scales and none is declared."""
     label_range: Ends | None = None
-    """Lowest and highest score and label, where the two look like different scales and none is declared."""
+    """Both: lowest and highest score and label, where the two look like different scales and none is declared."""
     scores_tied: Count | None = None
     """Scores, and labels, that tie with one of their prompt because 9 digits of the spread of all are compared."""
     labels_tied: Count | None = None
@@ -296,9 +285,8 @@ class Sampling(Record):
     labels_a_prompt: Literal[1, 2] | None = None
     """Where single candidates were drawn."""
     drawn_without_labels: Count | None = None
-    """Prompts that were drawn and lack labels; labelled ones that were not drawn, whose labels are left out."""
     labelled_not_drawn: Count | None = None
-    """Prompts that were drawn and lack labels; labelled ones that were not drawn, whose labels are left out."""
+    """Both: prompts that were drawn and lack labels; labelled ones that were not drawn, whose labels are left out."""
     ess: NonNegative | None = None
     """Effective sample size."""
     model: OutcomeModelUsed | None = None

@@ -32,17 +32,15 @@ class Gate(Record):
     """Outcome of ``METRIC=VALUE``."""
 
     judge: str
-    """Of what."""
     metric: str
-    """Of what."""
+    """Both: of what."""
     value: Number
     """What the metric must exceed."""
     state: GateState
     """Met when the one-sided 95 % lower bound exceeds the value, not met when the upper bound lies below it."""
     low: Number | None
-    """The one-sided bounds."""
     high: Number | None
-    """The one-sided bounds."""
+    """Both: the one-sided bounds."""
     more_labels: Count | None
     """About how many more labels of candidates would decide, where that is known; 0 for one without labels."""
     more_prompts: Count | None
@@ -98,9 +96,8 @@ class Subset(Record):
     estimate: Number | None
     """Of these prompts."""
     low: Number | None
-    """Ends of an interval that holds together with those of all other subsets."""
     high: Number | None
-    """Ends of an interval that holds together with those of all other subsets."""
+    """Both: ends of an interval that holds together with those of all other subsets."""
     shrunk: Number | None
     """The estimate shrunk towards the mean of the column's subsets, by empirical Bayes."""
     reason: str | None = None

@@ -57,9 +57,8 @@ class Settings:
     seed: int = checks.SEED
     """Of the bootstrap, of the folds of level_bias and of the draws behind `Audit.choice`."""
     exclude: tuple[str, ...] = ()
-    """Candidate names left out; named easy candidates reported with and without."""
     control: tuple[str, ...] = ()
-    """Candidate names left out; named easy candidates reported with and without."""
+    """Both: candidate names left out; named easy candidates reported with and without."""
     target: Target = "best-of-n"
     shape: panel.Shape | None = None
     """Forced shape."""

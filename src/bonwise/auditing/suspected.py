@@ -51,9 +51,8 @@ class Suspected:
     metric: str = ""
     """That the verdict rests on."""
     with_it: Estimate | None = None
-    """Of the metric, with the easy candidate and without; None where it cannot be estimated."""
     without_it: Estimate | None = None
-    """Of the metric, with the easy candidate and without; None where it cannot be estimated."""
+    """Both: of the metric, with the easy candidate and without; None where it cannot be estimated."""
 
     @property
     def figures(self) -> str:

@@ -49,9 +49,8 @@ class Settling(NamedTuple):
     z: float
     """Standard errors between the estimate and the gate on the prompts there are; its sign does not matter."""
     prompts: int
-    """Prompts there are, and clusters of them; the prompts once more where there are no clusters."""
     units: int
-    """Prompts there are, and clusters of them; the prompts once more where there are no clusters."""
+    """Both: prompts there are, and clusters of them; the prompts once more where there are no clusters."""
     confidence: float
     """Of the two-sided interval that settles the verdict by lying on one side of the gate."""
 

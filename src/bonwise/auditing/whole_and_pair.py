@@ -38,9 +38,8 @@ class WholeAndPairDraw:
     whole: Mask = field(repr=False)
     """Drawn whole, and labelled so."""
     picks: Ints = field(repr=False)
-    """Cell of the labelled top candidate, and of the labelled other one, of a pair; -1 where none is."""
     others: Ints = field(repr=False)
-    """Cell of the labelled top candidate, and of the labelled other one, of a pair; -1 where none is."""
+    """Both: cell of the labelled top candidate, and of the labelled other one, of a pair; -1 where none is."""
     strata: Ints = field(repr=False)
     """Whole pools and pairs were drawn alike within each; open prompts and prompts that the judge ties entirely lie
     in different ones, as `joined_strata` makes them.

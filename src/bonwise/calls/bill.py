@@ -38,9 +38,8 @@ class PartialUsage:
     told: Usage
     """What can be read; zero where nothing can."""
     input_told: bool
-    """Which side is complete; at most one of the two."""
     output_told: bool
-    """Which side is complete; at most one of the two."""
+    """Both: which side is complete; at most one of the two."""
     total: int | None
     """Input and output together in the server's words, where that can be read."""
 
@@ -58,9 +57,8 @@ class Bill:
     unknown: int = 0
     """Attempts that were sent and never answered; the server may bill them."""
     input_tokens: int = 0
-    """As the servers counted them."""
     output_tokens: int = 0
-    """As the servers counted them."""
+    """Both: as the servers counted them."""
     cost: float | None = 0.0
     """US dollars; None where a price or a count is not known."""
     reused_tokens: int = 0
@@ -118,9 +116,8 @@ class CallTotals:
     retries: int = 0
     """Attempts beyond the first."""
     repeated: int = 0
-    """Questions with several answers, and those whose answers were all the same words."""
     alike: int = 0
-    """Questions with several answers, and those whose answers were all the same words."""
+    """Both: questions with several answers, and those whose answers were all the same words."""
     waiting: int = 0
     """Calls that failed in transport and wait to be tried again."""
     trouble: str = ""

@@ -31,9 +31,8 @@ class ModelEstimate:
 
     model: Model
     asks: int = 0
-    """What is asked for."""
     samples: int = 0
-    """What is asked for."""
+    """Both: what is asked for."""
     stored: int = 0
     """Samples that are there already and cost nothing."""
     calls: int = 0
@@ -53,9 +52,8 @@ class ModelEstimate:
     beforehand.
     """
     cost: float | None = 0.0
-    """US dollars, expected (no input cached) and at most; None where the price is not known."""
     cost_most: float | None = 0.0
-    """US dollars, expected (no input cached) and at most; None where the price is not known."""
+    """Both: US dollars, expected (no input cached) and at most; None where the price is not known."""
 
     def asked_times(self, times: int) -> ModelEstimate:
         """Return the row with bounds for asking that often for each answer."""

@@ -47,9 +47,8 @@ class LedgerDocument(Document):
     answers: Count
     """Samples that were answered."""
     input_tokens: Count
-    """As far as the servers counted them."""
     output_tokens: Count
-    """As far as the servers counted them."""
+    """Both: as far as the servers counted them."""
     cost: NonNegative
     """US dollars of the calls whose price is known."""
     calls_without_a_price: Count

@@ -236,9 +236,8 @@ class AuditCommand:
     own: Mapping[str, object] = field(default_factory=dict)
     """Those of the audit alone, see `bonwise.cli.shared_flags.flags_of`."""
     gated: bool = False
-    """Whether gates were asked for, and a page."""
     shown: bool = False
-    """Whether gates were asked for, and a page."""
+    """Both: whether gates were asked for, and a page."""
 
     @property
     def design_stated(self) -> bool:

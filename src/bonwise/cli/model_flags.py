@@ -67,9 +67,8 @@ class ModelFlags:
 
     heading = "Models and spending"
     model: str | None = field(default=None, metadata={"flag": _MODEL})
-    """For judges that name none."""
     base_url: str | None = field(default=None, metadata={"flag": _BASE_URL})
-    """For judges that name none."""
+    """Both: for judges that name none."""
     param: list[str] | None = field(default=None, metadata={"flag": _PARAM})
     """Fields of the body of every request of a judge."""
     check: str | None = field(default=None, metadata={"flag": _CHECK})

@@ -38,9 +38,8 @@ class PicksSide(Record):
     """File."""
     picks: PicksMade
     calls: Count | None
-    """Sums over the compared prompts; None where unknown."""
     tokens: Count | None
-    """Sums over the compared prompts; None where unknown."""
+    """Both: sums over the compared prompts; None where unknown."""
     only_here: list[str]
     """Prompts that the other set does not hold."""
     metrics: dict[str, EstimateRecord]

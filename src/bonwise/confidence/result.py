@@ -18,16 +18,14 @@ class BinRecord(Record):
     """Statements of about one probability."""
 
     low: Share
-    """Ends of the bin."""
     high: Share
-    """Ends of the bin."""
+    """Both: ends of the bin."""
     statements: Count
     stated: Share | None
     """Mean of what was stated."""
     observed: EstimateRecord
-    """Share of the outcomes, and its difference from `stated`."""
     error: EstimateRecord
-    """Share of the outcomes, and its difference from `stated`."""
+    """Both: share of the outcomes, and its difference from `stated`."""
 
 
 class Level(Record):

@@ -48,9 +48,8 @@ class JudgeScores(Record):
     distinct: Count | None = None
     """Different scores."""
     tie_rate: Share | None = None
-    """Share of the pairs within prompts that are ties, and of the prompts whose top score is shared."""
     top1_tie_rate: Share | None = None
-    """Share of the pairs within prompts that are ties, and of the prompts whose top score is shared."""
+    """Both: share of the pairs within prompts that are ties, and of the prompts whose top score is shared."""
 
     unscored: Count | None = None
     """Candidates without a score; absent where every one has one."""
@@ -88,11 +87,9 @@ class LabelCoverage(Record):
     labelled_rows: Count
     """Where there is none `lowest`, `highest` and `distinct` are absent."""
     labelled_prompts: Count
-    """Prompts of the judge that scored most, by how many of their candidates are labelled."""
     partly_labelled_prompts: Count
-    """Prompts of the judge that scored most, by how many of their candidates are labelled."""
     unlabelled_prompts: Count
-    """Prompts of the judge that scored most, by how many of their candidates are labelled."""
+    """All three: prompts of the judge that scored most, by how many of their candidates are labelled."""
     lowest: Number | None = None
     highest: Number | None = None
     distinct: Count | None = None

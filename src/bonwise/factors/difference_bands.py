@@ -44,9 +44,8 @@ class Band:
     estimate: Floats = field(repr=False)
     se: Floats = field(repr=False)
     pointwise: float
-    """Multiples of the standard error at which the intervals end: for each item alone, and for all together."""
     simultaneous: float
-    """Multiples of the standard error at which the intervals end: for each item alone, and for all together."""
+    """Both: multiples of the standard error at which the intervals end: for each item alone, and for all together."""
 
     @property
     def interval(self) -> tuple[Floats, Floats]:

@@ -39,9 +39,8 @@ class Places:
 
     every: Sequence[Place]
     across: str
-    """What the axes hold."""
     up: str
-    """What the axes hold."""
+    """Both: what the axes hold."""
 
     def rows(self) -> Iterator[Mapping[str, blocks.Value]]:
         """Yield a row per prompt, those that are not drawn too."""

@@ -76,9 +76,8 @@ class MapAxis(Record):
     share: Share
     """Of the variance of the models' capabilities between prompts."""
     high: str
-    """Models that gain most, and lose most, towards the high end."""
     low: str
-    """Models that gain most, and lose most, towards the high end."""
+    """Both: models that gain most, and lose most, towards the high end."""
 
 
 class PromptPlace(Record):

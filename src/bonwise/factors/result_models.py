@@ -39,13 +39,11 @@ class PromptDifference(Record):
     estimate: Number
     se: NonNegative
     low: Number
-    """Ends of the pointwise interval."""
     high: Number
-    """Ends of the pointwise interval."""
+    """Both: ends of the pointwise interval."""
     band_low: Number
-    """Ends of the simultaneous interval: those of all prompts hold together."""
     band_high: Number
-    """Ends of the simultaneous interval: those of all prompts hold together."""
+    """Both: ends of the simultaneous interval: those of all prompts hold together."""
     verdict: Literal["better", "worse", "open"]
     """By the simultaneous interval."""
 
@@ -99,13 +97,11 @@ class GapCoefficient(Record):
     estimate: Number
     se: NonNegative
     low: Number
-    """Ends of the pointwise interval."""
     high: Number
-    """Ends of the pointwise interval."""
+    """Both: ends of the pointwise interval."""
     band_low: Number
-    """Ends of the simultaneous interval: those of all coefficients hold together."""
     band_high: Number
-    """Ends of the simultaneous interval: those of all coefficients hold together."""
+    """Both: ends of the simultaneous interval: those of all coefficients hold together."""
 
 
 class FactorExplanation(Document):
@@ -149,13 +145,11 @@ class LeaderboardRow(Record):
     estimate: Number
     se: NonNegative
     low: Number
-    """Ends of the pointwise interval."""
     high: Number
-    """Ends of the pointwise interval."""
+    """Both: ends of the pointwise interval."""
     band_low: Number
-    """Ends of the simultaneous interval: those of all models hold together."""
     band_high: Number
-    """Ends of the simultaneous interval: those of all models hold together."""
+    """Both: ends of the simultaneous interval: those of all models hold together."""
     human_ratings: Count
     """Ratings that a human gave the model."""
 
@@ -223,9 +217,8 @@ class LeftOutRow(Record):
     se: NonNegative
     """Of the prediction, what judges miss not counted."""
     low: Number
-    """Ends of the interval of the prediction, what judges miss counted."""
     high: Number
-    """Ends of the interval of the prediction, what judges miss counted."""
+    """Both: ends of the interval of the prediction, what judges miss counted."""
     truth: Number
     """Mean of the human ratings."""
     truth_se: NonNegative
@@ -246,9 +239,8 @@ class UnseenTrait(Record):
     sd: NonNegative
     """Standard deviation of what judges miss, in logits."""
     sd_low: NonNegative
-    """Ends of its 95 % interval."""
     sd_high: NonNegative
-    """Ends of its 95 % interval."""
+    """Both: ends of its 95 % interval."""
     detectable: NonNegative | None
     """The standard deviation that a test at the level 0.05 finds with a power of 0.8; None for more than 5."""
     added_sd: NonNegative
@@ -317,19 +309,16 @@ class GroupAdvantage(Record):
     """The category; blank for a tag."""
     prompts: Count
     estimate: Number
-    """Mean advantage on the group."""
     se: NonNegative
-    """Mean advantage on the group."""
+    """Both: mean advantage on the group."""
     low: Number
-    """Ends of its pointwise interval."""
     high: Number
-    """Ends of its pointwise interval."""
+    """Both: ends of its pointwise interval."""
     difference: Number
     """By how much that is more than the mean of all prompts of which it is known whether they are in the group."""
     band_low: Number
-    """Ends of the simultaneous interval of the difference: those of all groups hold together."""
     band_high: Number
-    """Ends of the simultaneous interval of the difference: those of all groups hold together."""
+    """Both: ends of the simultaneous interval of the difference: those of all groups hold together."""
     verdict: _Verdict
     """By the simultaneous interval."""
 
@@ -343,15 +332,13 @@ class PromptAdvantage(Record):
     estimate: Number
     se: NonNegative
     low: Number
-    """Ends of the pointwise interval."""
     high: Number
-    """Ends of the pointwise interval."""
+    """Both: ends of the pointwise interval."""
     difference: Number
     """By how much that is more than the mean of all prompts."""
     band_low: Number
-    """Ends of the simultaneous interval of the difference: those of all prompts hold together."""
     band_high: Number
-    """Ends of the simultaneous interval of the difference: those of all prompts hold together."""
+    """Both: ends of the simultaneous interval of the difference: those of all prompts hold together."""
     verdict: _Verdict
     """By the simultaneous interval."""
 

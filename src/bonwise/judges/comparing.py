@@ -119,9 +119,8 @@ class Pair:
     """Two candidates, and the orders in which they are shown."""
 
     a: int
-    """Positions, ``a < b``."""
     b: int
-    """Positions, ``a < b``."""
+    """Both: positions, ``a < b``."""
     orders: tuple[bool, ...]
     """One a question: whether `a` is shown first."""
 

@@ -122,9 +122,8 @@ class PromptFile:
     variables: tuple[str, ...]
     """As the file declares them."""
     system: str = field(repr=False)
-    """The two parts of the text; the second is a template."""
     user: str = field(repr=False)
-    """The two parts of the text; the second is a template."""
+    """Both: the two parts of the text; the second is a template."""
     answer: Mapping[str, Mapping[str, Any]] | None = field(repr=False, hash=False)
     """Property to schema fragment, in the order in which they are to be answered; None where the file lists none."""
     source: str

@@ -53,9 +53,8 @@ class LabelledPools:
     left: Floats = field(repr=False)
     """What a model of the scores, cross-fitted to all labels, leaves of phi."""
     label_spread: Floats = field(repr=False)
-    """Standard deviation over the candidates of the labels, and of the further judges' scores."""
     further_spread: Floats = field(repr=False)
-    """Standard deviation over the candidates of the labels, and of the further judges' scores."""
+    """Both: standard deviation over the candidates of the labels, and of the further judges' scores."""
     unlabelled: int
     """Prompts left out for lack of labels."""
     dropped: list[facts.DroppedPrompt] = field(repr=False)
@@ -185,9 +184,8 @@ class ShareOfLabels:
     labels: int
     """Prompts labelled."""
     draws: int
-    """Repeated draws of each design, and where their streams begin."""
     seed: int
-    """Repeated draws of each design, and where their streams begin."""
+    """Both: repeated draws of each design, and where their streams begin."""
     fits: tuple[recovery_variance.ScoreResiduals, ...] = field(repr=False)
     """Of models fitted to as many labels drawn at random."""
 

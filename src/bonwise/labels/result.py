@@ -49,9 +49,8 @@ class PopulationSettings(ValuesRead):
     """The table, and how it was read."""
 
     source: str
-    """The audited judge."""
     judge: str
-    """The audited judge."""
+    """Both: the audited judge."""
     further_judges: list[str]
     """The others, whose scores help to choose prompts."""
     shape: Literal["rectangular", "ragged"]
@@ -84,9 +83,8 @@ class ComparedShare(Record):
     """The same where the model of an audit takes its part off; None where labels are used alone."""
     model: str
     drawn: NonNegative | None
-    """Labels alone, by repeated draws, with its Monte-Carlo standard error."""
     drawn_se: NonNegative | None
-    """Labels alone, by repeated draws, with its Monte-Carlo standard error."""
+    """Both: labels alone, by repeated draws, with its Monte-Carlo standard error."""
 
 
 class ComparedDesign(Record):
@@ -129,11 +127,9 @@ class ProxyLink(Record):
     correlation: EstimateRecord
     """Over prompts."""
     explained: _Squared | None
-    """The squared correlation."""
     explained_low: _Squared | None
-    """The squared correlation."""
     explained_high: _Squared | None
-    """The squared correlation."""
+    """All three: the squared correlation."""
 
 
 class DesignComparison(Document):
@@ -263,9 +259,8 @@ class DrawnStratum(Record):
     mean_size: NonNegative | None
     """What the rule takes the spread of the outcome to be in proportion to; None where it looks at no size."""
     whole_pools: Count | None = None
-    """Of a draw by cell for recovery: prompts drawn with all candidates, and as a pair, over all phases."""
     pairs: Count | None = None
-    """Of a draw by cell for recovery: prompts drawn with all candidates, and as a pair, over all phases."""
+    """Both: of a draw by cell for recovery: prompts drawn with all candidates, and as a pair, over all phases."""
     unit: Literal["cluster"] | None = None
     """Where clusters are drawn whole, `prompts`, `drawn_before` and `drawn_now` count clusters."""
 
@@ -293,14 +288,12 @@ class DrawCounts(Record):
     """Prompts of the table, and those drawn."""
 
     prompts: Count
-    """Prompts that could be drawn, and their candidates."""
     cells: Count
-    """Prompts that could be drawn, and their candidates."""
+    """Both: prompts that could be drawn, and their candidates."""
     dropped: list[DroppedPrompt]
     drawn: Count
-    """Over all phases, and in this one."""
     drawn_now: Count
-    """Over all phases, and in this one."""
+    """Both: over all phases, and in this one."""
     candidate_labels_now: Count
     labelled_already: Count | None = None
     """Of a draw by cell: candidates drawn now that have a label, and need none."""

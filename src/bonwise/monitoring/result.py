@@ -70,11 +70,9 @@ class LabelCounts(Record):
 
     source: str
     prompts: Count
-    """Prompts after drops, those with a label for every candidate, and those with some labels."""
     labelled_prompts: Count
-    """Prompts after drops, those with a label for every candidate, and those with some labels."""
     partly_labelled_prompts: Count
-    """Prompts after drops, those with a label for every candidate, and those with some labels."""
+    """All three: prompts after drops, those with a label for every candidate, and those with some labels."""
     dropped: list[DroppedPrompt]
     labels_left_out: LabelsLeftOut | NothingLeftOut
     """Labels of prompts that the scores do not hold."""
@@ -95,11 +93,9 @@ class VoteCounts(Record):
 
     source: str
     votes: Count
-    """Votes that count, ties among all votes, and rows without a vote."""
     ties: Count
-    """Votes that count, ties among all votes, and rows without a vote."""
     blank: Count
-    """Votes that count, ties among all votes, and rows without a vote."""
+    """All three: votes that count, ties among all votes, and rows without a vote."""
     log_e_value: float
 
 

@@ -188,11 +188,9 @@ class PilotOfVotes(Record):
 
     source: str
     votes: NonNegative
-    """Votes that count, those for the first side, and ties among all votes."""
     wins: NonNegative
-    """Votes that count, those for the first side, and ties among all votes."""
     ties: NonNegative
-    """Votes that count, those for the first side, and ties among all votes."""
+    """All three: votes that count, those for the first side, and ties among all votes."""
     of: str
     """What the estimate is."""
     estimate: Number | None
@@ -260,16 +258,13 @@ class Plan(Document):
 
     schema_: Literal["bonwise.plan/1"] = Field(default="bonwise.plan/1", alias="schema")
     question: PlanQuestion
-    """What was asked, and what is labelled."""
     settings: PlanSettings
-    """What was asked, and what is labelled."""
     design: PlanDesign
-    """What was asked, and what is labelled."""
+    """All three: what was asked, and what is labelled."""
     sides: Literal[1, 2]
     prompts: Count | None
-    """What it takes; None where no number is enough."""
     labels: Count | None
-    """What it takes; None where no number is enough."""
+    """Both: what it takes; None where no number is enough."""
     cost: NonNegative | None
     mde: Number | None
     """Smallest effect that is found, of the kind `mde_of`."""

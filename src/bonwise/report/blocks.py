@@ -57,16 +57,13 @@ class BarRow:
     """A figure with its interval."""
 
     title: str
-    """Its name, the estimate and the interval, as they are written."""
     figure: str
-    """Its name, the estimate and the interval, as they are written."""
     ends: str
-    """Its name, the estimate and the interval, as they are written."""
+    """All three: its name, the estimate and the interval, as they are written."""
     estimate: float
     low: float | None
-    """None where there is no interval."""
     high: float | None
-    """None where there is no interval."""
+    """Both: none where there is no interval."""
 
 
 @dataclass(frozen=True, slots=True)

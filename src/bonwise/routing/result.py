@@ -58,29 +58,20 @@ class RoutedShareRecord(Record):
     share: PositiveShare
     """Part of the prompts that is sent."""
     value: Number | None
-    """Mean label afterwards, with its interval and standard error."""
     value_low: Number | None
-    """Mean label afterwards, with its interval and standard error."""
     value_high: Number | None
-    """Mean label afterwards, with its interval and standard error."""
     value_se: NonNegative | None
-    """Mean label afterwards, with its interval and standard error."""
+    """All four: mean label afterwards, with its interval and standard error."""
     lift: Number | None
-    """That mean minus the one where as many prompts are sent at random."""
     lift_low: Number | None
-    """That mean minus the one where as many prompts are sent at random."""
     lift_high: Number | None
-    """That mean minus the one where as many prompts are sent at random."""
     lift_se: NonNegative | None
-    """That mean minus the one where as many prompts are sent at random."""
+    """All four: that mean minus the one where as many prompts are sent at random."""
     captured: Number | None
-    """Lift as a part of the largest possible one; the largest itself has no interval."""
     low: Number | None
-    """Lift as a part of the largest possible one; the largest itself has no interval."""
     high: Number | None
-    """Lift as a part of the largest possible one; the largest itself has no interval."""
     se: NonNegative | None
-    """Lift as a part of the largest possible one; the largest itself has no interval."""
+    """All four: lift as a part of the largest possible one; the largest itself has no interval."""
     n: Count
     """Labelled prompts."""
     reason: str | None = None
@@ -98,11 +89,9 @@ class AcrossBins(Record):
     bins: Count
     """Groups of prompts with about the same signal."""
     wrong: Number | None
-    """None where there are fewer than three bins."""
     gap: Number | None
-    """None where there are fewer than three bins."""
     gain: Number | None
-    """None where there are fewer than three bins."""
+    """All three: none where there are fewer than three bins."""
     reason: str | None = None
     """Why they are missing."""
 
@@ -125,11 +114,9 @@ class GainDecomposition(Record):
     """Mean gain, split into how likely the pick is wrong and what it loses if it is."""
 
     corr_wrong: EstimateRecord
-    """Correlations of the signal with the two factors, and with the gain itself, over prompts."""
     corr_gap: EstimateRecord
-    """Correlations of the signal with the two factors, and with the gain itself, over prompts."""
     corr_gain: EstimateRecord
-    """Correlations of the signal with the two factors, and with the gain itself, over prompts."""
+    """All three: correlations of the signal with the two factors, and with the gain itself, over prompts."""
     across_bins: AcrossBins
     bins: list[GainBin]
     """From the lowest signal up."""
@@ -257,9 +244,8 @@ class BudgetSplit(Record):
     """A mean number of calls for each prompt, split between a stronger judge and further draws of this one."""
 
     mean_calls: Positive
-    """Calls for each prompt in all, and the price of one that is sent on, in calls."""
     strong_cost: Positive
-    """Calls for each prompt in all, and the price of one that is sent on, in calls."""
+    """Both: calls for each prompt in all, and the price of one that is sent on, in calls."""
     share: Share
     """Part of the prompts to send on."""
     further_calls: NonNegative
@@ -267,9 +253,8 @@ class BudgetSplit(Record):
     gain: EstimateRecord
     """Expected gain in the mean label over the first scores."""
     route_only: Number
-    """The same where all is spent on one use."""
     redraw_only: Number
-    """The same where all is spent on one use."""
+    """Both: the same where all is spent on one use."""
     over_routing: EstimateRecord
     """Gain minus that of routing alone, paired by prompt."""
     sentence: str
@@ -420,9 +405,8 @@ class RouteSettings(ValuesRead):
     first_pass_only: bool
     """Whether repeated scores and other judges were left out of the signals."""
     mean_calls: Number | None
-    """Of a joint budget: calls for each prompt, and the price of one that is sent on."""
     strong_cost: Number | None
-    """Of a joint budget: calls for each prompt, and the price of one that is sent on."""
+    """Both: of a joint budget: calls for each prompt, and the price of one that is sent on."""
     shape: Shape
     reference: str | None
     """The judge that stood in for oracle labels."""

@@ -141,9 +141,8 @@ class GainModel(Record):
     names: Annotated[list[Feature], Field(min_length=1)]
     """Features of a prompt that the model looks at."""
     means: list[float]
-    """Numbers by which each feature is standardised, in the order of `names`."""
     scales: list[Annotated[float, Field(gt=0)]]
-    """Numbers by which each feature is standardised, in the order of `names`."""
+    """Both: numbers by which each feature is standardised, in the order of `names`."""
     coefficients: list[float]
     """Gain per standard deviation of each feature."""
     intercept: Number

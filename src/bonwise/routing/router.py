@@ -39,9 +39,8 @@ class RouterReport:
     share: float
     """Part of the pools that it may send."""
     seen: int
-    """Pools considered, and those of them that went to the stronger judge."""
     sent: int
-    """Pools considered, and those of them that went to the stronger judge."""
+    """Both: pools considered, and those of them that went to the stronger judge."""
     threshold: float | None
     """Of the signal, for the next pool; None while no signal is known there."""
     without_signal: int

@@ -35,9 +35,8 @@ class Evidence:
     standing: Standing | None = None
     """None where nothing had to be asked."""
     bill: Bill = NOTHING_PAID
-    """As of a `Judgment`."""
     effective: Sequence[Mapping[str, Any]] = ()
-    """As of a `Judgment`."""
+    """Both: as of a `Judgment`."""
     draws: Mapping[int, int] = field(default_factory=dict)
     """Scores asked of each entrant."""
     preferences: tuple[Preference, ...] = ()

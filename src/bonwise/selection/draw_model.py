@@ -87,9 +87,8 @@ class DrawModelDocument(Document):
     candidate_sd: NonNegative
     """Standard deviation between the candidates of one prompt; 0 where chance alone explains their differences."""
     low: Number
-    """Scores outside are refused: nothing is known of them."""
     high: Number
-    """Scores outside are refused: nothing is known of them."""
+    """Both: scores outside are refused: nothing is known of them."""
     max_draws: Annotated[int, Field(ge=2, le=1_000_000)]
     """Draws of one candidate, the first among them, for which `prices` hold."""
     mean_calls: Annotated[list[Positive], Field(min_length=2, max_length=_MOST_POINTS)]

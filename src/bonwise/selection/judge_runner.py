@@ -33,9 +33,8 @@ class Call:
     prompt: str
     texts: tuple[str, ...]
     draw: int = 0
-    """As of `bonwise.judges.judging.judge_with`."""
     temperature: float | None = None
-    """As of `bonwise.judges.judging.judge_with`."""
+    """Both: as of `bonwise.judges.judging.judge_with`."""
 
 
 def bound_calls(calls: Sequence[Call], values: Values | None) -> Sequence[Call]:

@@ -24,9 +24,8 @@ class PriceOfCalls(Record):
     mean_calls: Positive
     """Calls per pool, the first ones among them."""
     lower_price: Number
-    """In score units: some pools take one, the others the other."""
     higher_price: Number
-    """In score units: some pools take one, the others the other."""
+    """Both: in score units: some pools take one, the others the other."""
     share_at_lower: Share
     """Part of the pools that takes the lower one."""
 
@@ -76,9 +75,8 @@ class LearnDocument(Document):
     first_calls: str
     """Where the first calls stand: ``draw_0``, or the name of a judge."""
     prompts: Count
-    """What was learnt from; candidates of all prompts together."""
     candidates: Count
-    """What was learnt from; candidates of all prompts together."""
+    """Both: what was learnt from; candidates of all prompts together."""
     draws: Count
     """Of each candidate."""
     prompts_left_out: Count

@@ -34,9 +34,8 @@ class Match:
     """A question: which of two candidates is better, in the orders that the judge asks for."""
 
     a: int
-    """Positions among the entrants, ``a < b``."""
     b: int
-    """Positions among the entrants, ``a < b``."""
+    """Both: positions among the entrants, ``a < b``."""
     judge: Judge | None = None
     """Who compares them; the judge that selects unless one is given."""
 

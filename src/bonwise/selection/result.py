@@ -51,9 +51,8 @@ class ComparisonRecord(Record):
     """Two candidates that were compared."""
 
     a: str
-    """Ids."""
     b: str
-    """Ids."""
+    """Both: ids."""
     value: Number | None
     """What `a` earned, None where an order that was asked has no verdict."""
     order_effect: Number | None
@@ -122,16 +121,14 @@ class PickRecord(Record):
     ids: list[str]
     scores: list[Number | None]
     ranking: list[str]
-    """Ids from best to worst, and those that share the top score."""
     tied: list[str]
-    """Ids from best to worst, and those that share the top score."""
+    """Both: ids from best to worst, and those that share the top score."""
     decided_by: DecidedBy
     level: list[str]
     """Ids among which the seed decided."""
     standard_errors: list[Number | None]
-    """Empty where unknown."""
     p_best: list[Number | None]
-    """Empty where unknown."""
+    """Both: empty where unknown."""
     expected_regret: Number | None
     draws: list[Count]
     """Empty where candidates were only compared."""
@@ -223,9 +220,8 @@ class OrderTotals(Record):
     without_verdict: Count
     """Comparisons: those that were lost, and those of which an answer is pending."""
     lost: Count | None = None
-    """Comparisons of which an order could not be read, and all that were asked; absent where none was lost."""
     asked: Count | None = None
-    """Comparisons of which an order could not be read, and all that were asked; absent where none was lost."""
+    """Both: comparisons of which an order could not be read, and all that were asked; absent where none was lost."""
 
 
 class LatencyTotals(Record):
@@ -241,21 +237,15 @@ class SelectionTotals(Record):
     """What all picks come to."""
 
     pools: Count
-    """Pools, their candidates, pools with a pick, and pools whose top score is shared."""
     candidates: Count
-    """Pools, their candidates, pools with a pick, and pools whose top score is shared."""
     picked: Count
-    """Pools, their candidates, pools with a pick, and pools whose top score is shared."""
     tied: Count
-    """Pools, their candidates, pools with a pick, and pools whose top score is shared."""
+    """All four: pools, their candidates, pools with a pick, and pools whose top score is shared."""
     decided_by: dict[DecidedBy, Count]
-    """How often, the most frequent first."""
     stopped: dict[str, Count]
-    """How often, the most frequent first."""
     failures: dict[str, Count]
-    """How often, the most frequent first."""
     unscored: dict[str, Count]
-    """How often, the most frequent first."""
+    """All four: how often, the most frequent first."""
     routed: RoutedTotals
     order: OrderTotals
     calls: Count

@@ -45,9 +45,8 @@ class ChatRequest:
     choices: int
     """How many it asks for."""
     stream: bool
-    """Whether the answer is streamed, and ends with a chunk of usage."""
     usage_chunk: bool
-    """Whether the answer is streamed, and ends with a chunk of usage."""
+    """Both: whether the answer is streamed, and ends with a chunk of usage."""
     client_key: str = field(default="", repr=False)
     """The key that candidates are drawn with, where the settings forward the client's; else empty."""
 

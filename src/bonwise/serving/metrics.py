@@ -101,9 +101,8 @@ class RequestRecord:
 
     request_id: str
     key: str = ""
-    """Names, empty where they are not known (yet)."""
     model: str = ""
-    """Names, empty where they are not known (yet)."""
+    """Both: names, empty where they are not known (yet)."""
     outcome: RequestOutcome = field(default_factory=RequestOutcome)
     begun: float = field(default_factory=time.monotonic)
 

@@ -120,9 +120,8 @@ class CalibrationTenth(Record):
     """Candidates whose P(best) lies in one tenth of the range."""
 
     low: Share
-    """Ends of the tenth."""
     high: Share
-    """Ends of the tenth."""
+    """Both: ends of the tenth."""
     predicted: Share
     """Mean P(best)."""
     observed: Share
@@ -148,9 +147,8 @@ class StackSettings(ValuesRead):
     further_features: list[str]
     """Features beside the scores."""
     folds: Count
-    """Prompts are dealt into so many folds, so many times."""
     partitions: Count
-    """Prompts are dealt into so many folds, so many times."""
+    """Both: prompts are dealt into so many folds, so many times."""
     groups: Count
     """Of the jackknife behind the intervals."""
     ridge: Positive
@@ -185,9 +183,8 @@ class StackFit(Document):
     prompts: Count
     """Prompts behind the metrics: every candidate is labelled, and scored by one judge at least."""
     fitted_prompts: Count
-    """What the stack was fitted to: prompts with two labelled candidates or more, and their labels."""
     fitted_labels: Count
-    """What the stack was fitted to: prompts with two labelled candidates or more, and their labels."""
+    """Both: what the stack was fitted to: prompts with two labelled candidates or more, and their labels."""
     metrics: Metrics
     """Of the stack, out of fold."""
     judges: dict[str, Metrics]

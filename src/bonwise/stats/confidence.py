@@ -44,9 +44,8 @@ class BinError:
     """What is known of the mean stated probability of a bin less its share of wins."""
 
     stated: float
-    """The two, in [0, 1]."""
     observed: float
-    """The two, in [0, 1]."""
+    """Both: the two, in [0, 1]."""
     share: laws.Law | None
     """Of the observed share; None where it has no interval."""
     se: float

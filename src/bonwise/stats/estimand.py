@@ -40,9 +40,8 @@ class Estimate:
     estimate: float | None
     """None where the metric is undefined on the data; `reason` says why."""
     low: float | None
-    """Two-sided interval at the audit's confidence, clustered by prompt."""
     high: float | None
-    """Two-sided interval at the audit's confidence, clustered by prompt."""
+    """Both: two-sided interval at the audit's confidence, clustered by prompt."""
     se: float | None
     """Standard error, same units as the estimate."""
     n: int

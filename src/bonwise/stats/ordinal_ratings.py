@@ -155,9 +155,8 @@ class OrdinalTerms:
     by_eta: Floats = field(repr=False)
     """First derivative by the linear predictor."""
     by_upper: Floats = field(repr=False)
-    """First derivatives by the cutoff above and below the category; 0 where that is infinite."""
     by_lower: Floats = field(repr=False)
-    """First derivatives by the cutoff above and below the category; 0 where that is infinite."""
+    """Both: first derivatives by the cutoff above and below the category; 0 where that is infinite."""
 
 
 def ordinal_terms(eta: Floats, upper: Floats, lower: Floats) -> OrdinalTerms:

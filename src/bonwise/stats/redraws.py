@@ -21,9 +21,8 @@ class CallPrice(NamedTuple):
     """What a call costs: one of two neighbouring prices, by each pool's lot, as scores are coarse."""
 
     lower: float
-    """In score units."""
     higher: float
-    """In score units."""
+    """Both: in score units."""
     share: float
     """Of the pools, that take the lower one, from 0 to 1."""
 

@@ -118,9 +118,8 @@ class Support:
     needed: int = FEWEST
     """Effective prompts below which nothing is settled."""
     loss: Further | None = None
-    """What further losses, and wins, would do; None for a figure that its interval alone tells of."""
     win: Further | None = None
-    """What further losses, and wins, would do; None for a figure that its interval alone tells of."""
+    """Both: what further losses, and wins, would do; None for a figure that its interval alone tells of."""
     own: tuple[float, float] | None = None
     """The two-sided interval that the figure would have without them."""
 

@@ -40,9 +40,8 @@ class UnusedLabels(Record):
     """Labels of prompts that are labelled in part."""
 
     labels: Count
-    """Those labels, and all labels."""
     of: Count
-    """Those labels, and all labels."""
+    """Both: those labels, and all labels."""
     prompts: Count
     """The prompts labelled in part."""
     sentence: str
@@ -91,9 +90,8 @@ class LabelsLeftOut(Record):
     """Labels of prompts that are not in the file."""
 
     prompts: Count
-    """How many prompts, and rows of the file of labels."""
     rows: Count
-    """How many prompts, and rows of the file of labels."""
+    """Both: how many prompts, and rows of the file of labels."""
 
 
 def labels_left_out(counts: Mapping[str, int]) -> LabelsLeftOut | None:
@@ -107,9 +105,8 @@ class UnlabelledCandidates(Record):
     value: Number
     """That label, as it was given."""
     candidates: Count
-    """Those that had none, and all, of prompts with a label."""
     of: Count
-    """Those that had none, and all, of prompts with a label."""
+    """Both: those that had none, and all, of prompts with a label."""
     prompts: Count
     """Prompts without any label: they stay unlabelled."""
 
@@ -168,9 +165,8 @@ class StudySettings(ValuesRead):
     confidence: Confidence
     """Of the two-sided intervals."""
     exclude: list[str]
-    """Candidate names left out; easy candidates."""
     control: list[str]
-    """Candidate names left out; easy candidates."""
+    """Both: candidate names left out; easy candidates."""
     seed: Count
     version: str
     """Of bonwise."""
@@ -200,15 +196,13 @@ class JoinedLabels(Record):
     rows: Count
     """Of the file."""
     votes: Count
-    """Votes on judged pairs, and those of them that have the sides in the other order than the verdict."""
     turned: Count
-    """Votes on judged pairs, and those of them that have the sides in the other order than the verdict."""
+    """Both: votes on judged pairs, and those of them that have the sides in the other order than the verdict."""
     pairs: Count
     """Judged pairs with a vote."""
     several: Count
-    """Pairs with two votes or more, and those whose votes are all alike; of the others the majority counts."""
     unanimous: Count
-    """Pairs with two votes or more, and those whose votes are all alike; of the others the majority counts."""
+    """Both: pairs with two votes or more, and those whose votes are all alike; of the others the majority counts."""
     no_majority: Count
     """Pairs with as many votes for either side: their label is a tie."""
     left_out: dict[LeftOutLabel, Count]

@@ -550,9 +550,8 @@ class LabelsInPart:
     """How many labels stand in prompts that are labelled in part."""
 
     labels: int
-    """Those labels, and all labels."""
     of: int
-    """Those labels, and all labels."""
+    """Both: those labels, and all labels."""
     prompts: int
     """The prompts labelled in part."""
 

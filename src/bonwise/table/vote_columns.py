@@ -137,9 +137,8 @@ class NamedVoteColumns:
     pair: tuple[str, ...] | None = None
     """Two columns that name the sides; further ones tell the pairs of a prompt apart."""
     prompt: tuple[str, ...] | None = None
-    """Columns that together name each; none of them where the tuple is empty."""
     judge: tuple[str, ...] | None = None
-    """Columns that together name each; none of them where the tuple is empty."""
+    """Both: columns that together name each; none of them where the tuple is empty."""
 
     @property
     def every(self) -> frozenset[str]:

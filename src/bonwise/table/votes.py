@@ -40,9 +40,8 @@ class VoteTable:
     models: tuple[str, ...] = field(repr=False)
     """Sorted."""
     first: Ints = field(repr=False)
-    """Positions in `models`; ``first < second``."""
     second: Ints = field(repr=False)
-    """Positions in `models`; ``first < second``."""
+    """Both: positions in `models`; ``first < second``."""
     prompt: Ints = field(repr=False)
     """Number of the prompt, the cluster of the vote; each vote its own where no column was named."""
     prompts_named: bool

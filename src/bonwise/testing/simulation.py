@@ -39,15 +39,13 @@ class Latent(NamedTuple):
     """The latent values of some prompts: unbounded, no unit."""
 
     judge_level: NDArray[np.float64]
-    """Where the judge sees a prompt's candidates, and how far apart."""
     score_spread: NDArray[np.float64]
-    """Where the judge sees a prompt's candidates, and how far apart."""
+    """Both: where the judge sees a prompt's candidates, and how far apart."""
     difficulty: NDArray[np.float64]
     """How far the labels lie apart: mean 0, variance 1."""
     quality: NDArray[np.float64]
-    """What the judge sees of a candidate in part, and what it sees in it that is not there."""
     judge_error: NDArray[np.float64]
-    """What the judge sees of a candidate in part, and what it sees in it that is not there."""
+    """Both: what the judge sees of a candidate in part, and what it sees in it that is not there."""
     labels: NDArray[np.float64]
 
 
@@ -110,9 +108,8 @@ class Redraws:
     noise_variance: float
     """Of the error of a single call, for a prompt of mean noise."""
     noise_difficulty: float
-    """How much the logarithm of a prompt's noise grows with its difficulty, and its scatter beside that."""
     noise_log_sd: float
-    """How much the logarithm of a prompt's noise grows with its difficulty, and its scatter beside that."""
+    """Both: how much the logarithm of a prompt's noise grows with its difficulty, and its scatter beside that."""
     first_call_capped: float | None
     """Share of prompts in which the first call lacks the noise and no candidate exceeds the second best; in the
     others it lacks the noise. None where the first call is like the others.
@@ -120,11 +117,9 @@ class Redraws:
     labels_in_tenths: float | None
     """Share of prompts whose labels are multiples of 0.1; the others' are of 0.05. None leaves multiples of 0.01."""
     width_difficulty: float
-    """What moves the logarithm of the stated width."""
     width_level: float
-    """What moves the logarithm of the stated width."""
     width_log_sd: float
-    """What moves the logarithm of the stated width."""
+    """All three: what moves the logarithm of the stated width."""
 
 
 def calls(redraws: Redraws, latent: Latent, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
@@ -168,9 +163,8 @@ class Preset:
     parameters: Mapping[str, float]
     """The latent model's, under the names that `bonwise.testing.simulate` uses."""
     score_thresholds: NDArray[np.float64]
-    """Where the latent scale is cut into the 21 scores and the 101 labels; increasing."""
     label_thresholds: NDArray[np.float64]
-    """Where the latent scale is cut into the 21 scores and the 101 labels; increasing."""
+    """Both: where the latent scale is cut into the 21 scores and the 101 labels; increasing."""
     population: Mapping[str, float]
     """Values of the metrics for pools of `population_candidates` candidates."""
     population_candidates: int

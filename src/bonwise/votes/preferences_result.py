@@ -61,9 +61,8 @@ class PreferenceMetrics(Record):
     judge_tie_rate: EstimateRecord
     """Share of the oracle's verdicts that the judge shares, a tie counting half; share of its own that are ties."""
     phi: EstimateRecord
-    """Correlation of the verdicts, over all pairs and within contexts."""
     phi_within: EstimateRecord
-    """Correlation of the verdicts, over all pairs and within contexts."""
+    """Both: correlation of the verdicts, over all pairs and within contexts."""
     covariance: EstimateRecord
     """Of judge and oracle: the whole, the part between contexts and that within them, and the share of the part
     between, which may be negative. The chance scatter of the means of contexts is no part between.
@@ -81,13 +80,10 @@ class PreferenceMetrics(Record):
     between, which may be negative. The chance scatter of the means of contexts is no part between.
     """
     oracle_variance: EstimateRecord
-    """The same of the oracle alone."""
     oracle_variance_between: EstimateRecord
-    """The same of the oracle alone."""
     oracle_variance_within: EstimateRecord
-    """The same of the oracle alone."""
     oracle_between_share: EstimateRecord
-    """The same of the oracle alone."""
+    """All four: the same of the oracle alone."""
     order_agreement: EstimateRecord | None = None
     """How often all presentation orders agree, where there are several."""
 
@@ -108,13 +104,10 @@ class PreferenceSettings(Record):
     oracle: str
     """Column of the oracle's verdict."""
     prompt: list[str]
-    """Columns that together name each of these."""
     judge: list[str]
-    """Columns that together name each of these."""
     context: list[str]
-    """Columns that together name each of these."""
     pair: list[str]
-    """Columns that together name each of these."""
+    """All four: columns that together name each of these."""
     source: str
     version: str
     readings: dict[str, str] | None = None

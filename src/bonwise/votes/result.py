@@ -56,9 +56,8 @@ class NeededVotes(Record):
     whole: Count | None
     """The same rounded up."""
     low: NonNegative | None
-    """At the ends of the margin's interval."""
     high: NonNegative | None
-    """At the ends of the margin's interval."""
+    """Both: at the ends of the margin's interval."""
 
 
 class VotesNeeded(Record):
@@ -81,9 +80,8 @@ class LeastVotes(Record):
     """A lower bound on votes: no test with these errors does with fewer."""
 
     level: Share
-    """Errors of the test."""
     miss: Share
-    """Errors of the test."""
+    """Both: errors of the test."""
     estimate: NonNegative | None
     low: NonNegative | None
     high: NonNegative | None
@@ -106,9 +104,8 @@ class Information(Record):
     quadratic_bounds: Annotated[list[NonNegative | None], Field(min_length=2, max_length=2)]
     """Two; None where one is infinite."""
     stream: NonNegative
-    """Of all votes of the pair."""
     least_error_sum: NonNegative
-    """Of all votes of the pair."""
+    """Both: of all votes of the pair."""
     total: TotalSignal
     """With the mean squared margin of the prompts in place of the pair's."""
     least_votes: LeastVotes
@@ -118,9 +115,8 @@ class ClusterRatio(Record):
     """Cluster-robust over plain standard error of a pair."""
 
     estimate: NonNegative | None
-    """The ratio and its square."""
     design_effect: NonNegative | None
-    """The ratio and its square."""
+    """Both: the ratio and its square."""
     reason: str | None = None
 
 
@@ -131,15 +127,12 @@ class PairVariance(Record):
     within: float | None
     between: float | None
     prompts: Count | None = None
-    """With two votes or more, and with one."""
     alone: Count | None = None
-    """With two votes or more, and with one."""
+    """Both: with two votes or more, and with one."""
     published_total: float | None = None
-    """As Lee (2026) prints it."""
     published_within: float | None = None
-    """As Lee (2026) prints it."""
     published_between: float | None = None
-    """As Lee (2026) prints it."""
+    """All three: as Lee (2026) prints it."""
     reason: str | None = None
 
 
@@ -187,9 +180,8 @@ class ScreeningPower(Record):
     """How often screening sees a preference, simulated."""
 
     proportional: Share | None
-    """Without a first stage, and with one."""
     two_stage: Share | None
-    """Without a first stage, and with one."""
+    """Both: without a first stage, and with one."""
     mass_kept: Share | None
     overlap: Share | None
     repetitions: Count
@@ -217,15 +209,12 @@ class PairVotes(Record):
     """One pair of models."""
 
     first: str
-    """In alphabetical order."""
     second: str
-    """In alphabetical order."""
+    """Both: in alphabetical order."""
     votes: Annotated[int, Field(ge=1)]
-    """Votes that count, votes as they were cast, and ties among these."""
     cast: Annotated[int, Field(ge=1)]
-    """Votes that count, votes as they were cast, and ties among these."""
     ties: Count
-    """Votes that count, votes as they were cast, and ties among these."""
+    """All three: votes that count, votes as they were cast, and ties among these."""
     tie_rate: Share
     prompts: Count | None
     """None where no prompt column was named."""
@@ -299,9 +288,8 @@ class VotesSettings(Record):
     verdict_col: str
     """Columns in both presentation orders are joined by a comma; verdicts that differ are a tie."""
     pair_col: list[str]
-    """As they were named, or as they were found."""
     prompt_col: list[str]
-    """As they were named, or as they were found."""
+    """Both: as they were named, or as they were found."""
     counting: str
     first: str
     source: str
@@ -335,9 +323,8 @@ class NearTies(Record):
     tau: Share
     count: Count
     share: EstimateRecord
-    """Of all pairs, and of their margins."""
     median: EstimateRecord
-    """Of all pairs, and of their margins."""
+    """Both: of all pairs, and of their margins."""
     votes_needed: VotesNeeded | None
     """At that median."""
 

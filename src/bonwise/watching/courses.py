@@ -234,9 +234,8 @@ class SignalCourse:
     evidence: drift.ChangeEvidence
     """At each look after the baseline."""
     first: Ints
-    """The periods that each look spans."""
     last: Ints
-    """The periods that each look spans."""
+    """Both: the periods that each look spans."""
     chance: float
     """Of a false alarm."""
     source: str

@@ -117,13 +117,11 @@ class Looks:
     size: int
     """Picks per look."""
     u: Floats
-    """Sums of numerators and of denominators."""
     v: Floats
-    """Sums of numerators and of denominators."""
+    """Both: sums of numerators and of denominators."""
     first: Ints
-    """Periods that a look spans."""
     last: Ints
-    """Periods that a look spans."""
+    """Both: periods that a look spans."""
     baseline: int
     """Looks of the baseline, which come first."""
 

@@ -81,9 +81,8 @@ class WatchedLook(Record):
     """A signal at one look."""
 
     first: str
-    """Periods that it spans."""
     last: str
-    """Periods that it spans."""
+    """Both: periods that it spans."""
     value: Number | None
     """The level of all picks of these periods."""
     log10_e: Number | None
@@ -163,9 +162,8 @@ class WatchData(Record):
     """What was read."""
 
     picks: Count
-    """Watched, and of the baseline."""
     baseline_picks: Count
-    """Watched, and of the baseline."""
+    """Both: watched, and of the baseline."""
     files: list[str]
     baseline_files: list[str]
     periods: list[str]

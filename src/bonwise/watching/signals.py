@@ -46,11 +46,9 @@ class PeriodTotals:
     """Sums over the picks of each period."""
 
     u: Floats
-    """Numerators, denominators, and how many picks they are of."""
     v: Floats
-    """Numerators, denominators, and how many picks they are of."""
     picks: Floats
-    """Numerators, denominators, and how many picks they are of."""
+    """All three: numerators, denominators, and how many picks they are of."""
 
     def over(self, first: int, last: int) -> float | None:
         """Return the level from one period to another, both included; None where nothing tells it."""
@@ -69,9 +67,8 @@ class LoggedSignal:
 
     name: str
     u: Floats = field(repr=False)
-    """Of the picks that tell it."""
     v: Floats = field(repr=False)
-    """Of the picks that tell it."""
+    """Both: of the picks that tell it."""
     period: Ints = field(repr=False)
     undefined: Mapping[str, int] = field(default_factory=dict)
     """Picks that do not, by reason."""

@@ -62,17 +62,14 @@ class Course:
     """What the upright axis holds."""
     percent: bool
     level: float | None
-    """Of the baseline."""
     low: float | None
-    """Of the baseline."""
     high: float | None
-    """Of the baseline."""
+    """All three: of the baseline."""
     changed: Sequence[int]
     """Looks from which on settings were others than before."""
     since: int | None
-    """Looks at which the shift began, and at which the alarm was raised."""
     alarm: int | None
-    """Looks at which the shift began, and at which the alarm was raised."""
+    """Both: looks at which the shift began, and at which the alarm was raised."""
 
     def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per look."""

@@ -35,9 +35,8 @@ class Stored:
     reading: str | None = None
     """JSON text of what was last read from it."""
     model: str = ""
-    """What answered, in the server's words."""
     fingerprint: str = ""
-    """What answered, in the server's words."""
+    """Both: what answered, in the server's words."""
     usage: Usage | None = None
     """Of the whole call."""
     cost: float | None = None
@@ -86,11 +85,9 @@ class Recorded:
     rejected: bool = False
     """Whether the server refused the request for good."""
     request_id: str = ""
-    """In the server's words."""
     model: str = ""
-    """In the server's words."""
     fingerprint: str = ""
-    """In the server's words."""
+    """All three: in the server's words."""
     usage: Usage | None = None
     """None where the server counted nothing."""
     cost: float | None = None
@@ -135,9 +132,8 @@ class ModelTally:
     unpriced: int
     """Answered calls whose cost is not known."""
     attempts: int
-    """As in `Recorded`; an unknown call counts as one lost attempt."""
     lost_attempts: int
-    """As in `Recorded`; an unknown call counts as one lost attempt."""
+    """Both: as in `Recorded`; an unknown call counts as one lost attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +191,8 @@ class LedgerRow:
     key: str
     """In hexadecimal digits; empty where the call has no sample any more."""
     choice: int | None
-    """As in `Stored`."""
     reading: str | None
-    """As in `Stored`."""
+    """Both: as in `Stored`."""
     call: int
     """Of the request; `body` is JSON text."""
     state: State
@@ -239,8 +234,6 @@ class LedgerRow:
     effective: Mapping[str, Any]
     """Of the response."""
     attempts: int
-    """How it went."""
     lost_attempts: int
-    """How it went."""
     note: str
-    """How it went."""
+    """All three: how it went."""

@@ -95,9 +95,8 @@ class ValuePlace:
     """A place on a drawing that says its value."""
 
     x: float
-    """Of the axes' data."""
     y: float
-    """Of the axes' data."""
+    """Both: of the axes' data."""
     text: str
     to: tuple[float, float] | None = None
     """The opposite corner of a bar."""

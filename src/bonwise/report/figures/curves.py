@@ -34,9 +34,8 @@ class Curve:
     y: Sequence[float | None]
     """None leaves a gap."""
     low: Sequence[float | None] = ()
-    """Ends of a band; empty for none."""
     high: Sequence[float | None] = ()
-    """Ends of a band; empty for none."""
+    """Both: ends of a band; empty for none."""
     role: str = "judge"
     """Of `bonwise.report.figures.axes.COLOURS`."""
     points: bool = False
@@ -50,9 +49,8 @@ class Guide:
 
     word: str
     x: float | None = None
-    """Where it stands upright, or where it lies; one of them."""
     y: float | None = None
-    """Where it stands upright, or where it lies; one of them."""
+    """Both: where it stands upright, or where it lies; one of them."""
 
 
 @dataclass(frozen=True, slots=True)

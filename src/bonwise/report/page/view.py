@@ -80,9 +80,8 @@ class PagePart:
     kind: Literal["said", "figures", "section", "bar", "stepped"] | _TableKind
     role: Role = "finding"
     said: Sequence[Said] = ()
-    """Sentences of one role; of findings those beyond the first few are folded."""
     folded: Sequence[Said] = ()
-    """Sentences of one role; of findings those beyond the first few are folded."""
+    """Both: sentences of one role; of findings those beyond the first few are folded."""
     table: Table | None = None
     figures: Sequence[Figure] = ()
     section: SectionView | None = None
@@ -97,20 +96,17 @@ class SectionView:
     """A part of a page under a heading."""
 
     title: str
-    """No heading where the title is empty."""
     anchor: str
-    """No heading where the title is empty."""
+    """Both: no heading where the title is empty."""
     depth: int
     """Of the heading, 2 at the top."""
     role: str
-    """Of the `Part`."""
     state: str
-    """Of the `Part`."""
+    """Both: of the `Part`."""
     pieces: Sequence[PagePart]
     folded: str = ""
-    """Of the `Part`."""
     question: str = ""
-    """Of the `Part`."""
+    """Both: of the `Part`."""
 
     def place(self) -> Place:
         """Return its heading with those inside, for the contents."""

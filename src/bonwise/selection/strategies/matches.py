@@ -62,9 +62,8 @@ class _Bracket:
     open: list[tuple[int, int]] = field(default_factory=list)
     """Pairs of this round whose match is not decided."""
     drawn: int = 0
-    """Matches that the seed decided."""
     lost: int = 0
-    """Matches that the seed decided."""
+    """Both: matches that the seed decided."""
 
 
 class _KnockoutContest:

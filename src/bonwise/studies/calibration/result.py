@@ -79,9 +79,8 @@ class CalibratedMethod(Record):
 
     intervals: Intervals
     metrics: dict[str, EstimateRecord]
-    """Of the calibrated scores, and less those of the raw ones."""
     changes: dict[str, EstimateRecord]
-    """Of the calibrated scores, and less those of the raw ones."""
+    """Both: of the calibrated scores, and less those of the raw ones."""
     relative: dict[str, EstimateRecord]
     """``calibrated / raw - 1`` of the correlations."""
     level: LevelChange

@@ -155,9 +155,8 @@ class MatchedVerdicts:
     one: Floats = field(repr=False)
     """What it earned in one order, drawn for each pair."""
     shown_first: Floats = field(repr=False)
-    """What it earned in each order, NaN where it was not asked."""
     shown_second: Floats = field(repr=False)
-    """What it earned in each order, NaN where it was not asked."""
+    """Both: what it earned in each order, NaN where it was not asked."""
     tokens: Floats = field(repr=False)
     """Of all answers on the pair, NaN where unknown."""
     orders: int

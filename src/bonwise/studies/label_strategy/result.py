@@ -123,9 +123,8 @@ class PairDraw(LabelStrategyStudy):
 
     settings: PairDrawSettings
     judges: Annotated[dict[str, StudyJudge], Field(max_length=0)]
-    """Empty: no judge was studied."""
     not_studied: dict[str, str]
-    """Empty: no judge was studied."""
+    """Both: empty: no judge was studied."""
     kind: Literal["draw"] = "draw"
     strata: list[PairStratum]
     prompts_left_out: dict[str, Count]
@@ -242,9 +241,8 @@ class GapGroup(Record):
     """Pairs with about one gap of labels."""
 
     low: NonNegative
-    """Ends of the gap; the first group holds its lower end."""
     high: NonNegative
-    """Ends of the gap; the first group holds its lower end."""
+    """Both: ends of the gap; the first group holds its lower end."""
     pairs: Count
     decided_pairs: Count
     accuracy: EstimateRecord
@@ -279,11 +277,9 @@ class MatchedPairs(Record):
     """The pairs that were judged both ways, as pools of two."""
 
     prompts: Count
-    """Plain counts."""
     pairs: Count
-    """Plain counts."""
     oracle_decided_pairs: Count
-    """Plain counts."""
+    """All three: plain counts."""
     orders: Annotated[int, Field(ge=1, le=2)]
     """Presentation orders of the verdicts."""
     weighted: bool
@@ -389,9 +385,8 @@ class StrategiesSettings(StudySettings):
     """What was asked for."""
 
     verdicts: str
-    """File of the verdicts, and whose they are."""
     pairwise: str
-    """File of the verdicts, and whose they are."""
+    """Both: file of the verdicts, and whose they are."""
     drawn: str | None
     """Record of the pairs, where they were drawn."""
     bins: Annotated[int, Field(ge=2)]
@@ -450,11 +445,9 @@ class VerdictMetrics(Record):
     """How the verdicts of one way fare against the oracle's."""
 
     tie_rate: EstimateRecord
-    """Agreement counts ties one half, the accuracy leaves them out."""
     agreement: EstimateRecord
-    """Agreement counts ties one half, the accuracy leaves them out."""
     accuracy_decided: EstimateRecord
-    """Agreement counts ties one half, the accuracy leaves them out."""
+    """All three: agreement counts ties one half, the accuracy leaves them out."""
 
     def by_name(self) -> dict[str, EstimateRecord]:
         """Return the metrics by name."""

@@ -41,9 +41,8 @@ class Asking:
     gap_groups: int
     """Groups of gaps in which accuracy is told apart."""
     low: float
-    """Range that is cut into bins."""
     high: float
-    """Range that is cut into bins."""
+    """Both: range that is cut into bins."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,9 +31,8 @@ class MixCounts(JudgeCounts):
     """Counts, and the prompts that are mixed."""
 
     mixed_prompts: Count
-    """Prompts of the curve, and those of them that hold a control."""
     prompts_with_control: Count
-    """Prompts of the curve, and those of them that hold a control."""
+    """Both: prompts of the curve, and those of them that hold a control."""
     left_out: Count
     """Prompts where the control lacks a score or a label."""
     only_with_control: Count

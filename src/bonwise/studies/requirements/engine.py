@@ -78,9 +78,8 @@ class Few:
     """A recovery few losses hold below its most: ``sum x^2 / y`` times a Poisson count, no closer than t."""
 
     estimate: float
-    """Of the recovery; se the jackknife's."""
     se: float
-    """Of the recovery; se the jackknife's."""
+    """Both: of the recovery; se the jackknife's."""
     amount: float
     """y and u, in shares of the possible gain of all prompts; where nothing was seen u is the largest one."""
     unit: float

@@ -60,11 +60,9 @@ class OwnFigures(Record):
     """A judge beside one of plain noise with the same within_r."""
 
     within_r: EstimateRecord
-    """Of the judge."""
     effective_agreement: EstimateRecord
-    """Of the judge."""
     recovery: EstimateRecord
-    """Of the judge."""
+    """All three: of the judge."""
     expected_recovery: EstimateRecord
     """Of the judge of plain noise."""
     difference: EstimateRecord
@@ -99,9 +97,8 @@ class RequirementsSettings(StudySettings):
     targets: list[Share]
     within_r: list[Correlation]
     most_cells: Count
-    """Candidates, and pairs of them, from which on prompts are drawn."""
     most_pairs: Count
-    """Candidates, and pairs of them, from which on prompts are drawn."""
+    """Both: candidates, and pairs of them, from which on prompts are drawn."""
 
 
 class RequirementsStudy(StudyDocument):
