@@ -41,7 +41,10 @@ OUTPUTS = {
 }
 """Parameters of commands that name a file, or a folder, in which they write."""
 
-READS = {("study label-strategy", "pairs"), ("prompts show", "pools"), ("monitor", "scores")}
+READS = {
+    *(("study label-strategy", "pairs"), ("factor fit", "pairs"), ("factor study", "pairs")),
+    *(("prompts show", "pools"), ("monitor", "scores")),
+}
 """Parameters of such a name that mean something else."""
 
 COMMANDS = {

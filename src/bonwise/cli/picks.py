@@ -117,7 +117,7 @@ def _about_order(order: result.OrderTotals) -> Iterator[str]:
 
 def _never_scored(reasons: Mapping[str, int]) -> Counter[str]:
     """Return why candidates were not scored that a later run will not score either."""
-    from bonwise.selection.choosing import NOT_SENT
+    from bonwise.selection.entrants import NOT_SENT
 
     waiting = {reason for reason in reasons if reason == NOT_SENT.reason or reason.startswith("owed")}
     return Counter({reason: count for reason, count in reasons.items() if reason not in waiting})

@@ -86,8 +86,6 @@ def _attributes(settings: SelectionSettings, pick: selection.Selection) -> dict[
 
 T = TypeVar("T")
 
-NOT_SENT = verdicts.Unscored("no contender: the stronger judge did not see it")
-
 Turn = Callable[[], Awaitable[None]]
 """Waits until it is this pool's turn to be looked at by the router."""
 
@@ -289,7 +287,7 @@ def _spread(standing: protocol.Standing, some: Sequence[int], count: int) -> pro
 
     return replace(
         standing,
-        verdicts=over_all(standing.verdicts, NOT_SENT),
+        verdicts=over_all(standing.verdicts, entrants.NOT_SENT),
         standard_errors=over_all(standing.standard_errors, None),
         p_best=over_all(standing.p_best, None),
         second=over_all(standing.second, None),

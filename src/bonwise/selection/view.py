@@ -14,7 +14,7 @@ from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import limits
 from bonwise.report.numbers import NOTHING, column, count, counted, money, number, per_unit, score, seconds, setting
 from bonwise.selection import result
-from bonwise.selection.choosing import NOT_SENT
+from bonwise.selection.entrants import NOT_SENT
 from bonwise.table.chat import NO_TEXT
 from bonwise.table.verdicts import compared
 
