@@ -164,7 +164,7 @@ class LabelledPicks(NamedTuple):
     unit_scale: bool
     """Whether all labels lie in [0, 1]."""
     by_candidate: Mapping[tuple[str, str], float]
-    """Labels by prompt and candidate."""
+    """Labels by prompt and candidate, of the prompts of the last period."""
 
 
 def labelled_picks(log: DividedLog, reading: ReadingOptions, source: str) -> LabelledPicks:
@@ -196,7 +196,9 @@ def labelled_picks(log: DividedLog, reading: ReadingOptions, source: str) -> Lab
     )
     labels = whole.labels
     unit_scale = bool(((labels >= 0) & (labels <= 1)).all())
-    names = zip(np.repeat(panel.prompt_ids, panel.sizes), panel.candidates[panel.names], panel.labels, strict=True)
+    last = {str(pick.line.prompt_id) for pick in log.picks[int(np.searchsorted(log.period, len(log.names) - 1)) :]}
+    own = panel.keep(np.array([str(prompt) in last for prompt in panel.prompt_ids], dtype=bool))
+    names = zip(np.repeat(own.prompt_ids, own.sizes), own.candidates[own.names], own.labels, strict=True)
     by_candidate = {(str(prompt), str(name)): float(label) for prompt, name, label in names if not np.isnan(label)}
     unpicked = int((whole.scored_cells == 0).sum())
     return LabelledPicks(signal, len(log.picks) - len(place), unpicked, unit_scale, by_candidate)
