@@ -176,8 +176,9 @@ class Counts:
     faults: Counter[str] = field(default_factory=Counter)
     """By kind: errors sent and faults played."""
     in_flight: int = 0
+    """Requests at work now, and the most there were at once."""
     peak: int = 0
-    """Both: requests at work now, and the most there were at once."""
+    """Requests at work now, and the most there were at once."""
 
     @property
     def answers(self) -> int:
@@ -273,8 +274,9 @@ class Script:
     quota: int | None = field(default=None, kw_only=True)
     """So many answers are paid; later requests find the account exhausted."""
     keys: frozenset[str] | None = field(default=None, kw_only=True)
+    """The API keys and models that exist; by default any, and any."""
     models: frozenset[str] | None = field(default=None, kw_only=True)
-    """Both: the API keys and models that exist; by default any, and any."""
+    """The API keys and models that exist; by default any, and any."""
     on_paid: Callable[[WireRequest], None] | None = field(default=None, kw_only=True)
     """Called with each `WireRequest` when it is accepted, before it is answered."""
     clock: Callable[[], float] = field(default=time.time, kw_only=True, repr=False)
