@@ -151,7 +151,9 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     ] = None,
     prompt_col: Annotated[str | Sequence[str], _PROMPT] = (),
     judge_col: Annotated[str | Sequence[str], Flag("Column of the judge's name.", "", str, comma_separated)] = (),
-    context_col: Annotated[str | Sequence[str], Flag("Column of the context.", "", str, comma_separated)] = (),
+    context_col: Annotated[
+        str | Sequence[str], Flag("Column of the context.", "", str, comma_separated, rare=True)
+    ] = (),
     pair_col: Annotated[str | Sequence[str], _PAIR] = (),
     verdict_map: Annotated[Mapping[str, str] | None, _VERDICT_MAP] = None,
     second_order: Annotated[
