@@ -271,7 +271,7 @@ def test_labels_beyond_the_draw_are_left_out_and_counted():
     more = audit(hide(frame, [*drawn(record), *extra]), design=record)
     assert more.metrics == exact.metrics
     assert more.to_dict()["sampling"]["labelled_not_drawn"] == 40
-    assert "40 prompts that were not drawn" in more.verdict.sentences[1]
+    assert "labels of 40 prompts not drawn are left out" in more.verdict.sentences[1]
 
 
 def test_labels_that_are_worked_on_in_parts_are_worth_the_same(monkeypatch):

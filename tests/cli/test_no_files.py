@@ -103,7 +103,7 @@ def _line(name, parameter, path):
     """Return a command line in which a parameter is the path."""
     words = READING.get(name, name).split()
     if parameter.name in ("labels", "label_file"):  # of scores that have none of their own
-        words = ["unlabelled.csv" if word in ("scores.csv", "judges.csv") else word for word in words]
+        words = ["unlabelled.csv" if word in ("scores.csv", "judges.csv", "ratings.csv") else word for word in words]
     flag = _typed_as(parameter)
     if flag and flag in words:
         words[words.index(flag) + 1] = path
@@ -149,6 +149,7 @@ def test_no_command_waits_for_a_pipe_of_any_ending(capsys, place, name, paramete
 REFUSED_FIRST = {
     ("judge", "labels"),
     ("audit", "verdicts"),
+    ("compare", "pools"),
     ("study confidence", "labels"),
     ("doctor", "labels"),
     ("factor explain", "prompts"),

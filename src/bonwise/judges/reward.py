@@ -18,6 +18,7 @@ from bonwise.judges import asking, registry
 from bonwise.judges.protocol import EMPTY, cached_property, has_words
 from bonwise.printable import printable
 from bonwise.table.checks import check_whole
+from bonwise.table.text_files import open_plain
 from bonwise.table.verdicts import Score, Unscored, Verdict
 
 __all__ = ["Reward"]
@@ -102,7 +103,7 @@ class Reward:
         """A digest of all files that are read, weights too, and the form in which texts are."""
         digest = hashlib.sha256()
         for file in sorted(file for pattern in _READ for file in self._folder.glob(pattern)):
-            with file.open("rb") as opened:
+            with open_plain(file) as opened:
                 digest.update(file.name.encode() + hashlib.file_digest(opened, "sha256").digest())
         return f"reward1 {digest.hexdigest()[:16]} {self.form}"
 
@@ -142,10 +143,11 @@ class Reward:
 
     def _settings(self, file: str) -> Mapping[str, Any]:
         try:
-            return dict(json.loads((self._folder / file).read_text("utf-8")))
+            with open_plain(self._folder / file) as opened:
+                return dict(json.load(opened))
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise self._failed("read", error, f"mend {file}") from error
 
     @cached_property
