@@ -186,6 +186,7 @@ MEANS = {
     "prompt": "a text, a file, or columns",
     "prompts": "counted where they are used",
     "question": "of a kind of study",
+    "ranking": "of candidates, or of models",
     "resamples": "of what the function draws",
     "seed": "of what the function draws",
     "source": "of a kind of table",

@@ -194,7 +194,7 @@ def _members(pick: result.PickRecord) -> Iterator[Block]:
             its, place = members[name][at], places[name][at]
             score_, why = (NOTHING, its) if isinstance(its, str) else (score(its), "not asked" if its is None else "")
             short = name.partition(",criterion=")[2].partition(":")[0] or name
-            cells = (_cut(short), score_, NOTHING if place is None else f"{place:g}", _cut(why))
+            cells = (_cut(short), score_, NOTHING if place is None else setting(place), _cut(why))
             rows.append(Row(cells, group=_cut(pick.ids[at]) if name == next(iter(members)) else ""))
     columns = Column(kind, "name"), Column("score"), Column("rank"), Column("why not", "words")
     yield Table(columns, rows, f"What each {kind} says")
@@ -218,7 +218,7 @@ def _disagreement(pick: result.PickRecord, places: Mapping[str, Sequence[float |
     if apart and not any(apart.values()):
         yield Said("finding", "The members rank the candidates alike.")
     elif apart:
-        most = f"their ranks are {max(apart.values()):g} apart"
+        most = f"their ranks are {setting(max(apart.values()))} apart"
         yield Said("finding", f"The members disagree most on {_largest(apart)}: {most}.")
         away = {name: [_from_others(its, name) for its in known if name in its and len(its) > 1] for name in places}
         means = {name: sum(its) / len(its) for name, its in away.items() if its}
