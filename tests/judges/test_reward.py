@@ -367,6 +367,31 @@ def test_a_folder_that_cannot_be_read_is_named(described):
         bw.Reward("org")
 
 
+@pytest.mark.parametrize(
+    ("settings", "label", "words"),
+    [
+        ({"architectures": [1]}, 1, r"cannot be read: TypeError: .*mend config\.json"),
+        ({"id2label": ["a", "b"]}, 1, r"cannot be read: .*mend config\.json"),
+        ({"id2label": {"a": "x", "b": "y"}}, 1, r"cannot be read: ValueError: .*mend config\.json"),
+        ({"id2label": None, "num_labels": "2"}, 1, r"cannot be read: TypeError: .*mend config\.json"),
+        ({"id2label": {"0": "1", "1": "0"}}, 1, "has 2 labels 1, by name or place"),
+        ({"id2label": {"0": "x", "1": "x"}}, "x", "has 2 labels x, by name or place"),
+    ],
+)
+def test_settings_that_say_nothing_clear_are_named(described, settings, label, words):
+    """A folder that somebody else wrote is no broken plug-in, and of two labels none is taken."""
+    write_model(described, **settings)
+    with pytest.raises(UsageError, match=words):
+        bw.Reward("org/model", label=label)
+
+
+def test_a_template_that_is_null_is_none_and_what_is_no_file_is_not_read(described):
+    """The form is then a pair; links that lead nowhere are no part of the version."""
+    (described / "tokenizer_config.json").write_text('{"chat_template": null}')
+    (described / "gone.json").symlink_to("nowhere")
+    assert bw.Reward("org/model", label=1).version.endswith(" pair")
+
+
 def test_a_name_on_the_hub_is_fetched_without_code_and_pickles(described, monkeypatch):
     """What is not a folder is a name; a hub that has none is quoted in one line."""
     asked, hub = [], types.ModuleType("huggingface_hub")
@@ -383,7 +408,7 @@ def test_a_name_on_the_hub_is_fetched_without_code_and_pickles(described, monkey
     assert judge.version == bw.Reward("org/model", label="good").version
     read = ["*.json", "*.jinja", "*.model", "*.txt", "*.safetensors"]
     assert asked == [("org/other", "v1", read, ["*/*"])]
-    with pytest.raises(UsageError, match=r"org/none cannot be fetched: OSError: 404: no such model .state a folder"):
+    with pytest.raises(UsageError, match=r"org/none cannot be found or fetched: OSError: 404: no such model .state a folder"):
         bw.Reward("org/none")
 
 

@@ -155,6 +155,17 @@ def test_depth_keeps_what_loops_keep(ranks, depth):
     )
 
 
+def test_a_depth_of_nothing_and_a_topic_twice_are_refused(tmp_path, capsys):
+    """A 0 is no absent flag, and of two topics of one name none may win."""
+    run, twice = tmp_path / "run.json", tmp_path / "twice.json"
+    run.write_text('{"q1": {"d1": 2, "d2": 1}}')
+    twice.write_text('{"q1": {"d1": 2, "d2": 1}, "q1": {"d3": 2, "d2": 1}}')
+    done = typed(capsys, "audit", run, "--depth", "0")
+    assert (done.code, "depth is 0" in done.err) == (2, True)
+    done = typed(capsys, "audit", twice)
+    assert (done.code, "twice.json: the key 'q1' occurs twice in one object" in done.err) == (2, True)
+
+
 def test_depth_without_ranks_is_refused(tmp_path):
     """A table of scores says nothing of a first stage; 0 keeps nothing."""
     path = tmp_path / "scores.csv"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -249,6 +250,30 @@ def test_the_command_prints_and_writes_strengths(tmp_path, capsys):
     document = strict(typed(capsys, "preferences", path, "--ranking", "--json", "-").out)
     assert [one["model"] for one in document["ranking"]][::3] == ["a", "top"]
     assert not document.keys() <= json.loads(typed(capsys, "preferences", path, "--json", "-").out).keys()
+
+
+def test_many_models_and_prompts_take_memory_by_vote():
+    """Where each vote is on a prompt of its own: a table of prompts by models twice would take 1 GB."""
+    rng, many = np.random.default_rng(1), 300
+    pairs = np.array([rng.permutation(many)[:2] for _ in range(6000)])
+    frame = pd.DataFrame(pairs, columns=["model_a", "model_b"]).astype(str).assign(winner="model_a")
+    table = VoteTable.read(frame.assign(question_id=range(len(frame))), graded=True).under("half")
+    tracemalloc.start()
+    try:
+        found = rank_models(table, "half", 0.95)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert sum(one.places is not None for one in found) > 250
+    assert peak < 60e6
+
+
+def test_ties_alone_leave_prompts_known(tmp_path, capsys):
+    """Then no pair varies, which is no lack of a column."""
+    frame = votes({("a", "b"): 12}).assign(winner="tie")
+    frame.to_csv(tmp_path / "votes.csv", index=False)
+    text = " ".join(typed(capsys, "preferences", tmp_path / "votes.csv", "--full").out.split())
+    assert "prompts: no pair varies, so what votes on one prompt share is unknown" in text
 
 
 def test_a_ranking_by_names_is_refused():

@@ -66,7 +66,7 @@ class Reading(Generic[K]):
     def keywords(self) -> K:
         """Return the keywords of the function that opens the table; one that was not given is absent."""
         found = {name: self._read(name, flags) for name, flags in _flags_by_option().items()}
-        return cast("K", {name: value for name, value in found.items() if value or isinstance(value, float)})
+        return cast("K", {name: value for name, value in found.items() if value or type(value) in {int, float}})
 
     def _read(self, option: str, flags: Sequence[ReadingFlag]) -> object:
         values = [self.values.get(flag.name) for flag in flags]

@@ -164,25 +164,13 @@ class HumanView(Document):
         write_whole(Path(path), self.to_json())
 
     def model_at(self, name: str) -> int:
-        """Return the position of a model.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            No such model.
-        """
+        """Return the position of a model; a `UsageError` where there is none of that name."""
         if name not in self.models:
             raise UsageError(f"no model named {quoted(name)}", hint=f"the models are {listed(self.models)}")
         return self.models.index(name)
 
     def prompts_of(self, category: str) -> Ints:
-        """Return the positions of a category's prompts.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            No such category.
-        """
+        """Return the positions of a category's prompts; a `UsageError` where there is no such category."""
         names = [name for name in dict.fromkeys(self.prompt_categories) if name]
         if category not in names:
             hint = f"the categories are {listed(names)}" if names else "give the ratings a column named category"

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
 
-from bonwise.errors import UsageError
+from bonwise.errors import BonwiseError, UsageError
 from bonwise.extras import REWARD
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, registry
@@ -90,7 +90,12 @@ class Reward:
             raise UsageError(f"steps is {self.steps!r}", hint=f"choose one of {', '.join(_JOINED)}")
         if self.steps and (self.chat or not self.step):
             raise UsageError("steps are no turns of a chat, and end somewhere", hint="leave chat out, and state step")
-        _ = self.place, self.form  # what is wrong is said before anything is asked
+        try:
+            _ = self.place, self.form  # what is wrong is said before anything is asked
+        except BonwiseError:
+            raise
+        except (AttributeError, TypeError, ValueError) as error:
+            raise self._failed("read", error, "mend config.json") from error
 
     @cached_property
     def name(self) -> str:
@@ -102,7 +107,7 @@ class Reward:
     def version(self) -> str:
         """A digest of all files that are read, weights too, and the form in which texts are."""
         digest = hashlib.sha256()
-        for file in sorted(file for pattern in _READ for file in self._folder.glob(pattern)):
+        for file in sorted(file for pattern in _READ for file in self._folder.glob(pattern) if file.is_file()):
             with open_plain(file) as opened:
                 digest.update(file.name.encode() + hashlib.file_digest(opened, "sha256").digest())
         return f"reward1 {digest.hexdigest()[:16]} {self.form}"
@@ -113,7 +118,7 @@ class Reward:
         if self.steps:
             return "steps"
         apart = (self._folder / "chat_template.jinja").exists()
-        template = apart or "chat_template" in self._settings("tokenizer_config.json")
+        template = apart or self._settings("tokenizer_config.json").get("chat_template")
         if self.chat and not template:
             raise UsageError(f"{self.path} has no chat template", hint="leave chat out: texts are then a pair")
         return "chat" if template and self.chat is not False else "pair"
@@ -135,7 +140,9 @@ class Reward:
         try:
             return Path(snapshot_download(self.path, **wanted))
         except Exception as error:
-            raise self._failed("fetched", error, "state a folder that is there, or a name on the hub") from error
+            raise self._failed(
+                "found or fetched", error, "state a folder that is there, or a name of the hub"
+            ) from error
 
     def _failed(self, done: str, error: Exception, hint: str) -> UsageError:
         why = printable(" ".join(f"{type(error).__name__}: {error}".split()), longest=300)
@@ -165,13 +172,14 @@ class Reward:
             )
         numbered = settings.get("id2label") or {at: f"LABEL_{at}" for at in range(settings.get("num_labels", 2))}
         names = [str(numbered[at]) for at in sorted(numbered, key=int)]
-        places = {str(at): at for at in range(len(names))} | {name: at for at, name in enumerate(names)}
         stated = "0" if self.label is None and len(names) == 1 and not self.steps else str(self.label)
-        if stated not in places:
-            what = "several labels" if self.label is None else f"no label {stated}"
+        meant = [at for at, name in enumerate(names) if stated in {name, str(at)}]
+        if len(meant) != 1:
+            what = f"{len(meant)} labels {stated}, by name or place" if meant else f"no label {stated}"
+            what = "several labels" if self.label is None else what
             hint = f"state one of its labels, such as label={names[-1]}: {', '.join(names)}"
             raise UsageError(f"{self.path} has {what}", hint=hint)
-        return places[stated]
+        return meant[0]
 
     @cached_property
     def _model(self) -> _LoadedModel:

@@ -168,21 +168,13 @@ StackSource = str | Path | HoldsStack
 
 @dataclass(frozen=True, eq=False)
 class AppliedStack:
-    """A table with the scores of a stack.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        With the stack as a further judge.
-    lacking : tuple of str
-        Judges of the stack that the table does not have.
-    seen : int
-        Prompts of the table that the stack was fitted to.
-    """
+    """A table with the scores of a stack, as a further judge."""
 
     table: ScoreTable
     lacking: tuple[str, ...]
+    """Judges of the stack that the table does not have."""
     seen: int
+    """Prompts of the table that the stack was fitted to."""
 
     @property
     def caveats(self) -> list[str]:

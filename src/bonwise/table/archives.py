@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from bonwise.errors import FileError
 from bonwise.printable import quoted
-from bonwise.table.text_files import file_errors, json_lines, limit, open_bytes, open_plain, refuse_deep
+from bonwise.table.text_files import file_errors, json_lines, limit, open_bytes, open_plain, refuse_deep, unique_keys
 
 __all__ = ["json_document", "parts_of_archive", "parts_of_folder", "refuse_size", "unpacked_parts"]
 
@@ -148,13 +148,16 @@ def _files(path: Path) -> Iterator[Path]:
 def _parsed(content: bytes, where: str) -> Any:
     hint = "check that whatever wrote it has finished"
     try:
-        document = json.loads(content.decode("utf-8-sig"))
+        document = json.loads(content.decode("utf-8-sig"), object_pairs_hook=unique_keys)
     except UnicodeDecodeError as error:
         raise FileError(f"{where}: not UTF-8 (byte 0x{content[error.start]:02x})", hint="save it as UTF-8") from error
     except json.JSONDecodeError as error:
         raise FileError(
             f"{where}: not JSON: {error.msg} (line {error.lineno}, column {error.colno})", hint=hint
         ) from error
+    except KeyError as error:
+        twice = f"{where}: the key {quoted(error.args[0])} occurs twice in one object"
+        raise FileError(twice, hint="keep one of the two") from None
     except RecursionError as error:
         raise FileError(f"{where}: nested too deeply", hint=hint) from error
     except ValueError as error:

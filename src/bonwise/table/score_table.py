@@ -463,19 +463,10 @@ class ScoreTable:
         return source, rows[int((keys == self.cell_keys()[at]).argmax())]
 
     def check_scales(self, *, alike: bool = True) -> None:
-        """Refuse scores and labels that look like different scales while neither is declared.
+        """Refuse scores and labels that look like different scales while neither is declared, by the row that tells.
 
-        Parameters
-        ----------
-        alike : bool
-            Whether figures need both on one scale. Otherwise scores from 0 to 1 may stand beside ratings: a rating is
-            no score of that scale. Scores above 1 beside labels from 0 to 1 are refused all the same, because these
-            may be labels or chances, unless the scale of the labels is declared.
-
-        Raises
-        ------
-        bonwise.errors.RowError
-            With the row that gives it away and the flags that settle it.
+        Unless figures need both `alike`, scores from 0 to 1 may stand beside ratings: a rating is no such score.
+        Scores above 1 beside labels from 0 to 1 are refused all the same: these may be labels or chances.
         """
         for error in self.scale_errors(alike=alike).values():
             raise error

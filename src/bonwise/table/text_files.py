@@ -361,12 +361,13 @@ def _object(line: str, where: str, deepest: int) -> dict[str, Any]:
     return record
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; a `KeyError` where a key occurs twice."""
     made = dict(pairs)
     if len(made) < len(pairs):
         raise KeyError(next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at])))
     return made
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys)
 """Made once: to make it takes longer than to read a line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
@@ -16,7 +17,7 @@ from bonwise.votes.result import ModelStrength
 
 __all__ = ["fit_strengths", "rank_models"]
 
-_MOST_STEPS, _SAME = 500, 1e-12
+_MOST_STEPS, _SAME, _NOTHING = 500, 1e-12, 1e-7
 
 
 def rank_models(table: VoteTable, ties: str | None, confidence: float) -> list[ModelStrength]:
@@ -71,22 +72,29 @@ def _estimated(
     prompt, prompts = clusters.cluster_codes(table.prompt[kept])
     in_votes = table.in_votes[kept]
     surprise = in_votes[:, 1] - in_votes.sum(axis=1) * expit(strengths[second] - strengths[first])
-    pulls = np.zeros((prompts, len(ranked)))
-    np.add.at(pulls, (prompt, second), surprise)
-    np.add.at(pulls, (prompt, first), -surprise)
-    left_out = strengths - pulls @ np.linalg.inv(curvature) * prompts / max(prompts - 1, 1)
+    # What each prompt pulls at each model; a vote is about two of them, so that most of it is 0.
+    at = (np.tile(prompt, 2), np.concatenate([second, first]))
+    pulls = coo_array((np.concatenate([surprise, -surprise]), at), shape=(prompts, len(ranked))).tocsr()
+    moved = np.linalg.inv(curvature) * prompts / max(prompts - 1, 1)
     estimates = [
         estimation.from_jackknife(
-            float(value), jackknife.Scatter.without(column), prompts, (-np.inf, np.inf), confidence, exact=None
+            float(value),
+            jackknife.Scatter.without(value - pulls @ column),
+            prompts,
+            (-np.inf, np.inf),
+            confidence,
+            exact=None,
         )
-        for value, column in zip(strengths, left_out.T, strict=True)
+        for value, column in zip(strengths, moved.T, strict=True)
     ]
-    apart = left_out[:, :, None] - left_out[:, None, :]
-    far = laws.student_quantile(confidence, prompts - 1) * np.sqrt((prompts - 1) * apart.var(axis=0))
-    above = (strengths[:, None] - strengths > far) & (far > 0)
+    mean = pulls.sum(axis=0) / prompts
+    shared = moved.T @ ((pulls.T @ pulls).toarray() / prompts - np.outer(mean, mean)) @ moved
+    apart = np.maximum(shared.diagonal()[:, None] + shared.diagonal() - 2 * shared, 0)
+    far = laws.student_quantile(confidence, prompts - 1) * np.sqrt((prompts - 1) * apart)
+    above = (strengths[:, None] - strengths > far) & (far > _NOTHING)
     places = np.column_stack([1 + above.sum(axis=0), len(ranked) - above.sum(axis=1)]).tolist()
-    at = ranked.tolist()
-    return dict(zip(at, estimates, strict=True)), dict(zip(at, places, strict=True))
+    names = ranked.tolist()
+    return dict(zip(names, estimates, strict=True)), dict(zip(names, places, strict=True))
 
 
 def fit_strengths(won: Floats) -> tuple[Floats, Floats]:

@@ -440,7 +440,8 @@ def _or_infinite(found: EstimateRecord) -> str:
 def _prompts(document: result.PreferenceStudy) -> Iterator[Said]:
     found = document.cluster_ratio
     if not found.pairs:
-        yield Said("caveat", "prompts: no prompt column was named, so what votes on one prompt share is unknown")
+        why = "no pair varies" if document.data.prompts else "no prompt column was named"
+        yield Said("caveat", f"prompts: {why}, so what votes on one prompt share is unknown")
         return
     yield Said(
         "finding",
