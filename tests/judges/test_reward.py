@@ -356,7 +356,11 @@ def test_what_means_nothing_is_refused(described, settings, words):
 
 
 def test_a_folder_that_cannot_be_read_is_named(described):
-    """Without a model, with settings that are no JSON, and with pickled weights alone."""
+    """Without a model, with settings that are no JSON, with pickled weights alone, and an adapter."""
+    (described / "adapter_config.json").write_text("{}")
+    with pytest.raises(UsageError, match="org/model is an adapter, and its base stands elsewhere"):
+        bw.Reward("org/model", label=1)
+    (described / "adapter_config.json").unlink()
     (described / "model.safetensors").rename(described / "pytorch_model.bin")
     with pytest.raises(UsageError, match=r"no weights in safetensors .pickled ones can run code"):
         bw.Reward("org/model", label=1)
@@ -408,7 +412,9 @@ def test_a_name_on_the_hub_is_fetched_without_code_and_pickles(described, monkey
     assert judge.version == bw.Reward("org/model", label="good").version
     read = ["*.json", "*.jinja", "*.model", "*.txt", "*.safetensors"]
     assert asked == [("org/other", "v1", read, ["*/*"])]
-    with pytest.raises(UsageError, match=r"org/none cannot be found or fetched: OSError: 404: no such model .state a folder"):
+    with pytest.raises(
+        UsageError, match=r"org/none cannot be found or fetched: OSError: 404: no such model .state a folder"
+    ):
         bw.Reward("org/none")
 
 

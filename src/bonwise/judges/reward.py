@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.extras import REWARD
@@ -109,7 +109,7 @@ class Reward:
         digest = hashlib.sha256()
         for file in sorted(file for pattern in _READ for file in self._folder.glob(pattern) if file.is_file()):
             with open_plain(file) as opened:
-                digest.update(file.name.encode() + hashlib.file_digest(opened, "sha256").digest())
+                digest.update(file.name.encode() + hashlib.file_digest(cast("Any", opened), "sha256").digest())
         return f"reward1 {digest.hexdigest()[:16]} {self.form}"
 
     @cached_property
@@ -166,6 +166,8 @@ class Reward:
         if not architecture.endswith(head):
             hint = "steps= is for a token classification, and a sequence classification goes without it"
             raise UsageError(f"{self.path} holds {architecture}, not a model {head}", hint=hint)
+        if (self._folder / "adapter_config.json").exists():
+            raise UsageError(f"{self.path} is an adapter, and its base stands elsewhere", hint="merge the two")
         if not any(self._folder.glob("*.safetensors")):
             raise UsageError(
                 f"{self.path} has no weights in safetensors", hint="pickled ones can run code: convert them"
