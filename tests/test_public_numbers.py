@@ -173,7 +173,7 @@ MONEY = {**LIMITS, "max_cost": 0.5}
 SEEDED = {"seed": 3, **MONEY}
 DRAWN = {"n": 3, "stop_at": 64.5, **SEEDED}
 READING = {"label_map": {"good": 1.0}, "missing": -1.0}
-UNLABELLED = {**READING, "unlabelled_is": 0.0}
+UNLABELLED = {**READING, "unlabelled_is": 0.0, "depth": None}
 ASKED = {"model": "openai/m"}
 SHAPED = {"price": (0.25, 2.0), "temperature": 0.5, "max_tokens": 256, "longest": 5000}
 PAIRED = {**SHAPED, "orders": 1, "seed": 3}
@@ -331,6 +331,7 @@ DOORS = {
     "Verified": (lambda **n: repr(verified(**n)), {"timeout": 4.0}),
     "Verified.calls": (lambda **n: verified().calls(**n), {"candidates": 4}),
     "Verified.judged_by": (partial(_judged_by, verified), {"draw": 1, "temperature": 0.5}),
+    "WeightedMajority.calls": (bw.WeightedMajority(JUDGE).calls, {"candidates": 4}),
     "ajudge": (lambda **n: asyncio.run(bw.ajudge(POOLS, judge=length, **n)).to_table().frame.to_dict(), MONEY),
     "apply_stack": (
         lambda **n: bw.apply_stack(several(), stack=fitted(), **n).table.frame["judge_score"].tolist(),
@@ -473,6 +474,7 @@ INSTEAD |= {
     "rater_budget": 0.5,
     "edges": 10,
     "budget": 1.5,
+    "depth": 5,
 }
 """What is spoilt of a parameter that has no number in the call."""
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 from bonwise.calls.ask import Answers, Ask, Choice, Model, encoded, model_from_spec, unreadable
 from bonwise.calls.providers.supplied import SuppliedClient, supplied_model
 from bonwise.errors import UsageError
+from bonwise.flags import takes_numbers
 from bonwise.judges import prompt_file, prompt_loading, protocol, registry
 from bonwise.judges.parse import answer, readers, refusals
 from bonwise.table.checks import check_number, check_whole
@@ -177,6 +178,7 @@ class AskingSettings(ABC):
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> protocol.Conclusion:
         """Turn the answers, in the order of the questions, into verdicts."""
 
+    @takes_numbers
     def calls(self, candidates: int) -> int:
         """Return one call per candidate; who asks otherwise overrides it."""
         return candidates

@@ -20,6 +20,7 @@ from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
 __all__ = ["Around", "Quantized", "Resampled", "WeightedMajority"]
 
 
+@takes_numbers
 class Around:
     """A judge made of another one, which may ask a first question on whose answer its others depend."""
 
