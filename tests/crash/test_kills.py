@@ -7,6 +7,7 @@ import random
 import re
 import shlex
 import signal
+import time
 
 import pytest
 
@@ -14,6 +15,7 @@ from bonwise.calls.ledger.ledger import Ledger
 from bonwise.testing.script import Script
 from bonwise.testing.server import ScriptedServer
 from crash.runs import Trap, committed, done, judging, pool_file, start
+from judges.rerank_server import by_length, reranking
 from processes import ended
 
 # Ctrl-C keeps what is on the wire, and says how to go on.
@@ -230,6 +232,31 @@ def test_a_run_of_every_kind_of_judge_survives_a_kill(tmp_path):
         assert sum(script.counts.paid_again.values()) <= (8 if name == "killed" else 0)
     assert {trap.paid[digest] for digest in safe} == {1}
     assert scores["killed"] == scores["undisturbed"]
+
+
+def test_a_reranker_survives_a_kill(tmp_path):
+    """Killed after some answers, the same command pays again at most what was on the wire."""
+    running, at_once = [], 4
+
+    def answer(path, body):
+        time.sleep(LATENCY)
+        if len(served.asked) >= 15 and running:
+            running[0].kill()
+        return by_length(path, body)
+
+    pool_file(tmp_path / "pools.jsonl", 30, 3)
+    with reranking(answer) as served:
+        command = judging(tmp_path, served.url, "--max-concurrency", str(at_once), judges=["rerank:tei/m"])
+        command[command.index("--base-url") + 1] = served.url
+        running.append(start(command))
+        assert ended(running[0])[0] == -9
+        running.clear()
+        done(command)
+    rows = (tmp_path / "scores.csv").read_text().splitlines()[1:]
+    assert len(rows) == 90
+    assert all(float(row.split(",")[3]) > 0 for row in rows)
+    assert len({content for _, content, _ in served.asked}) == 30
+    assert 30 <= len(served.asked) <= 30 + at_once
 
 
 # Processes that share a ledger share the work; a finished run needs neither server nor key.

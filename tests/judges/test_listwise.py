@@ -120,6 +120,27 @@ def test_numbers_of_candidates_are_checked(reply, expected):
     assert in_order == [one if isinstance(one, Unscored) else Score(one) for one in expected]
 
 
+ENTRIES = st.dictionaries(
+    st.sampled_from(["candidate", "score", "id", "x"]),
+    st.none() | st.booleans() | st.integers(-2, 120) | st.floats() | st.text(max_size=3),
+    max_size=3,
+)
+REPLIES = st.text() | st.builds(
+    lambda before, found, after: f"{before}{json.dumps({'scores': found})}{after}",
+    st.text(max_size=20),
+    st.lists(ENTRIES, max_size=5) | ENTRIES,
+    st.text(max_size=20),
+)
+
+
+@given(REPLIES)
+def test_any_reply_is_read_or_unscored(reply):
+    """Whatever a model says each candidate has a score on the scale, or none with a reason; nothing is raised."""
+    found = answered(Listwise(MODEL), PROMPT, TEXTS, [[reply]]).verdicts
+    assert len(found) == len(TEXTS)
+    assert all(verdict.reason if isinstance(verdict, Unscored) else 0 <= verdict.value <= 1 for verdict in found)
+
+
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [

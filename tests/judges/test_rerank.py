@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import bonwise as bw
+from bonwise.calls.providers.rerank import vllm
 from bonwise.errors import UsageError
 from bonwise.table.verdicts import Score, Unscored
 from cli.commands import pool_file, rows_of, strict, typed
@@ -212,6 +216,31 @@ def test_no_score_is_guessed(answer, reasons):
         verdicts, _ = judged(served)
     said = [verdict.value if isinstance(verdict, Score) else verdict.reason for verdict in verdicts]
     assert said[: len(reasons)] == reasons
+
+
+ITEMS = st.dictionaries(
+    st.sampled_from(["index", "relevance_score", "score", "label", "probs", "x"]),
+    st.none() | st.booleans() | st.integers(-2, 5) | st.floats() | st.text(max_size=3) | st.lists(st.floats()),
+    max_size=4,
+)
+
+
+@given(st.lists(ITEMS | st.none() | st.floats() | st.lists(ITEMS, max_size=2), max_size=5))
+def test_any_items_are_scores_or_none_with_a_reason(items):
+    """Whatever stands in a reply: a score is a finite number that the reply has for that candidate's index."""
+    judge = bw.Rerank("vllm/m")
+    (ask,) = judge.asks("A colour?", TEXTS)
+    body = json.dumps({"results": items}).encode()
+    reading = ask.read(vllm().reply(body).choices[0])
+    scores = [reading] * 3 if isinstance(reading, Unscored) else reading
+    stated = [item for item in items if isinstance(item, dict)]
+    for at, score in enumerate(scores):
+        if isinstance(score, Unscored):
+            assert score.reason
+        else:
+            (own,) = [item for item in stated if item.get("index") == at and type(item["index"]) is int]
+            assert math.isfinite(score)
+            assert score in [*own.values(), *(own.get("probs") or ())]
 
 
 def test_a_second_run_makes_no_call_and_writes_the_same_bytes(capsys, tmp_path, monkeypatch):

@@ -133,7 +133,7 @@ def _plain(value: Any) -> Any:
     """Return a value with words in place of what is no number, which JSON knows, for the reader to name."""
     if isinstance(value, dict):
         return {name: _plain(inner) for name, inner in value.items()}
-    return str(value) if isinstance(value, float) and not isfinite(value) else value
+    return str(value) if isinstance(value, list) or (isinstance(value, float) and not isfinite(value)) else value
 
 
 _RERANK = ("/rerank", "query", "documents")
