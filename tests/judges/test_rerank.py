@@ -233,14 +233,21 @@ def test_any_items_are_scores_or_none_with_a_reason(items):
     body = json.dumps({"results": items}).encode()
     reading = ask.read(vllm().reply(body).choices[0])
     scores = [reading] * 3 if isinstance(reading, Unscored) else reading
-    stated = [item for item in items if isinstance(item, dict)]
+    # A list is of the classes of the text at its place.
+    lists = [
+        {"index": at, "probs": [part.get("score") for part in item]}
+        for at, item in enumerate(items)
+        if isinstance(item, list)
+    ]
+    stated = [*lists, *(item for item in items if isinstance(item, dict))]
     for at, score in enumerate(scores):
         if isinstance(score, Unscored):
             assert score.reason
         else:
             (own,) = [item for item in stated if item.get("index") == at and type(item["index"]) is int]
             assert math.isfinite(score)
-            assert score in [*own.values(), *(own.get("probs") or ())]
+            probs = own.get("probs")
+            assert score in [*own.values(), *(probs if isinstance(probs, list) else [])]
 
 
 def test_a_second_run_makes_no_call_and_writes_the_same_bytes(capsys, tmp_path, monkeypatch):

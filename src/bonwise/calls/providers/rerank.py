@@ -122,7 +122,8 @@ def _inputs(asked: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _with_classes(item: Any, at: int) -> Any:
     """Return an item with the numbers of its classes by name: vLLM states them by place, TEI in a list per text."""
     if isinstance(item, list):
-        named = {str(part.get("label")): part.get("score") for part in item if isinstance(part, dict)}
+        parts = [part for part in item if isinstance(part, dict) and isinstance(part.get("label"), str)]
+        named = {part["label"]: part.get("score") for part in parts}
         return {"index": at, "classes": named if len(named) == len(item) else {}}
     if isinstance(item, dict) and isinstance(item.get("probs"), list):
         return item | {"classes": {str(place): number for place, number in enumerate(item["probs"])}}
