@@ -20,6 +20,7 @@ from bonwise.calls.engine import Engine
 from bonwise.errors import UsageError
 from bonwise.judges.judging import judge_with
 from bonwise.judges.listwise import WINDOW, Listwise
+from bonwise.judges.prompt_loading import prompts_folder
 from bonwise.judges.scoring import JudgedPool, OrderEffect, order_effects
 from bonwise.table.pools import Candidate, Pool
 from bonwise.table.verdicts import Preference, Score, Unscored
@@ -118,6 +119,60 @@ def test_numbers_of_candidates_are_checked(reply, expected):
         assert [verdict.reason for verdict in in_order] == [expected] * 3
         return
     assert in_order == [one if isinstance(one, Unscored) else Score(one) for one in expected]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_the_body_of_the_question(provider):
+    """As each SDK sends it: the instructions of the file, the candidates once, the schema, and no other field."""
+    bodies = []
+
+    def answer(request):
+        bodies.append(request.body)
+        return Choice(scored(request.user, len))
+
+    async def run(url):
+        judge = Listwise(f"{provider}/m", base_url=f"{url}/v1" if provider == "openai" else url)
+        async with Engine(reask=0) as engine:
+            return await judge_with(engine, judge, PROMPT, TEXTS)
+
+    with ScriptedServer(Script(answer)).in_thread() as server:
+        found = asyncio.run(run(server.url))
+    assert [verdict.value for verdict in found.verdicts] == [0.05, 0.04, 0.05]
+    (body,) = bodies
+    question = {"role": "user", "content": body["messages"][-1]["content"]}
+    assert sorted(shown(question["content"])) == TEXTS
+    file = (prompts_folder() / "listwise.md").read_text("utf-8")
+    system = file.partition("[system]")[2].partition("[user]")[0].strip()
+    assert (system_of(body), body["model"]) == (system, "m")
+    if provider == "openai":
+        rest = {"temperature": 0.0, "max_completion_tokens": 1024}
+        form = {"name": "answer", "strict": True, "schema": SCHEMA}
+        stated = {"response_format": {"type": "json_schema", "json_schema": form}}
+    else:
+        rest = {"max_tokens": 1024, "system": body["system"]}
+        stated = {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}}
+    assert body == {"model": "m", "messages": [*body["messages"][:-1], question], **rest, **stated}
+
+
+def system_of(body):
+    """Return the instructions of a request, wherever they stand, without blanks about them."""
+    (words,) = [body["system"]] if "system" in body else [each["content"] for each in body["messages"][:-1]]
+    return words.strip()
+
+
+def closed(**fields):
+    """Return the schema of an object of these fields alone."""
+    return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+
+
+SCHEMA = closed(
+    scores={
+        "type": ["array", "null"],
+        "description": "The number of each candidate with its score, a whole number from 0 to 100.",
+        "items": closed(candidate={"type": "integer"}, score={"type": "integer"}),
+    },
+    why={"type": ["null", "string"], "description": "Null beside an answer; else why none can be given."},
+)
 
 
 ENTRIES = st.dictionaries(
