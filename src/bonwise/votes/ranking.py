@@ -87,8 +87,8 @@ def _estimated(
         )
         for value, column in zip(strengths, moved.T, strict=True)
     ]
-    mean = pulls.sum(axis=0) / prompts
-    shared = moved.T @ ((pulls.T @ pulls).toarray() / prompts - np.outer(mean, mean)) @ moved
+    # At the peak of the likelihood all pulls add up to nothing.
+    shared = moved.T @ (pulls.T @ pulls).toarray() @ moved / prompts
     apart = np.maximum(shared.diagonal()[:, None] + shared.diagonal() - 2 * shared, 0)
     far = laws.student_quantile(confidence, prompts - 1) * np.sqrt((prompts - 1) * apart)
     above = (strengths[:, None] - strengths > far) & (far > _NOTHING)
