@@ -15,6 +15,8 @@ import bonwise
 from bonwise.cli.entry import run
 from bonwise.declared import places, words
 from bonwise.errors import UsageError
+from bonwise.factors.result_models import GroupAdvantage
+from bonwise.flags import field_texts
 from bonwise.loading import document_class, json_schema, word_of
 from bonwise.results import (
     Confidence,
@@ -303,3 +305,14 @@ def test_the_command_lists_and_prints_schemas(capsys):
 def test_documents_are_documents():
     """Every model is a Document that says what it is even where only its own keys are given."""
     assert all(issubclass(document_class(word), Document) for word in words())
+
+
+def test_a_text_of_several_fields_is_that_of_each():
+    """``Both:`` and the like stand in the source alone: each key has the whole sentence, and no other key has it."""
+    texts = field_texts(GroupAdvantage)
+    assert texts["low"] == texts["high"] == "Ends of its pointwise interval."
+    assert texts["estimate"] == texts["se"] == "Mean advantage on the group."
+    assert texts["level"] == "The category; blank for a tag."
+    assert "prompts" not in texts
+    for word in words():
+        assert not re.search(r'"(Both|All three|All four): ', json.dumps(json_schema(word))), word
