@@ -131,7 +131,7 @@ def _with_classes(item: Any, at: int) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with words in place of what is no number, which JSON knows, for the reader to name."""
+    """Return a value in which text stands for what JSON has no number for; the reader names it."""
     if isinstance(value, dict):
         return {name: _plain(inner) for name, inner in value.items()}
     return str(value) if isinstance(value, list) or (isinstance(value, float) and not isfinite(value)) else value
