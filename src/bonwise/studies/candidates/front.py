@@ -73,7 +73,7 @@ def study_transfer(
     source: Annotated[ScoreSource, Flag("Scores with labels: the audit.", "FILE", Path)],
     *,
     to: Annotated[ScoreSource, Flag("Scores of your own pools, without labels.", kind=Path)],
-    gap_groups: Annotated[int, Flag("Groups of score gaps.")] = 4,
+    gap_groups: Annotated[int, Flag("Most groups of score gaps.")] = 4,
     similarity: Annotated[str | None, Flag("Numeric column of both files, at whose median pairs are split.")] = None,
     confidence: float = CONFIDENCE,
     seed: Annotated[int, NO_FLAG] = SEED,
@@ -91,7 +91,7 @@ def study_transfer(
     to : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Scores of the same judges on the target: the pools to say something of. Its labels are not read.
     gap_groups : int
-        Groups of score gaps above 0, cut at their quantiles, 1 or more.
+        Most groups of score gaps above 0, cut at their quantiles; fewer where 20 prompts do not fill each.
     similarity : str, optional
         A numeric column of both tables; the value of a pair is the mean of its candidates'.
     confidence : float
@@ -125,7 +125,7 @@ STUDY = Study(study_candidates, CandidateCountStudy)
 
 TRANSFER = Command(
     study_transfer,
-    "Estimate from an audit how well the judge does on other candidates.\n\n"
-    "The other candidates need scores and no labels. What no labelled pair resembles is left out, and counted.",
+    "Carry an audit over to candidates without labels.\n\n"
+    "They need scores of the same judge. What too few labelled prompts resemble is left out, and counted.",
     without=NO_PROPENSITY,
 )

@@ -29,7 +29,6 @@ from bonwise.table.panel import MAY_LACK, Panel, lay_out
 
 __all__ = ["post_stratified", "transfer_study"]
 
-_MARGIN_GROUPS = 2
 _LIMITS = {"effective_agreement": (0.0, 1.0), "pair_loss": (0.0, np.inf), "gain": (-np.inf, np.inf)}
 
 
@@ -112,7 +111,7 @@ class _Transfer:
     def judge(self, groups: int, similarity: Floats | None) -> result.TransferJudge:
         """Return what the audit says of the target."""
         self._stratify("pairs", self._pairs(groups, similarity), ("effective_agreement", "pair_loss"))
-        self._stratify("pools", self._pools(), ("gain", "recovery"))
+        self._stratify("pools", self._pools(groups), ("gain", "recovery"))
         return result.TransferJudge(
             data=self.judged.counts_as(JudgeCounts, self.panel.judge, self.panel),
             figures=self.figures,
@@ -129,7 +128,7 @@ class _Transfer:
         own = pairs.some(pairs.prompt < self.split)
         gaps = np.abs(self.scores[pairs.i] - self.scores[pairs.j])
         gaps[np.isnan(self.scores[pairs.i]) & np.isnan(self.scores[pairs.j])] = 0.0  # the pick between them is random
-        codes, names = _by_gap(gaps, len(own.i), groups, "gap")
+        codes, names = _by_gap(gaps, own.prompt, groups, "gap")
         if similarity is not None:
             mean = (similarity[pairs.i] + similarity[pairs.j]) / 2
             codes = codes * 2 + (mean > np.nanmedian(mean[: len(own.i)]))
@@ -141,11 +140,11 @@ class _Transfer:
         loss = np.abs(labels[own.i] - labels[own.j]) * (1 - agreement)
         return _Units(pairs.prompt, codes, names, np.stack([agreement, loss]))
 
-    def _pools(self) -> _Units:
+    def _pools(self, groups: int) -> _Units:
         """Group the pools by size, by tie at the top, and by margin."""
         sums, sizes = Sums(*self.panel.sums()), np.unique(self.panel.sizes)
         margins = top_of_scores(self.scores, self.sizes, by_rank(self.scores)).margin
-        codes, names = _by_gap(margins, self.split, _MARGIN_GROUPS, "margin")
+        codes, names = _by_gap(margins, np.arange(self.split), groups, "margin")
         size = np.where(np.isin(self.sizes, sizes), np.searchsorted(sizes, self.sizes), len(sizes))
         of_sizes = [f"{K} candidates" for K in sizes.tolist()] + ["other sizes"]
         every = [f"{K}, {name}" for K in of_sizes for name in names]
@@ -206,12 +205,20 @@ class _Transfer:
         return undefined if law.at(confidence) is None else made
 
 
-def _by_gap(gaps: Floats, own: int, groups: int, what: str) -> tuple[Ints, list[str]]:
-    """Group gaps, the first `own` of them the audit's, by the quantiles of those; NaN is of one without a score."""
+def _by_gap(gaps: Floats, prompts: Ints, groups: int, what: str) -> tuple[Ints, list[str]]:
+    """Group gaps by the quantiles of the first ones, those of the audit's `prompts`; NaN is of one without a score.
+
+    There are as many groups as enough prompts fill, up to `groups`, and one beyond the largest gap of the audit.
+    """
     gaps = compared(gaps)
     codes, apart = np.isnan(gaps).astype(np.int64), gaps > 0
-    known = gaps[:own][apart[:own]]
-    cuts = gap_groups(known, groups)[1][1:] if known.size else np.zeros(1)
+    own = apart[: len(prompts)]
+    known, cuts = gaps[: len(prompts)][own], np.zeros(1)
+    for count in range(groups if known.size else 0, 0, -1):
+        cuts = gap_groups(known, count)[1][1:]
+        at = np.searchsorted(cuts, known)
+        if min(len(np.unique(prompts[own][at == group])) for group in range(len(cuts))) >= support.FEWEST:
+            break
     codes[apart] = 2 + np.searchsorted(cuts, gaps[apart])
     upper = [f"{what} up to {cut:g}" for cut in cuts.tolist()]
     return codes, ["tie", "one without a score", *upper, f"{what} above {cuts[-1]:g}"]

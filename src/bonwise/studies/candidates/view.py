@@ -9,9 +9,11 @@ from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Guide, curves_figure
+from bonwise.report.figures.forest import forest_figure
 from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.candidates.result import CandidateCountStudy, CountJudge, TransferJudge, TransferStudy
 from bonwise.studies.description import DescribedStudy
+from bonwise.table.reading_options import ColumnKeywords, ReadingKeywords
 
 __all__ = ["described"]
 
@@ -32,10 +34,12 @@ def described(document: CandidateCountStudy | TransferStudy) -> DescribedStudy:
     """Describe a study of either kind: one part per judge."""
     source, how = file_name(document.settings.source), f"{numbers.percent(document.settings.confidence)} intervals"
     title, limit, note = f"How many candidates to ask for, by {source}", _DRAWN_ALIKE, f"{how}. {_LEGEND}"
-    question = "How many candidates are worth asking for?"
+    question, then = "How many candidates are worth asking for?", document.then("audit", takes=ReadingKeywords)
+    why = "What the picks from whole pools are worth, an audit says:"
     if isinstance(document, TransferStudy):
         title, limit, note = f"From {source} to {file_name(document.settings.target)}", _ERRS_ALIKE, f"{how}."
-        question = "Does the judge agree on the target?"
+        question, why = "Does the judge agree on the target?", "Only labels of the target settle it. Draw them:"
+        then = document.then("labels draw", "--labels 100", "--out design.csv", of=("to",), takes=ColumnKeywords)
     judges: Mapping[str, CountJudge | TransferJudge] = document.judges
     parts = {
         name: Part(printable(name, longest=60), list(_judge(judge, f"{document.kind}-{at}")))
@@ -50,6 +54,7 @@ def described(document: CandidateCountStudy | TransferStudy) -> DescribedStudy:
         notes=[Said("note", note)],
         answers={name: _answer(judge) for name, judge in judges.items()},
         question=question,
+        then=answers.steps(why, then),
     )
 
 
@@ -76,6 +81,10 @@ def _judge(judge: CountJudge | TransferJudge, key: str) -> Iterator[Block]:
         names, places = list(judge.figures["audit"]), list(judge.figures)
         rows = [Row((name, *(_cell(judge, at, name) for at in places))) for name in names]
         yield Table((Column("figure", "metric"), Column("audit"), Column("expected")), rows, "Audit and target")
+        agreement = [(at, judge.figures[at]["effective_agreement"]) for at in places]
+        shown = [(at, own.estimate, own.low, own.high) for at, own in agreement]
+        title = "Effective agreement of the audit, and expected of the target"
+        yield from forest_figure(shown, key, title, judge.sentences[0], 0.5, unit="share")
         for of, strata in judge.strata.items():
             cells = [
                 (
@@ -86,11 +95,11 @@ def _judge(judge: CountJudge | TransferJudge, key: str) -> Iterator[Block]:
                 )
                 for each in strata
             ]
-            yield Table.of(_ALIKE, cells, f"Shares of {of} that look alike to the judge, and labelled prompts")
+            yield Table.of(_ALIKE, cells, f"Shares of {of} in the audit and the target")
         return
-    shown = [name for name in _SHOWN if any(name in figures for figures in judge.figures.values())]
-    columns = [Column("candidates", "name"), *(Column(name, "metric", at) for at, name in enumerate(shown))]
-    rows = [Row((m, *(_cell(judge, m, name) for name in shown)), strong=m == str(judge.best)) for m in judge.figures]
+    names = [name for name in _SHOWN if any(name in figures for figures in judge.figures.values())]
+    columns = [Column("candidates", "name"), *(Column(name, "metric", at) for at, name in enumerate(names))]
+    rows = [Row((m, *(_cell(judge, m, name) for name in names)), strong=m == str(judge.best)) for m in judge.figures]
     yield Table(columns, rows, "By number of candidates")
     lines = []
     for name, label, role in (("value_oracle", "best candidate", "oracle"), ("value_judge", "judge's pick", "judge")):
