@@ -273,8 +273,12 @@ def test_the_command_writes_what_python_returns(tmp_path, capsys):
     assert "production.csv" in (tmp_path / "s.html").read_text("utf-8")
     refused = typed(capsys, *asked, "--html", tmp_path / "production.csv")
     assert (refused.code, "read or written already" in refused.err) == (2, True)
-    assert max(map(len, study.to_text(full=True).splitlines())) <= 118
+    lines = [line for line in study.to_text(full=True).splitlines() if not line.startswith("bonwise ")]
+    assert max(map(len, lines)) <= 118
     assert set(study.to_frame()["of"]) == {"audit", "target"}
+    similar(60, 0.5, 1).to_csv(tmp_path / "similar.csv", index=False)
+    asked = ["study", "transfer", tmp_path / "similar.csv", "--to", tmp_path / "similar.csv", "--similarity", "alike"]
+    assert "higher similarity" in typed(capsys, *asked, "--full").out
 
 
 def test_every_pair_is_in_one_stratum():

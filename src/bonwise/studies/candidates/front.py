@@ -82,7 +82,7 @@ def study_transfer(
     """Estimate from an audit how well the judge does on other candidates, which have scores and no labels.
 
     Pairs are grouped by tie and score gap, pools by size, tie and margin. The mean of each group in the audit is
-    weighted by the share w of that group in the target: ``sum_s w_s mean_s``. See `docs/study_transfer.md`.
+    weighted by the share w of that group in the target: ``sum_s w_s mean_s``. See `docs/transfer.md`.
 
     Parameters
     ----------
