@@ -16,7 +16,7 @@ from scipy.stats import norm
 from auditing.tables import cohort, lossy, table, two_judges
 from bonwise.auditing.front import audit
 from bonwise.errors import InputError, UsageError
-from bonwise.studies.candidates.curve import subset_values
+from bonwise.studies.candidates.engine import subset_values
 from bonwise.studies.candidates.front import study_candidates
 from cli.commands import typed
 from stats.nominal import assert_covered

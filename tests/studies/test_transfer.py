@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from auditing.tables import cohort, lossy, table, two_judges
 from bonwise.auditing.front import audit
 from bonwise.errors import BonwiseError, InputError, UsageError
+from bonwise.studies.candidates.engine import post_stratified
 from bonwise.studies.candidates.front import study_transfer
-from bonwise.studies.candidates.transfer import post_stratified
 from bonwise.table.scales import Scale
 from cli.commands import typed
 from stats.nominal import assert_covered

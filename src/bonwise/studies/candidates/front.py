@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 from bonwise.flags import NO_FLAG, Command, Flag
-from bonwise.results import given
 from bonwise.studies.candidates.result import CandidateCountStudy, TransferStudy
 from bonwise.studies.registration import SOURCE, Study
 from bonwise.table.checks import CONFIDENCE, SEED
@@ -61,18 +59,18 @@ def study_candidates(
     >>> study_candidates(frame, value=1, candidate_cost=0.004).judges["judge"].may_be_best
     [3]
     """
-    from bonwise.studies.candidates.curve import candidates_study
+    from bonwise.studies.candidates.engine import candidates_study
 
-    costs = given(value=value, candidate_cost=candidate_cost, judge_cost=judge_cost)
+    costs = {"value": value, "candidate_cost": candidate_cost, "judge_cost": judge_cost}
     options = ReadingOptions.of(study_candidates, reading)
     return candidates_study(source, options, costs, confidence=confidence, seed=seed)
 
 
 @opens_a_table
 def study_transfer(
-    source: Annotated[ScoreSource, Flag("Scores with labels: the audit.", "FILE", Path)],
+    source: Annotated[ScoreSource, SOURCE],
     *,
-    to: Annotated[ScoreSource, Flag("Scores of your own pools, without labels.", kind=Path)],
+    to: Annotated[ScoreSource, Flag("Scores of your own pools, without labels.", kind=SOURCE.kind)],
     gap_groups: Annotated[int, Flag("Most groups of score gaps.")] = 4,
     similarity: Annotated[str | None, Flag("Numeric column of both files, at whose median pairs are split.")] = None,
     confidence: float = CONFIDENCE,
@@ -115,9 +113,9 @@ def study_transfer(
     >>> round(found.figures["target"]["effective_agreement"].estimate, 1)
     0.6
     """
-    from bonwise.studies.candidates.transfer import transfer_study
+    from bonwise.studies.candidates.engine import transfer_study
 
-    own, options = given(gap_groups=gap_groups, similarity=similarity), ReadingOptions.of(study_transfer, reading)
+    own, options = {"gap_groups": gap_groups, "similarity": similarity}, ReadingOptions.of(study_transfer, reading)
     return transfer_study(source, to, options, own, confidence=confidence, seed=seed)
 
 

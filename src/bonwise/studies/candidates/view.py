@@ -6,28 +6,21 @@ from collections.abc import Iterator, Mapping
 
 from bonwise.metric_groups import unit_of
 from bonwise.printable import file_name, printable
-from bonwise.report import answers, numbers
-from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
-from bonwise.report.figures.curves import Curve, Guide, curves_figure
-from bonwise.report.figures.forest import forest_figure
-from bonwise.report.limits import LABELS, OTHER_PROMPTS
+from bonwise.report import answers, blocks, limits, numbers
+from bonwise.report.figures import curves, forest
 from bonwise.studies.candidates.result import CandidateCountStudy, CountJudge, TransferJudge, TransferStudy
 from bonwise.studies.description import DescribedStudy
 from bonwise.table.reading_options import ColumnKeywords, ReadingKeywords
 
 __all__ = ["described"]
 
-_DRAWN_ALIKE = (
-    "Candidates that are not drawn alike: of named systems a figure is a mean over which of them are asked."
-)
+_DRAWN_ALIKE = "Candidates that are not drawn alike: of named systems a figure is a mean over which are asked."
 _ERRS_ALIKE = "That the judge errs as often on pairs that look alike to it: only labels of the target show that."
-
 _LEGEND = (
     "step: value less that of the pick from one candidate fewer. worth: beyond one candidate without a judge, costs "
     "subtracted. gain_per_call: over a random pick, per call of the judge."
 )
 _SHOWN = ("value_judge", "step", "worth", "recovery", "gain_per_call")
-_ALIKE = (Column("group", "name"), Column("prompts"), Column("audit"), Column("target"), Column("covered", "words"))
 
 
 def described(document: CandidateCountStudy | TransferStudy) -> DescribedStudy:
@@ -42,16 +35,16 @@ def described(document: CandidateCountStudy | TransferStudy) -> DescribedStudy:
         then = document.then("labels draw", "--labels 100", "--out design.csv", of=("to",), takes=ColumnKeywords)
     judges: Mapping[str, CountJudge | TransferJudge] = document.judges
     parts = {
-        name: Part(printable(name, longest=60), list(_judge(judge, f"{document.kind}-{at}")))
+        name: blocks.Part(printable(name, longest=60), list(_judge(judge, f"{document.kind}-{at}")))
         for at, (name, judge) in enumerate(judges.items(), start=1)
     }
     return DescribedStudy(
         title=title,
         heading=title,
         anchor=document.kind,
-        limits=(limit, OTHER_PROMPTS, LABELS),
+        limits=(limit, limits.OTHER_PROMPTS, limits.LABELS),
         judges=parts,
-        notes=[Said("note", note)],
+        notes=[blocks.Said("note", note)],
         answers={name: _answer(judge) for name, judge in judges.items()},
         question=question,
         then=answers.steps(why, then),
@@ -75,40 +68,40 @@ def _answer(judge: CountJudge | TransferJudge) -> answers.StatedVerdict:
     return answers.StatedVerdict(words[at], states[at], judge.sentences[0], figure)
 
 
-def _judge(judge: CountJudge | TransferJudge, key: str) -> Iterator[Block]:
-    yield from (Said("finding", printable(sentence, longest=600)) for sentence in judge.sentences)
+def _judge(judge: CountJudge | TransferJudge, key: str) -> Iterator[blocks.Block]:
+    yield from (blocks.Said("finding", printable(sentence, longest=600)) for sentence in judge.sentences)
     if isinstance(judge, TransferJudge):
-        names, places = list(judge.figures["audit"]), list(judge.figures)
-        rows = [Row((name, *(_cell(judge, at, name) for at in places))) for name in names]
-        yield Table((Column("figure", "metric"), Column("audit"), Column("expected")), rows, "Audit and target")
-        agreement = [(at, judge.figures[at]["effective_agreement"]) for at in places]
-        shown = [(at, own.estimate, own.low, own.high) for at, own in agreement]
-        title = "Effective agreement of the audit, and expected of the target"
-        yield from forest_figure(shown, key, title, judge.sentences[0], 0.5, unit="share")
-        for of, strata in judge.strata.items():
-            cells = [
-                (
-                    each.stratum,
-                    numbers.count(each.prompts),
-                    *(numbers.number(share, "share") for share in (each.audit, each.target)),
-                    "yes" if each.covered else "no",
-                )
-                for each in strata
-            ]
-            yield Table.of(_ALIKE, cells, f"Shares of {of} in the audit and the target")
+        yield from _compared(judge, key)
         return
     names = [name for name in _SHOWN if any(name in figures for figures in judge.figures.values())]
-    columns = [Column("candidates", "name"), *(Column(name, "metric", at) for at, name in enumerate(names))]
-    rows = [Row((m, *(_cell(judge, m, name) for name in names)), strong=m == str(judge.best)) for m in judge.figures]
-    yield Table(columns, rows, "By number of candidates")
+    cells = [(m, *(_cell(judge, m, name) for name in names)) for m in judge.figures]
+    yield blocks.Table.of([blocks.Column("candidates", "name"), *map(blocks.Column, names)], cells, "By size")
     lines = []
     for name, label, role in (("value_oracle", "best candidate", "oracle"), ("value_judge", "judge's pick", "judge")):
         known = {int(m): figures[name] for m, figures in judge.figures.items() if name in figures}
         y, low, high = ([getattr(figure, end) for figure in known.values()] for end in ("estimate", "low", "high"))
-        lines.append(Curve(label, list(known), y, low, high, role, points=True))
-    guides = [] if judge.best is None else [Guide("pays best", x=judge.best)]
-    title = "Value of the pick by the number of candidates"
-    yield from curves_figure(lines, key, title, judge.sentences[0], across="candidates", up="label", guides=guides)
+        lines.append(curves.Curve(label, list(known), y, low, high, role, points=True))
+    guides = [] if judge.best is None else [curves.Guide("pays best", x=judge.best)]
+    title, says = "Value of the pick", judge.sentences[0]
+    yield from curves.curves_figure(lines, key, title, says, across="candidates", up="label", guides=guides)
+
+
+def _compared(judge: TransferJudge, key: str) -> Iterator[blocks.Block]:
+    """Yield the figures of the audit and the target, and the groups behind them."""
+    columns = [blocks.Column("figure", "metric"), *map(blocks.Column, ("audit", "expected"))]
+    cells = [(name, *(_cell(judge, of, name) for of in judge.figures)) for name in judge.figures["audit"]]
+    yield blocks.Table.of(columns, cells, "Audit and target")
+    agreement = {of: figures["effective_agreement"] for of, figures in judge.figures.items()}
+    rows = [(of, figure.estimate, figure.low, figure.high) for of, figure in agreement.items()]
+    yield from forest.forest_figure(rows, key, "Effective agreement", judge.sentences[0], 0.5, unit="share")
+    columns = [blocks.Column("group", "name"), *map(blocks.Column, ("prompts", "audit", "target", "covered"))]
+    for of, strata in judge.strata.items():
+        shares = [[numbers.number(share, "share") for share in (each.audit, each.target)] for each in strata]
+        cells = [
+            (each.stratum, numbers.count(each.prompts), *own, "yes" if each.covered else "no")
+            for each, own in zip(strata, shares, strict=True)
+        ]
+        yield blocks.Table.of(columns, cells, f"Shares of {of} in the audit and the target")
 
 
 def _cell(judge: CountJudge | TransferJudge, at: str, name: str) -> str:
