@@ -110,7 +110,7 @@ class _Curve:
     """What the picks of one judge are worth by the number of candidates; position m is of m + 1 candidates."""
 
     def __init__(self, judged: LabelledPanels, own: panel.Panel) -> None:
-        self.judged, self.panel, self.confidence = judged, own, judged.settings.confidence
+        self.judged, self.panel, self.sums, self.confidence = judged, own, own.sums(), judged.settings.confidence
         most, labels = min(int(own.sizes.max()), _MOST_CANDIDATES), sums.compared(own.labels)
         self.picked = subset_values(sums.by_rank(sums.compared(own.scores)), own.labels, own.sizes, most)
         self.possible = subset_values(labels, own.labels, own.sizes, most)
@@ -173,7 +173,7 @@ class _Curve:
     def _metrics(self, m: int) -> dict[str, EstimateRecord]:
         """Return the metrics of an audit of all subsets of m + 1 candidates."""
         held, rule = self.holds[m], self.judged.settings.rule(self.panel.labels)
-        own = sums.Sums(*self.panel.sums()[:, held])._replace(J=self.picked[m, held], M=self.possible[m, held])
+        own = sums.Sums(*self.sums[:, held])._replace(J=self.picked[m, held], M=self.possible[m, held])
         figures = estimation.estimate(_OF_CURVE if m else _OF_CURVE[:1], np.array(own), rule)
         figures |= support.of_whole_prompts(figures, own, self.panel.lowest_labels()[held], rule)
         records = estimate_records(estimand.under_method(figures, self.judged.methods[self.panel.judge]))

@@ -10,7 +10,7 @@ from bonwise.report import answers, blocks, limits, numbers
 from bonwise.report.figures import curves, forest
 from bonwise.studies.candidates.result import CandidateCountStudy, CountJudge, TransferJudge, TransferStudy
 from bonwise.studies.description import DescribedStudy
-from bonwise.table.reading_options import ColumnKeywords, ReadingKeywords
+from bonwise.table.reading_options import PoolKeywords, ReadingKeywords
 
 __all__ = ["described"]
 
@@ -32,7 +32,7 @@ def described(document: CandidateCountStudy | TransferStudy) -> DescribedStudy:
     if isinstance(document, TransferStudy):
         title, limit, note = f"From {source} to {file_name(document.settings.target)}", _ERRS_ALIKE, f"{how}."
         question, why = "Does the judge agree on the target?", "Only labels of the target settle it. Draw them:"
-        then = document.then("labels draw", "--labels 100", "--out design.csv", of=("to",), takes=ColumnKeywords)
+        then = document.then("labels draw", "--labels 100", "--out design.csv", of=("to",), takes=PoolKeywords)
     judges: Mapping[str, CountJudge | TransferJudge] = document.judges
     parts = {
         name: blocks.Part(printable(name, longest=60), list(_judge(judge, f"{document.kind}-{at}")))
