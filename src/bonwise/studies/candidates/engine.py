@@ -93,7 +93,7 @@ def candidates_study(
     if options.unpicked == "first":
         raise UsageError("a random subset of a pool has no first candidate", hint="leave --unpicked first out")
     judged = _opened(source, options, confidence, seed)
-    curves = {name: _Curve(judged, own) for name, own in judged.panels.items()}
+    curves = {name: _SizeCurve(judged, own) for name, own in judged.panels.items()}
     refused = {name: curve.refusal for name, curve in curves.items() if curve.most < _FEWEST_CANDIDATES}
     if len(refused) == len(curves):
         name, why = next(iter(refused.items()))
@@ -106,7 +106,7 @@ def candidates_study(
     )
 
 
-class _Curve:
+class _SizeCurve:
     """What the picks of one judge are worth by the number of candidates; position m is of m + 1 candidates."""
 
     def __init__(self, judged: LabelledPanels, own: panel.Panel) -> None:

@@ -56,8 +56,8 @@ def study_candidates(
     --------
     >>> from bonwise.testing import simulate
     >>> frame = simulate("arena", n=2000, seed=1).frame()
-    >>> study_candidates(frame, value=1, candidate_cost=0.004).judges["judge"].may_be_best
-    [3]
+    >>> study_candidates(frame, value=1, candidate_cost=0.003).judges["judge"].may_be_best
+    [3, 4]
     """
     from bonwise.studies.candidates.engine import candidates_study
 
