@@ -431,6 +431,10 @@ DOORS = {
         lambda **n: bw.study_calibration(scores(), **n),
         {"folds": 3, "confidence": 0.75, "seed": 3, **UNLABELLED},
     ),
+    "study_candidates": (
+        lambda **n: bw.study_candidates(scores(), **n),
+        {"value": 2.0, "candidate_cost": 0.25, "judge_cost": 0.5, "confidence": 0.75, "seed": 3, **UNLABELLED},
+    ),
     "study_factors": (
         lambda **n: bw.study_factors(ratings(), human="human", **n),
         {"budgets": (0.5,), "rater_shares": (0.5,), "rater_budget": None, "splits": 1, **FACTORS},
@@ -451,6 +455,10 @@ DOORS = {
     "study_requirements": (
         lambda **n: bw.study_requirements(scores(), **n),
         {"targets": (0.5,), "within_r": (0.25,), "confidence": 0.75, "seed": 3, **UNLABELLED},
+    ),
+    "study_transfer": (
+        lambda **n: bw.study_transfer(scores(), to=scores(), **n),
+        {"gap_groups": 3, "confidence": 0.75, "seed": 3, **UNLABELLED},
     ),
     "study_verdicts": (
         lambda **n: bw.study_verdicts(ITEMS, verdict_col=["v", "w"], label_col="gold", prompt_col=["item"], **n),

@@ -84,6 +84,14 @@ def _calibration(path):
     bw.study_calibration("scores.csv").to_html(path)
 
 
+def _candidates(path):
+    bw.study_candidates("scores.csv", value=1, candidate_cost=0.01).to_html(path)
+
+
+def _transfer(path):
+    bw.study_transfer("scores.csv", to="scores.csv").to_html(path)
+
+
 def _mix(path):
     bw.study_mix("scores.csv", control="c3").to_html(path)
 
@@ -128,6 +136,8 @@ KINDS = {
     "study-requirements": (_requirements, "What a wanted recovery takes"),
     "study-label-strategy": (_label_strategy, "Ways of asking a judge"),
     "study-calibration": (_calibration, "Calibration of judges"),
+    "study-candidates": (_candidates, "How many candidates to ask for"),
+    "study-transfer": (_transfer, "From scores.csv to scores.csv"),
     "study-mix": (_mix, "Mixed difficulty of "),
     "watch": (_command("watch picks/*.jsonl --labels picks_labels.csv", (1,)), "Watch of "),
     "stack": (_command("stack fit five-judges.csv"), "Stack of "),

@@ -71,11 +71,13 @@ COMMANDS = {
     "stack fit": "stack fit judges.csv",
     "stack audit": "stack audit judges.csv --stack stack.json",
     "study calibration": "study calibration scores.csv",
+    "study candidates": "study candidates scores.csv",
     "study confidence": "study confidence stated.csv",
     "study draws": "study draws drawn.csv",
     "study label-strategy": "study label-strategy scores.csv",
     "study mix": "study mix scores.csv",
     "study requirements": "study requirements scores.csv",
+    "study transfer": "study transfer scores.csv --to others.csv",
     "watch": "watch first.jsonl",
 }
 """Commands with files that they write, as far as they come before anything is read."""

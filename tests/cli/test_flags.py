@@ -347,11 +347,13 @@ OPENS = {
     "stack audit": bw.audit_stack,
     "stack fit": bw.fit_stack,
     "study calibration": bw.study_calibration,
+    "study candidates": bw.study_candidates,
     "study confidence": bw.audit_confidence,
     "study draws": learn,
     "study label-strategy": bw.study_label_strategy,
     "study mix": bw.study_mix,
     "study requirements": bw.study_requirements,
+    "study transfer": bw.study_transfer,
     "watch": bw.watch,
 }
 """Every command that opens a table of scores or of labels, and its function."""

@@ -121,6 +121,7 @@ GUIDES = (
     "docs/subsets.md",
     "docs/strategies.md",
     "docs/tables.md",
+    "docs/transfer.md",
     "docs/value_of_information.md",
     "docs/verdict.md",
     "docs/watch.md",

@@ -214,6 +214,7 @@ OTHERWISE = {
     ("plan", "confidence"): "of a test",
     ("route", "judge"): "it may be all but the stronger one",
     ("route", "prices"): "in US dollars",
+    ("study_candidates", "judge_cost"): "described beside the price of a candidate",
     ("study_verdicts", "judge_col"): "described beside the other columns of a pair",
     ("study_verdicts", "pair_col"): "described beside the other columns of a pair",
     ("study_verdicts", "prompt_col"): "described beside the other columns of a pair",

@@ -64,6 +64,8 @@ MAKERS = {
     "requirements": lambda: bw.study_requirements("scores.csv"),
     "label-strategy": lambda: bw.study_label_strategy("scores.csv", verdicts="pairs.csv"),
     "calibration": lambda: bw.study_calibration("scores.csv"),
+    "candidates": lambda: bw.study_candidates("scores.csv"),
+    "transfer": lambda: bw.study_transfer("scores.csv", to="scores.csv"),
     "mix": lambda: bw.study_mix("scores.csv", control="c3"),
 }
 

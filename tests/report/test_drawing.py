@@ -305,6 +305,7 @@ def results(tmp_path_factory):
             "requirements": bw.study_requirements("scores.csv"),
             "label-strategy": bw.study_label_strategy("scores.csv", verdicts="pairs.csv"),
             "calibration": bw.study_calibration("scores.csv"),
+            "candidates": bw.study_candidates("scores.csv"),
             "mix": bw.study_mix("scores.csv", control="c3"),
         }
 

@@ -74,7 +74,7 @@ def test_every_study_fits_the_schema(name, tmp_path):
 
 def test_a_module_per_study():
     """The names are those of the modules, and each class says the name of its own."""
-    assert study_names() == ("calibration", "label-strategy", "mix", "requirements")
+    assert study_names() == ("calibration", "candidates", "label-strategy", "mix", "requirements")
     for name in study_names():
         assert {one.study_name() for one in study_classes(name)} == {name}
 

@@ -72,6 +72,8 @@ AUDIT_TIER = {
     "judge by a stack": ("judge", "scores.csv", "--judge", "stack:loaded.json", "--out", "applied.csv"),
     "stack audit": ("stack", "audit", "scores.csv", "--stack", "loaded.json", "--labels", "labels.csv", *ERROR),
     "study calibration": ("study", "calibration", "scores.csv", "--labels", "labels.csv", *ERROR),
+    "study candidates": ("study", "candidates", "scores.csv", "--labels", "labels.csv", *ERROR),
+    "study transfer": ("study", "transfer", "scores.csv", "--to", "scores.csv", "--labels", "labels.csv", *ERROR),
     "study label-strategy": (
         *("study", "label-strategy", "scores.csv", "--verdicts", "pairs.csv", "--labels", "labels.csv"),
         *ERROR,

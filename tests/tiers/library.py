@@ -94,6 +94,8 @@ def audited():
         lambda table: bw.monitor(table, question="significance"),
         bw.route,
         bw.study_calibration,
+        bw.study_candidates,
+        lambda table: bw.study_transfer(table, to=table),
         lambda table: bw.study_label_strategy(table, verdicts="pairs.csv"),
         lambda table: bw.study_mix(table, control="a"),
         lambda table: bw.study_preferences(table, **votes),
