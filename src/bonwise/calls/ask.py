@@ -319,6 +319,10 @@ class Ask:
     """Whether an answer that was not read is asked for a second time unless ``reask`` says otherwise."""
     replaced: int = field(default=0, compare=False)
     """Halves of surrogate pairs in it, which no server takes, that are shown as U+FFFD."""
+    question: Mapping[str, Any] | None = field(default=None, hash=False)
+    """A question with its possible answers, for the service's endpoint for decisions: the answer is a distribution.
+    Its instructions are `system`.
+    """
 
 
 def model_from_spec(spec: str, base_url: str | None = None, price: tuple[float, float] | None = None) -> Model:

@@ -66,14 +66,14 @@ def tokens_of_size(size: int) -> tuple[int, int]:
 
 
 def ask_text(ask: Ask) -> str:
-    """Return all words that an ask sends: instructions, what is judged, and the schema of the answer."""
-    schema = "" if ask.schema is None else json.dumps(ask.schema, ensure_ascii=False)
+    """Return all words that an ask sends: instructions, what is judged, and the schema or choice of the answer."""
+    schema = "".join(json.dumps(part, ensure_ascii=False) for part in (ask.schema, ask.question) if part is not None)
     return f"{ask.system}{ask.user}{schema}"
 
 
 def expected_output_tokens(ask: Ask) -> int:
     """Return an assumed length of an answer, by its schema's properties; plain text is 150 tokens."""
-    assumed = _PLAIN_TEXT
+    assumed = _PLAIN_TEXT if ask.question is None else 0
     if ask.schema is not None:
         properties: dict[str, Any] = dict(ask.schema.get("properties", {}))
         assumed = 4 + sum(3 + expected_input_tokens(name) + _value(kind) for name, kind in properties.items())

@@ -4,6 +4,7 @@ PUBLIC = {
     "calling": ("FunctionJudge",),
     "checklist": ("Checklist",),
     "comparing": ("Logprob", "Pairwise", "Probability"),
+    "decision": ("Decision",),
     "jury": ("Jury",),
     "listwise": ("Listwise",),
     "pointwise": ("Interval", "Pointwise"),

@@ -136,6 +136,8 @@ class PromptFile:
     """The form of the answer."""
     criteria: tuple[Criterion, ...] = field(default=(), repr=False)
     """Of a rubric."""
+    levels: tuple[str, ...] = ()
+    """Of a decision: what a candidate may be called, the worst first."""
 
     @property
     def further(self) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ def builtin_names() -> tuple[str, ...]:
 
 
 _REQUIRED = ("name", "version", "mode", "variables")
-_OPTIONAL = ("description", "reply", "form", "field", "scale", "tie", "answer", "criteria")
+_OPTIONAL = ("description", "reply", "form", "field", "scale", "tie", "levels", "answer", "criteria")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FURTHER = re.compile("(?!prompt|candidate|(?:id|text|content|tool_calls)$)[a-z][a-z0-9_]*")
 _EXAMPLES = {
@@ -52,6 +52,7 @@ _EXAMPLES = {
     "field": 'write field = "rating": what the text calls the answer, one line of at most 40 characters',
     "scale": "write scale = [1, 10], two whole numbers from 0, the lower one first",
     "tie": 'write tie = "C": what the text calls a tie, one word',
+    "levels": 'write levels = ["poor", "fair", "good"]: 2 to 100 different words, the worst first',
     "answer": "write a table [answer] with a line for each property, or leave it out for plain text",
     "criteria": "write a table [criteria.NAME] for each criterion",
 }
@@ -133,6 +134,7 @@ def load(name_or_path: str | Path) -> prompt_file.PromptFile:
             reasons="why" in front.get("answer", {}),
         ),
         criteria=rubric,
+        levels=tuple(front.get("levels", ())),
     )
 
 
@@ -251,6 +253,8 @@ def front_matter_problems(
     for key in _REQUIRED:
         if key not in fields:
             yield prompt_sections.problem(source, section.line, f"the front matter has no {key}", _EXAMPLES[key])
+    if fields.get("mode") == "decision" and "levels" not in fields:
+        yield prompt_sections.problem(source, section.line, "mode decision needs levels", _EXAMPLES["levels"])
     for key, value in fields.items():
         if key in _EXAMPLES and not _fits(key, value):
             yield prompt_sections.problem(source, section.line_of(key), f"{key} is {quoted(value)}", _EXAMPLES[key])
@@ -272,6 +276,9 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "field": _is_word,
     "scale": criteria.is_scale,
     "tie": lambda value: _is_word(value) and str(value).casefold() not in {"a", "b"},
+    "levels": lambda value: (
+        isinstance(value, list) and 2 <= len(value) <= 100 and all(map(_is_word, value)) and len({*value}) == len(value)
+    ),
     "answer": lambda value: isinstance(value, dict),
     "criteria": lambda value: isinstance(value, dict),
 }

@@ -28,6 +28,7 @@ SERVICE = service.Service(
     "openai", "https://api.openai.com/v1", "OPENAI_BASE_URL", ("OPENAI_API_KEY",), "OPENAI_CUSTOM_HEADERS"
 )
 ENDPOINT = "/chat/completions"
+DECISIONS = "/decisions"
 NO_KEY = "none"
 """Sent where no key is set: the SDK insists on one, and servers of one's own need none."""
 
@@ -50,7 +51,7 @@ NAMES: Mapping[str, str] = {
 }
 """What a request can do without, and how servers call it."""
 
-SETS = frozenset({"model", "messages", "stream", *NAMES})
+SETS = frozenset({"model", "messages", "input", "questions", "stream", *NAMES})
 """Fields that no parameter of the user's may set."""
 
 _FINISH: Mapping[str, Finish] = {
@@ -92,6 +93,7 @@ class OpenAI:
         logprobs=True,
         schema=True,
         draws_differ_by="sampling at the temperature that was sent",
+        decisions=True,
     )
 
     sets: ClassVar[frozenset[str]] = SETS
@@ -104,12 +106,15 @@ class OpenAI:
 
     def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:
         """Build the request for some samples of an ask, without the parameters known to be refused."""
-        body = chat_body(ask, samples, dropped)
+        decides = ask.question is not None
+        body = decision_body(ask, dropped) if decides else chat_body(ask, samples, dropped)
         address, version = _server(ask.model)
-        model = ask.model.name
-        parameters = chat_parameters(body) | {name: body[name] for name in ask.params if name in body}
-        extra = frozenset(ask.params)
-        return Request(self.name, address.url, version, ENDPOINT, body, model, parameters, NOT_IN_KEY, extra)
+        parameters = {} if decides else chat_parameters(body)
+        parameters |= {name: body[name] for name in ask.params if name in body}
+        where, extra = DECISIONS if decides else ENDPOINT, frozenset(ask.params)
+        return Request(
+            self.name, address.url, version, where, body, ask.model.name, parameters, NOT_IN_KEY, extra
+        )
 
     def client(self, model: Model, connection: protocol.Connection) -> protocol.Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
@@ -164,6 +169,13 @@ def chat_body(ask: Ask, samples: int, dropped: frozenset[str]) -> dict[str, Any]
     return {name: value for name, value in body.items() if name not in dropped or name == _limit(dropped)}
 
 
+def decision_body(ask: Ask, dropped: frozenset[str]) -> dict[str, Any]:
+    """Build the body of a question to the endpoint for decisions, which no SDK has to know."""
+    question = {**(ask.question or {}), "instructions": ask.system}
+    extra = {name: value for name, value in ask.params.items() if name not in dropped}
+    return {"model": ask.model.name, "input": ask.user, "questions": [question], **extra}
+
+
 def chat_parameters(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a body shapes the sampling."""
     parameters = {name: body[name] for name in ("temperature", "top_logprobs", "n") if name in body}
@@ -174,10 +186,10 @@ def chat_parameters(body: Mapping[str, Any]) -> dict[str, Any]:
 def chat_reply(content: bytes) -> Reply:
     """Read a successful response; what is not an answer is a `ValueError`."""
     body = wire.loaded(content)
-    choices = body.get("choices")
+    choices = body.get("choices", body.get("answers"))
     if not isinstance(choices, list) or not choices:
         raise ValueError("an answer without choices")
-    read = tuple(_choice(choice) for choice in choices)
+    read = tuple(map(_choice if "choices" in body else _decision, choices))
     usage, partial_usage = wire.chat_usages(body.get("usage"), said=any(choice.text for choice in read))
     return Reply(
         read,
@@ -218,6 +230,14 @@ def _choice(choice: object) -> Choice:
         text, elsewhere = _elsewhere(message)
         finish = "stop" if text else finish
     return Choice(text, finish, word, _logprobs(choice.get("logprobs")), failed, elsewhere)
+
+
+def _decision(answer: object) -> Choice:
+    if not isinstance(answer, dict) or not isinstance(answer.get("type"), str):
+        raise ValueError("a decision without a type")  # noqa: TRY004 - the contract of readers is ValueError
+    if answer["type"] == "refusal":
+        return Choice("", "refusal", "the model declined to answer the question")
+    return Choice(encoded(answer).decode())
 
 
 def _failure(word: str, error: object) -> str:
