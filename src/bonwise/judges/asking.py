@@ -142,6 +142,13 @@ class AskingSettings(ABC):
             SuppliedClient(self.client).refuse_pickling()
         return super().__getstate__()
 
+    def reworded(self, file: prompt_file.PromptFile) -> Self:
+        """Return the judge that asks by another file of the same mode."""
+        copied = protocol.changed(self, file=file)
+        for name in ("version", "_schema", "_read"):
+            copied.__dict__.pop(name, None)
+        return copied
+
     @property
     def mode(self) -> str:
         """The mode that the prompt file must have."""

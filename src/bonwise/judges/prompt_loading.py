@@ -16,7 +16,7 @@ from bonwise.judges import criteria, prompt_file, prompt_sections
 from bonwise.printable import listed, quoted
 from bonwise.table.text_files import check_text, file_errors, open_plain
 
-__all__ = ["builtin_names", "load", "personas", "problems", "prompt_path", "prompts_folder", "with_persona"]
+__all__ = ["builtin_names", "load", "personas", "problems", "prompt_path", "prompts_folder", "with_persona", "wordings"]
 
 
 def prompts_folder() -> Path:
@@ -58,7 +58,7 @@ _EXAMPLES = {
 }
 
 _SUFFIX = ".md"
-_PERSONAS = "personas.toml"
+_PERSONAS, _WORDINGS = "personas.toml", "wordings"
 
 
 def personas() -> dict[str, str]:
@@ -82,6 +82,32 @@ def with_persona(file: prompt_file.PromptFile, persona: str) -> prompt_file.Prom
         raise UsageError(f"no persona is called {persona!r}", hint=f"name one of {', '.join(personas())}")
     digest = hashlib.sha256(f"{file.digest} {words}".encode()).hexdigest()[:12]
     return replace(file, name=f"{file.name}+{persona}", system=f"{words}\n\n{file.system}", digest=digest)
+
+
+def wordings(own: prompt_file.PromptFile, folder: str | Path, number: int) -> tuple[prompt_file.PromptFile, ...]:
+    """Return so many wordings of a prompt, its own first: of a folder, or those that stand beside a built-in one.
+
+    A `UsageError` refuses too few of them, two that are the same, and one for another kind of answer.
+    """
+    place = Path(folder) if folder else prompts_folder() / _WORDINGS / own.name
+    is_other_text = not folder and Path(own.source).parent != prompts_folder()
+    if is_other_text or not place.is_dir():
+        what = f"{place} is not a folder" if folder else f"the prompt {own.name} has no wordings of its own"
+        raise UsageError(what, hint=f"name a folder of prompt files of mode {own.mode}: wordings=FOLDER")
+    files = [own, *map(load, sorted(place.glob(f"*{_SUFFIX}")))][:number]
+    if len(files) < number:
+        hint = f"state draws={len(files)}, or name a folder of more: wordings=FOLDER" if len(files) > 1 else ""
+        raise UsageError(f"{number} draws by {len(files)} wordings of the prompt {own.name}", hint=hint)
+    for at, file in enumerate(files):
+        fits = [
+            (its.mode, its.variables, its.levels, [criterion.name for criterion in its.criteria]) for its in (own, file)
+        ]
+        if fits[0] != fits[1]:
+            hint = f"mode, variables, levels and criteria are those of {own.source}"
+            raise UsageError(f"{file.source} is no other wording of the prompt {own.name}", hint=hint)
+        if (file.system, file.user) in [(other.system, other.user) for other in files[:at]]:
+            raise UsageError(f"{file.source} says the same as another wording", hint="keep one of them")
+    return tuple(files)
 
 
 def load(name_or_path: str | Path) -> prompt_file.PromptFile:

@@ -93,6 +93,7 @@ class OpenAI:
         logprobs=True,
         schema=True,
         draws_differ_by="sampling at the temperature that was sent",
+        seed=True,
         decisions=True,
     )
 

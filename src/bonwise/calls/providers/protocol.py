@@ -94,6 +94,8 @@ class Capabilities:
     """
     draws_differ_by: str
     """What makes repeated answers to one request differ, in plain words."""
+    seed: bool = False
+    """Whether a request can carry a seed of the sampling, in a field of that name."""
     decisions: bool = False
     """Whether there is an endpoint that answers a question by the probabilities of its possible answers."""
 
