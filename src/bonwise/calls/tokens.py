@@ -12,9 +12,11 @@ from bonwise.calls.bill import PartialUsage, Usage
 
 __all__ = [
     "ASCII_SIZE",
+    "MOST_OF_AN_IMAGE",
     "ask_text",
     "expected_input_tokens",
     "expected_output_tokens",
+    "image_tokens",
     "input_tokens",
     "most_input_tokens",
     "reckoned",
@@ -22,6 +24,10 @@ __all__ = [
     "tokens_of_size",
 ]
 
+MOST_OF_AN_IMAGE = 50_000
+"""Input tokens; gpt-4o-mini counts 48,169 for the largest."""
+_OF_ADDRESS = 1_000
+"""Assumed of an image that was not seen."""
 _PER_MESSAGE = 16
 _PER_REQUEST = 512
 _PLAIN_TEXT = 150
@@ -43,7 +49,28 @@ def most_input_tokens(text_bytes: int, messages: int) -> int:
 def input_tokens(ask: Ask, request: Request) -> tuple[int, int]:
     """Return about how many input tokens a request has, and the most that it can have."""
     expected = expected_input_tokens(ask.system) + expected_input_tokens(ask.user)
-    return expected, most_input_tokens(len(request.content), 2)
+    pictures, pictures_most = image_tokens(ask)
+    return expected + pictures, most_input_tokens(len(request.content), 2) + pictures_most
+
+
+def image_tokens(ask: Ask) -> tuple[int, int]:
+    """Return about how many input tokens the images of an ask are, and the most that they can be.
+
+    Anthropic counts a token for 750 pixels, 1,600 at most, and models that look closely up to 5,000. Others count
+    squares of 32 pixels, 1,536 at most, of 1.2 tokens each.
+    """
+    if not ask.images:
+        return 0, 0
+    is_anthropic, expected = ask.model.provider == "anthropic", 0
+    for _, image in ask.images:
+        if image.pixels is None:
+            expected += _OF_ADDRESS
+        elif is_anthropic:
+            expected += min(-(-image.pixels[0] * image.pixels[1] // 750), 1_600)
+        else:
+            width, height = (-(-side // 32) for side in image.pixels)
+            expected += -(-min(width * height, 1_536) * 6 // 5)
+    return expected, len(ask.images) * (5_000 if is_anthropic else MOST_OF_AN_IMAGE)
 
 
 def expected_input_tokens(text: str) -> int:

@@ -83,11 +83,13 @@ def judge(
     from bonwise.table.pools import read_pools
 
     judges = asking.judges(judge)
-    coming = map(partial(refuse_nul, where=str(pools)), read_pools(pools, protocol.variables_of(judges)))
+    read = read_pools(pools, protocol.variables_of(judges), asking.image_reader(judges))
+    coming = map(partial(refuse_nul, where=str(pools)), read)
     if asking.dry_run:
         from bonwise.cli.dry_run import show_estimate
 
-        return show_estimate(coming, judges, asking.run, asking.engine["reask"])
+        as_forms = asking.images is None
+        return show_estimate(coming, judges, asking.run, asking.engine["reask"], as_forms=as_forms)
     asked = list(coming)
     engines = settings.Engines.of(**asking.engine_settings(asks=any(map(protocol.is_asking, judges))))
     many_pools.refuse_without_key(asked, judges, engines)

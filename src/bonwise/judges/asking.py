@@ -86,6 +86,8 @@ class AskingSettings(ABC):
     kind: ClassVar[str]
     not_in_texts: ClassVar[frozenset[str]] = frozenset({"client"})
     """Settings that no text can state, so that a command line has none of them."""
+    takes_images: ClassVar[bool] = False
+    """Whether it shows the model the images of prompts and candidates."""
     needs_logprobs: ClassVar[bool] = False
     """Whether the judge can say nothing where a server sends no log probabilities."""
 
@@ -197,6 +199,8 @@ class AskingSettings(ABC):
     def ask(self, prompt: str, shown: Sequence[str], read: Callable[[Choice], Any]) -> Ask:
         """Return the question about these candidates, in the order in which they are shown."""
         words = self.file.render(prompt, shown, self.longest, self._further(shown))
+        if words.images and not self.takes_images:
+            protocol.refuse_images([self])
         return Ask(
             self.asked,
             words.system,
@@ -211,6 +215,7 @@ class AskingSettings(ABC):
             second=never if self.needs_logprobs else worth_second_ask,
             shortened=words.shortened,
             replaced=words.replaced,
+            images=words.images,
         )
 
     def ask_alone(self, prompt: str, candidates: Sequence[str], read: Callable[[Choice], Any]) -> list[Ask]:

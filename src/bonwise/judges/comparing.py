@@ -344,6 +344,7 @@ class Pairwise(ComparingSettings):
     persona: str = ""
 
     kind: ClassVar[str] = "pairwise"
+    takes_images: ClassVar[bool] = True
 
     def _loaded(self) -> PromptFile:
         prompt = "pairwise-persona" if self.persona and self.prompt == "pairwise" else self.prompt
@@ -390,6 +391,7 @@ class Probability(ComparingSettings):
     prompt: str | Path = "probability"
 
     kind: ClassVar[str] = "probability"
+    takes_images: ClassVar[bool] = True
 
     def read(self, choice: Choice) -> Any:
         """Read the probability that the first one is better."""

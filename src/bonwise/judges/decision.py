@@ -69,6 +69,7 @@ class Decision(ComparingSettings):
     pairs: bool = False
 
     kind: ClassVar[str] = "decision"
+    takes_images: ClassVar[bool] = True
     is_distribution: ClassVar[bool] = True
 
     @property
@@ -138,7 +139,7 @@ def _shares(choice: Choice, key: str, wanted: Sequence[str]) -> list[float] | Un
     if not entries or len(entries) != len(listed or ()) or any(names.count(name) > 1 for name in wanted):
         return unread("the reply lists no probabilities, or one answer twice", choice)
     stated = {name: entry.get("probability") for name, entry in zip(names, entries, strict=True) if name in wanted}
-    shares = [stated.get(name, 0.0) for name in wanted]
+    shares: list[Any] = [stated.get(name, 0.0) for name in wanted]
     if not all(type(share) in (int, float) and 0 <= share <= MOST_MASS for share in shares):
         return unread("a probability of the reply is not a number from 0 to 1", choice)
     total = math.fsum(shares)

@@ -16,7 +16,16 @@ from bonwise.judges import criteria, prompt_file, prompt_sections
 from bonwise.printable import listed, quoted
 from bonwise.table.text_files import check_text, file_errors, open_plain
 
-__all__ = ["builtin_names", "load", "personas", "problems", "prompt_path", "prompts_folder", "with_persona", "wordings"]
+__all__ = [
+    "builtin_names",
+    "load",
+    "personas",
+    "problems",
+    "prompt_path",
+    "prompts_folder",
+    "with_persona",
+    "wordings",
+]
 
 
 def prompts_folder() -> Path:
@@ -100,7 +109,8 @@ def wordings(own: prompt_file.PromptFile, folder: str | Path, number: int) -> tu
         raise UsageError(f"{number} draws by {len(files)} wordings of the prompt {own.name}", hint=hint)
     for at, file in enumerate(files):
         fits = [
-            (its.mode, its.variables, its.levels, [criterion.name for criterion in its.criteria]) for its in (own, file)
+            (its.mode, its.variables, its.levels, [criterion.name for criterion in its.criteria])
+            for its in (own, file)
         ]
         if fits[0] != fits[1]:
             hint = f"mode, variables, levels and criteria are those of {own.source}"
@@ -303,7 +313,10 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "scale": criteria.is_scale,
     "tie": lambda value: _is_word(value) and str(value).casefold() not in {"a", "b"},
     "levels": lambda value: (
-        isinstance(value, list) and 2 <= len(value) <= 100 and all(map(_is_word, value)) and len({*value}) == len(value)
+        isinstance(value, list)
+        and 2 <= len(value) <= 100
+        and all(map(_is_word, value))
+        and len({*value}) == len(value)
     ),
     "answer": lambda value: isinstance(value, dict),
     "criteria": lambda value: isinstance(value, dict),

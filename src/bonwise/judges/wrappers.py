@@ -226,6 +226,9 @@ class Resampled(Around):
     vary: Vary = ""
     wordings: str | Path = ""
 
+    _files: ClassVar[tuple[PromptFile, ...]] = ()
+    """The wording of each draw, empty where the prompt stays; set on each judge."""
+
     kind: ClassVar[str] = "resampled"
     rule = "resampled1"
     stated = ("draws",)
@@ -283,7 +286,9 @@ class Resampled(Around):
     @property
     def version(self) -> str:
         """The inner judge's, and this one's rule with the wordings that it draws by."""
-        return " ".join([super().version, *([self.vary] if self.vary else []), *(file.identity for file in self._files)])
+        return " ".join(
+            [super().version, *([self.vary] if self.vary else []), *(file.identity for file in self._files)]
+        )
 
     @property
     def by_draw(self) -> tuple[Judge, ...]:
@@ -295,7 +300,8 @@ class Resampled(Around):
         if kept_of is not self.of:
             judges = tuple(_reworded(self.of, file) for file in self._files)
             self.__dict__["_by_draw"] = self.of, judges
-        return judges
+        by_draw: tuple[Judge, ...] = judges
+        return by_draw
 
     @property
     def varies_by(self) -> str:
@@ -448,7 +454,8 @@ def _said(drawn: Sequence[Verdict], files: Sequence[PromptFile]) -> str:
 def _reworded(judge: Any, file: PromptFile) -> Judge:
     if isinstance(judge, asking.AskingSettings):
         return judge.reworded(file)
-    return protocol.changed(judge, of=_reworded(judge.of, file))
+    changed: Judge = protocol.changed(judge, of=_reworded(judge.of, file))
+    return changed
 
 
 def _draw(answers: Answers, number: int) -> Answers:

@@ -30,7 +30,7 @@ from bonwise.judges.scoring import (
     words_of_lost,
 )
 from bonwise.report.numbers import counted
-from bonwise.selection.pools import PoolSource, beside_the_loop, opened, pools_of, reader_of
+from bonwise.selection.pools import PoolSource, beside_the_loop, image_reader, opened, pools_of, reader_of
 from bonwise.selection.run import Counted, Progress, RunControl, RunSummary, Stop
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector
@@ -41,6 +41,7 @@ from bonwise.table.writing import csv_text, write_whole
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
+    from bonwise.table.images import ImageReader
     from bonwise.table.score_table import ScoreTable
 
 _SERVED_EVERY = 0.02
@@ -215,6 +216,7 @@ def judge(
     judge: Judging,
     run: str | Path | None = None,
     text: Callable[[Any], str] | None = None,
+    images: str | Path | ImageReader | None = None,
     progress: Progress | None = None,
     stop: Stop | None = None,
     **settings: Unpack[CallSettings],
@@ -232,6 +234,8 @@ def judge(
         A run folder: answers are kept there and never paid twice, so that the same call resumes a run.
     text : callable, optional
         Candidate to the text the judge sees.
+    images : str or pathlib.Path, optional
+        The folder of images, as of `bonwise.select`.
     progress : callable, optional
         Called several times a second with a `bonwise.selection.run.RunProgress`.
     stop : bonwise.selection.run.Stop, optional
@@ -265,16 +269,18 @@ def judge(
     (<JudgedPools: 1 pool, 2 candidates, 1 judge>, 0.0)
     """
     judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
-    control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
+    reader_of_images, text = image_reader(images, judges, text)
+    control = RunControl(progress, stop or Stop(), _expected(pools, judges, text, reader_of_images))
     if not control.stop.requests:
-        refuse_without_key(pools, judges, engines, text)
+        refuse_without_key(pools, judges, engines, text, reader_of_images)
     portal = Portal(engines.make)
 
     def begin(reader: ItemReader[Pool], engine: Engine) -> AsyncGenerator[JudgedPool, None]:
         return judged_by(judges, reader, engine, control)
 
     try:
-        judged = tuple(from_callers_thread(pools_of(pools, text, variables_of(judges)), begin, portal.submit))
+        checked = pools_of(pools, text, variables_of(judges), reader_of_images)
+        judged = tuple(from_callers_thread(checked, begin, portal.submit))
     finally:
         _end(portal.close)
     return JudgedPools(judged, judges, control.how_it_went.engine.totals.bill, engines.run)
@@ -287,6 +293,7 @@ async def ajudge(
     judge: Judging,
     run: str | Path | None = None,
     text: Callable[[Any], str] | None = None,
+    images: str | Path | ImageReader | None = None,
     progress: Progress | None = None,
     stop: Stop | None = None,
     **settings: Unpack[CallSettings],
@@ -304,11 +311,12 @@ async def ajudge(
     <JudgedPools: 1 pool, 2 candidates, 1 judge>
     """
     judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
-    expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text)
+    reader_of_images, text = image_reader(images, judges, text)
+    expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text, reader_of_images)
     control = RunControl(progress, stop or Stop(), expected)
     if not control.stop.requests:
-        refuse_without_key(pools, judges, engines, text)
-    reader, coming = reader_of(pools, text, variables_of(judges))
+        refuse_without_key(pools, judges, engines, text, reader_of_images)
+    reader, coming = reader_of(pools, text, variables_of(judges), reader_of_images)
     try:
         async with engines.make() as engine:
             judged = tuple([pool async for pool in judged_by(judges, reader, engine, control)])
@@ -343,11 +351,13 @@ def _judges(given: Judging) -> tuple[Judge, ...]:
     return judges
 
 
-def _expected(pools: PoolSource, judges: Sequence[Judge], text: Callable[[Any], str] | None) -> int | None:
+def _expected(
+    pools: PoolSource, judges: Sequence[Judge], text: Callable[[Any], str] | None, images: ImageReader | None = None
+) -> int | None:
     """Return how many answers of models, else pools, there will be, or None; what is no pool is found here."""
     if not isinstance(pools, str | Path | Collection):
         return None
-    checked = pools_of(pools, text, variables_of(judges))
+    checked = pools_of(pools, text, variables_of(judges), images)
     return expected_answers(checked, judges) if any(map(is_asking, judges)) else sum(1 for _ in checked)
 
 
@@ -356,6 +366,7 @@ def refuse_without_key(
     judges: Sequence[Judge],
     engines: Engines,
     text: Callable[[Any], str] | None = None,
+    images: ImageReader | None = None,
 ) -> None:
     """Raise `CallError` where a model without a key is to be asked; stored answers need none."""
     lacking = [(judge, error) for judge in judges if (error := missing_key(judge)) is not None]
@@ -366,7 +377,8 @@ def refuse_without_key(
     run = engines.run if engines.run is not None and ledger_file(engines.run).is_file() else None
     if isinstance(pools, str | Path | Collection):
         without_key, reask = [judge for judge, _ in lacking], engines.settings["reask"]
-        needed = bool(judge(pools, judge=without_key, run=run, text=text, reask=reask, offline=True).pending)
+        stored = judge(pools, judge=without_key, run=run, text=text, images=images, reask=reask, offline=True)
+        needed = bool(stored.pending)
     else:
         needed = run is None
     if needed:
@@ -384,7 +396,11 @@ def _end(close: Callable[..., None]) -> None:
 
 @shows(SelectorSettings)
 def select_many(
-    pools: PoolSource, *, judge: Judge | Callable[[str, str], Any], **settings: Unpack[SelectorSettings]
+    pools: PoolSource,
+    *,
+    judge: Judge | Callable[[str, str], Any],
+    images: str | Path | None = None,
+    **settings: Unpack[SelectorSettings],
 ) -> Iterator[Selection]:
     """Pick the best candidate of each of many pools, and yield the picks in the order of the pools.
 
@@ -395,6 +411,8 @@ def select_many(
         ``prompt_id``, or a pair ``(prompt, candidates)``. A pool without an id is named by its position, from 0.
     judge : Judge or callable
         A judge, or a function ``(prompt, text) -> number``.
+    images : str or pathlib.Path, optional
+        The folder of images, as of `bonwise.select`.
     **settings
         Those of `SelectorSettings`: strategy, router, deadline, on_failure, ledger, limits, seed ...
 
@@ -410,7 +428,9 @@ def select_many(
     ['sky blue', 'salmon']
     """
     with Selector(judge, **settings) as selector:
-        yield from selector.select_many(opened(pools, selector.settings.variables), ordered=True)
+        reader, _ = image_reader(images, selector.settings.all_judges, settings.get("text"))
+        coming = opened(pools, selector.settings.variables, reader)
+        yield from selector.select_many(coming, ordered=True, images=reader)
 
 
 @shows(SelectorSettings)
@@ -418,18 +438,19 @@ async def aselect_many(
     pools: PoolSource | AsyncIterable[Any],
     *,
     judge: Judge | Callable[[str, str], Any],
+    images: str | Path | None = None,
     **settings: Unpack[SelectorSettings],
 ) -> AsyncIterator[Selection]:
     """Do what `select_many` does, in the running event loop; pools may come from an asynchronous iterable too.
 
     A file, or an iterator that may block, is read in a thread of its own.
     """
-    async with (
-        Selector(judge, **settings) as selector,
-        aclosing(selector.aselect_many(beside_the_loop(pools, selector.settings.variables), ordered=True)) as picks,
-    ):
-        async for pick in picks:
-            yield pick
+    async with Selector(judge, **settings) as selector:
+        reader, _ = image_reader(images, selector.settings.all_judges, settings.get("text"))
+        coming = beside_the_loop(pools, selector.settings.variables, reader)
+        async with aclosing(selector.aselect_many(coming, ordered=True, images=reader)) as picks:
+            async for pick in picks:
+                yield pick
 
 
 async def selected_by(

@@ -18,13 +18,15 @@ from bonwise.table.pools import Candidate, Pool, first_repeat, identifier, read_
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import PoolQueue
-    from bonwise.judges.protocol import Values
+    from bonwise.judges.protocol import Judge, Values
+    from bonwise.table.images import ImageReader
 
 __all__ = [
     "Job",
     "PoolSource",
     "as_candidates",
     "beside_the_loop",
+    "image_reader",
     "jobs_of",
     "opened",
     "pools_of",
@@ -112,10 +114,15 @@ class Job:
 
     @classmethod
     def from_any(
-        cls, given: Any, position: int, text: Callable[[Any], str] | None = None, wanted: Sequence[str] = ()
+        cls,
+        given: Any,
+        position: int,
+        text: Callable[[Any], str] | None = None,
+        wanted: Sequence[str] = (),
+        images: ImageReader | None = None,
     ) -> Self:
         """Take a pool, a mapping or a pair; one that lacks a variable `wanted`, or is none of these: `UsageError`."""
-        job = cls._from_any(given, position, text)
+        job = cls._from_any(given if images is None else images.pool(given), position, text)
         if not wanted:
             return job
         stated = given.variables if isinstance(given, Pool) else given
@@ -187,17 +194,20 @@ class Job:
 
 
 async def jobs_of(
-    pools: Iterable[Any] | AsyncIterable[Any], text: Callable[[Any], str] | None, wanted: Sequence[str] = ()
+    pools: Iterable[Any] | AsyncIterable[Any],
+    text: Callable[[Any], str] | None,
+    wanted: Sequence[str] = (),
+    images: ImageReader | None = None,
 ) -> AsyncGenerator[Job, None]:
     """Yield the jobs of many pools, as they come."""
     position = 0
     if isinstance(pools, AsyncIterable):
         async for pool in pools:
-            yield Job.from_any(pool, position, text, wanted)
+            yield Job.from_any(pool, position, text, wanted, images)
             position += 1
         return
     for position, pool in enumerate(pools):
-        yield Job.from_any(pool, position, text, wanted)
+        yield Job.from_any(pool, position, text, wanted, images)
 
 
 def _refuse_structured(prompt_id: object, position: int) -> None:
@@ -212,10 +222,10 @@ PoolSource = str | Path | Iterable[Any]
 """The path of a file of pools; or `Pool` objects, mappings with ``prompt`` and ``candidates``, or pairs of these."""
 
 
-def opened(pools: PoolSource, wanted: Sequence[str] = ()) -> Iterable[Any]:
+def opened(pools: PoolSource, wanted: Sequence[str] = (), images: ImageReader | None = None) -> Iterable[Any]:
     """Return the pools themselves, those of the file where a path is given; `UsageError` for what is neither."""
     if isinstance(pools, str | Path):
-        return read_pools(pools, wanted)
+        return read_pools(pools, wanted, images)
     if not isinstance(pools, Iterable):
         raise UsageError(
             f"pools is a {type(pools).__name__}", hint="pass the path of a file of pools, or an iterable of pools"
@@ -224,36 +234,58 @@ def opened(pools: PoolSource, wanted: Sequence[str] = ()) -> Iterable[Any]:
 
 
 def pools_of(
-    pools: PoolSource, text: Callable[[Any], str] | None = None, wanted: Sequence[str] = ()
+    pools: PoolSource,
+    text: Callable[[Any], str] | None = None,
+    wanted: Sequence[str] = (),
+    images: ImageReader | None = None,
 ) -> Iterator[Pool]:
     """Yield pools, each checked; no pool or an id twice raises `UsageError`, a line of a file `InputError`.
 
     So does a pool that does not state the variables `wanted`.
     """
-    check = _Checked(text, wanted)
-    return (check(given) for given in opened(pools, wanted))
+    check = _Checked(text, wanted, images)
+    return (check(given) for given in opened(pools, wanted, images))
 
 
 def reader_of(
-    pools: PoolSource | AsyncIterable[Any], text: Callable[[Any], str] | None = None, wanted: Sequence[str] = ()
+    pools: PoolSource | AsyncIterable[Any],
+    text: Callable[[Any], str] | None = None,
+    wanted: Sequence[str] = (),
+    images: ImageReader | None = None,
 ) -> tuple[ItemReader[Pool], AsyncGenerator[Pool, None] | None]:
     """Return what reads pools in an event loop, in a thread where it may block, and what to close afterwards."""
     if isinstance(pools, AsyncIterable):
-        coming = _checked_pools(pools, _Checked(text, wanted))
+        coming = _checked_pools(pools, _Checked(text, wanted, images))
         return AsyncReader(coming), coming
-    checked = pools_of(pools, text, wanted)
+    checked = pools_of(pools, text, wanted, images)
     at_hand = isinstance(pools, Collection) and not isinstance(pools, str)
     return (SyncReader(checked) if at_hand else ThreadReader(checked)), None
 
 
 def beside_the_loop(
-    pools: PoolSource | AsyncIterable[Any], wanted: Sequence[str] = ()
+    pools: PoolSource | AsyncIterable[Any], wanted: Sequence[str] = (), images: ImageReader | None = None
 ) -> Iterable[Any] | AsyncIterable[Any]:
     """Return pools as `bonwise.Selector.aselect_many` takes them: what may block is read in a thread."""
     if isinstance(pools, AsyncIterable):
         return pools
     at_hand = isinstance(pools, Collection) and not isinstance(pools, str)
-    return opened(pools, wanted) if at_hand else read_in_thread(opened(pools, wanted))
+    return opened(pools, wanted, images) if at_hand else read_in_thread(opened(pools, wanted, images))
+
+
+def image_reader(
+    images: str | Path | ImageReader | None, judges: Iterable[Judge], text: Callable[[Any], str] | None
+) -> tuple[ImageReader | None, Callable[[Any], str] | None]:
+    """Return what reads images below a folder, and the text of a candidate with it; refuse judges that see none."""
+    if images is None:
+        return None, text
+    from bonwise.judges.protocol import refuse_images  # noqa: PLC0415 - loaded already where there are judges
+    from bonwise.table.images import ImageReader  # noqa: PLC0415 - few prompts have images
+
+    refuse_images(judges)
+    reader = images if isinstance(images, ImageReader) else ImageReader(images)
+    if text is not None and text != reader.candidate:
+        raise UsageError("images= and text= were both given", hint="leave text= out: images are parts of the content")
+    return reader, reader.candidate  # type: ignore[return-value]  # who reads the text refuses None
 
 
 def refuse_nul(pool: Pool, where: str) -> Pool:
@@ -270,13 +302,15 @@ def refuse_nul(pool: Pool, where: str) -> Pool:
 class _Checked:
     """Makes pools of what a caller gives, and refuses two of one prompt id: rows could not be told apart."""
 
-    def __init__(self, text: Callable[[Any], str] | None, wanted: Sequence[str] = ()) -> None:
-        self._text, self._wanted = text, wanted
+    def __init__(
+        self, text: Callable[[Any], str] | None, wanted: Sequence[str] = (), images: ImageReader | None = None
+    ) -> None:
+        self._text, self._wanted, self._images = text, wanted, images
         self._seen: dict[str, int] = {}
 
     def __call__(self, given: Any) -> Pool:
         position = len(self._seen)
-        job = Job.from_any(given, position, self._text, self._wanted)
+        job = Job.from_any(given, position, self._text, self._wanted, self._images)
         made = Pool(job.prompt_id or "", job.prompt, job.candidates, job.variables)
         pool = given if isinstance(given, Pool) else made
         first = self._seen.setdefault(pool.prompt_id, position)

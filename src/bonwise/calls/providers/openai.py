@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bonwise.calls.ask import (
     Ask,
@@ -22,7 +22,10 @@ from bonwise.calls.bill import Usage
 from bonwise.calls.providers import protocol, secrets, service, wire
 from bonwise.calls.rate_limits import openai_limits
 
-__all__ = ["OpenAI"]
+if TYPE_CHECKING:
+    from bonwise.table.images import Image
+
+__all__ = ["OpenAI", "content_of"]
 
 SERVICE = service.Service(
     "openai", "https://api.openai.com/v1", "OPENAI_BASE_URL", ("OPENAI_API_KEY",), "OPENAI_CUSTOM_HEADERS"
@@ -94,6 +97,7 @@ class OpenAI:
         schema=True,
         draws_differ_by="sampling at the temperature that was sent",
         seed=True,
+        images=True,
         decisions=True,
     )
 
@@ -113,9 +117,8 @@ class OpenAI:
         parameters = {} if decides else chat_parameters(body)
         parameters |= {name: body[name] for name in ask.params if name in body}
         where, extra = DECISIONS if decides else ENDPOINT, frozenset(ask.params)
-        return Request(
-            self.name, address.url, version, where, body, ask.model.name, parameters, NOT_IN_KEY, extra
-        )
+        model, images = ask.model.name, {image.reference: image for _, image in ask.images}
+        return Request(self.name, address.url, version, where, body, model, parameters, NOT_IN_KEY, extra, images)
 
     def client(self, model: Model, connection: protocol.Connection) -> protocol.Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
@@ -153,8 +156,8 @@ def _server(model: Model) -> tuple[service.Address, str]:
 
 def chat_body(ask: Ask, samples: int, dropped: frozenset[str]) -> dict[str, Any]:
     """Build the body; a parameter in `dropped` is left out, and a limit of tokens always stands."""
-    messages = [{"role": "system", "content": ask.system}] if ask.system else []
-    messages.append({"role": "user", "content": ask.user})
+    messages: list[dict[str, Any]] = [{"role": "system", "content": ask.system}] if ask.system else []
+    messages.append({"role": "user", "content": content_of(ask, _part) if ask.images else ask.user})
     body: dict[str, Any] = {"model": ask.model.name, "messages": messages, _limit(dropped): ask.max_tokens}
     if ask.temperature is not None:
         body["temperature"] = ask.temperature
@@ -174,7 +177,25 @@ def decision_body(ask: Ask, dropped: frozenset[str]) -> dict[str, Any]:
     """Build the body of a question to the endpoint for decisions, which no SDK has to know."""
     question = {**(ask.question or {}), "instructions": ask.system}
     extra = {name: value for name, value in ask.params.items() if name not in dropped}
-    return {"model": ask.model.name, "input": ask.user, "questions": [question], **extra}
+    judged: Any = [{"role": "user", "content": content_of(ask, _input_part)}] if ask.images else ask.user
+    return {"model": ask.model.name, "input": judged, "questions": [question], **extra}
+
+
+def content_of(ask: Ask, part: Callable[[str | Image], dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what is judged as a list of parts, in which references stand for the images."""
+    return [part(piece) for piece in ask.pieces() if piece]
+
+
+def _part(piece: str | Image) -> dict[str, Any]:
+    if isinstance(piece, str):
+        return {"type": "text", "text": piece}
+    return {"type": "image_url", "image_url": {"url": piece.reference}}
+
+
+def _input_part(piece: str | Image) -> dict[str, Any]:
+    if isinstance(piece, str):
+        return {"type": "input_text", "text": piece}
+    return {"type": "input_image", "image_url": piece.reference}
 
 
 def chat_parameters(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -145,6 +145,8 @@ def refuse_impossible(ask: Ask, capabilities: Capabilities) -> None:
             f"{ask.model.provider} sends no log probabilities, which this judge needs",
             hint="choose another judge, such as probability or interval, or another provider",
         )
+    if ask.images and not capabilities.images:
+        raise UsageError(f"{ask.model.provider} takes no images", hint="name a model of openai or anthropic")
     if ask.question is not None and not capabilities.decisions:
         raise UsageError(
             f"{ask.model.provider} has no endpoint for decisions, which this judge needs",

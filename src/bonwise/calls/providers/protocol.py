@@ -96,6 +96,8 @@ class Capabilities:
     """What makes repeated answers to one request differ, in plain words."""
     seed: bool = False
     """Whether a request can carry a seed of the sampling, in a field of that name."""
+    images: bool = False
+    """Whether a request can carry images."""
     decisions: bool = False
     """Whether there is an endpoint that answers a question by the probabilities of its possible answers."""
 
