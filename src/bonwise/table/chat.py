@@ -21,6 +21,8 @@ _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
 
 _CALLS = frozenset({"tool_use", "server_tool_use", "function_call", "tool_call", "custom_tool_call"})
 _THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
+_PARTS = frozenset({"text", "image_url"})
+"""Of the content of a prompt that is given without its message."""
 _MEDIA = {"image": "image", "audio": "audio", "video": "video", "file": "file", "document": "file"}
 
 
@@ -70,7 +72,8 @@ def _messages(prompt: Any) -> Sequence[Any]:
     if isinstance(prompt, Mapping) or (not isinstance(prompt, Sequence) and _role(prompt) is not None):
         return [prompt]
     if isinstance(prompt, Sequence) and not isinstance(prompt, str | bytes | bytearray):
-        return prompt
+        is_content = bool(prompt) and all(isinstance(part, Mapping) and _kind(part) in _PARTS for part in prompt)
+        return [{"role": "user", "content": prompt}] if is_content else prompt
     raise UsageError(
         f"the prompt must be text or chat messages, not {type(prompt).__name__}",
         hint='pass a string, or messages such as [{"role": "user", "content": "..."}]',
@@ -115,6 +118,8 @@ def _words(answer: Any, image: Image) -> tuple[str | None, bool]:
     content = _field(answer, "content")
     if isinstance(content, str):
         return content, False
+    if content is None and isinstance(answer, Mapping) and isinstance(answer.get("text"), list):
+        content = answer["text"]
     if isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
         lines = list(_lines(content, image))
         calls = any(_kind(part) in _CALLS for part in content)

@@ -28,7 +28,6 @@ MOST = 20
 MOST_BYTES = 8 * 2**20
 """Bytes of all images of one text: three texts of a question then fit into a request of 32 MiB."""
 _LONGEST_ADDRESS = 2_000
-_PARTS = frozenset({"text", "image_url"})
 _DATA = re.compile(r"data:(image/[a-z]+);base64,(.*)", re.DOTALL)
 
 
@@ -126,15 +125,10 @@ class ImageReader:
 
     def prompt(self, prompt: Any) -> str:
         """Return a prompt as `bonwise.table.chat.prompt_text` does, with its images."""
-        is_parts = isinstance(prompt, list) and any(isinstance(part, Mapping) and "type" in part for part in prompt)
-        if is_parts and not any(isinstance(part, Mapping) and "role" in part for part in prompt):
-            prompt = {"role": "user", "content": prompt}
         return self._text(chat.prompt_text, prompt)
 
     def answer(self, answer: Any) -> str | None:
-        """Return an answer as `bonwise.table.chat.answer_text` does, with its images; its text may be parts too."""
-        if isinstance(answer, Mapping) and isinstance(answer.get("text"), list):
-            answer = {"content": answer["text"]}
+        """Return an answer as `bonwise.table.chat.answer_text` does, with its images; it may be a list of parts too."""
         return self._text(chat.answer_text, {"content": answer} if isinstance(answer, list) else answer)
 
     def candidate(self, candidate: Any) -> str | None:

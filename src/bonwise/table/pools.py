@@ -275,8 +275,7 @@ def _candidate(entry: object, at: int, where: str, images: ImageReader | None) -
         return Candidate(f"c{at}", entry)
     if not isinstance(entry, dict):
         raise RowError(f"{where}: candidate {at} is {quoted(entry)}, neither text nor an object", hint=_SHAPE)
-    is_parts = images is not None and isinstance(entry.get("text"), list)
-    if "content" in entry or "tool_calls" in entry or is_parts:
+    if "content" in entry or "tool_calls" in entry or isinstance(entry.get("text"), list):
         return _message(entry, at, where, images)
     if not isinstance(entry.get("text"), str):
         raise RowError(
