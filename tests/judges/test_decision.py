@@ -1,4 +1,4 @@
-"""The judge by the endpoint for decisions: its body, its distributions, what is declined, and what cannot be asked."""
+"""The judge by the endpoint for decisions: body, distributions, what is declined, and what cannot be asked."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_a_loop_finds_the_same_mean_and_spread(weights, order):
 @pytest.mark.parametrize("answer", [{"answers": [3]}, {"answers": []}, {"answers": [{"no": "type"}]}])
 def test_a_reply_of_another_shape_is_no_answer(answer):
     """It is asked for again, like any answer that cannot be read as one."""
-    with pytest.raises(ValueError, match="an answer without choices|a decision without a type"):
+    with pytest.raises(ValueError, match=r"an answer without choices|a decision without a type"):
         chat_reply(json.dumps(answer).encode())
 
 

@@ -1,4 +1,4 @@
-"""Draws by other wordings of a prompt and by other seeds: what is asked, what is kept, what the spread is, refusals."""
+"""Draws by other wordings of a prompt and by other seeds: what is asked and kept, the spread, and refusals."""
 
 from __future__ import annotations
 
@@ -34,6 +34,10 @@ NAMES = ["pointwise", "pointwise-2", "pointwise-3", "pointwise-4", "pointwise-5"
 def answered(judge, prompt, texts, replies):
     """Return the verdicts of a judge whose questions get these replies, in order."""
     return concluded(judge, prompt, texts, replies).verdicts
+
+
+def _through_pickle(judge):
+    return pickle.loads(pickle.dumps(judge))  # noqa: S301 - made here
 
 
 KINDS = [bw.Pointwise, bw.Interval, bw.Pairwise, bw.Probability]
@@ -125,7 +129,7 @@ def test_its_version_names_every_wording():
     assert [part.partition("@")[0] for part in version.split() if "@" in part] == ["pointwise", *NAMES]
 
 
-@pytest.mark.parametrize("make_again", [copy.copy, copy.deepcopy, lambda judge: pickle.loads(pickle.dumps(judge))])
+@pytest.mark.parametrize("make_again", [copy.copy, copy.deepcopy, _through_pickle])
 def test_a_copy_asks_the_same(make_again):
     """Also one that has crossed to another process."""
     judge = Resampled(bw.Pointwise(MODEL), vary="prompt")
@@ -206,7 +210,7 @@ def test_what_makes_draws_differ_names_the_wordings_and_the_model():
 
 
 def test_the_dry_run_counts_what_is_then_sent(capsys, tmp_path, monkeypatch):
-    """The estimate, the calls, and the columns: five draws of each of three candidates; the run costs nothing again."""
+    """Estimate, calls and columns: five draws of each of three candidates; a second run costs nothing."""
     monkeypatch.chdir(tmp_path)
     pool_file("pools.jsonl", {"p1": ["one", "two"], "p2": ["three"]})
     words = (
@@ -248,7 +252,7 @@ def test_questions_of_several_wordings_have_no_single_form():
 
 def test_the_spread_is_that_of_wording_and_model_together():
     """Known truth: wordings shift a score by sd .08, and the model adds .05. Draws have sd sqrt(.08^2 + .05^2)."""
-    generator = random.Random(8)
+    generator = random.Random(8)  # noqa: S311 - a simulation
     judge, spreads, means = Resampled(bw.Pointwise(MODEL), vary="prompt"), [], []
     for _ in range(400):
         drawn = [0.5 + generator.gauss(0, 0.08) + generator.gauss(0, 0.05) for _ in range(5)]
