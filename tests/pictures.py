@@ -27,18 +27,8 @@ def jpeg(width, height, frame=0xC0):
     comment = b"\xff\xfe" + struct.pack(">H", 6) + b"abcd"
     table = b"\xff\xc4" + struct.pack(">H", 4) + b"\0\0"
     size = struct.pack(">HBHHB", 11, 8, height, width, 1)
-    return (
-        b"\xff\xd8"
-        + b"\xff\xe0"
-        + struct.pack(">H", 4)
-        + b"JF"
-        + comment
-        + table
-        + b"\xff"
-        + b"\xff"
-        + bytes([frame])
-        + size
-    )
+    head = b"\xff\xd8\xff\xe0" + struct.pack(">H", 4) + b"JF"
+    return head + comment + table + b"\xff\xff" + bytes([frame]) + size
 
 
 def webp(width, height, kind):
