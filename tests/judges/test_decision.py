@@ -19,8 +19,9 @@ from bonwise.calls.engine import Engine
 from bonwise.calls.estimate import estimate_asks
 from bonwise.calls.providers.openai import chat_reply
 from bonwise.errors import RowError, UsageError
-from bonwise.judges.decision import Decision, _level
+from bonwise.judges.comparing import Decision
 from bonwise.judges.judging import judge_with
+from bonwise.judges.parse.readers import mean_level
 from bonwise.judges.prompt_loading import load
 from bonwise.table.verdicts import Score, Unscored
 
@@ -156,7 +157,7 @@ def test_the_body_fits_the_types_of_the_sdk(name):
 )
 def test_what_is_no_distribution_is_unscored(listed, reason):
     """Each says what is wrong with it; nothing is made of a half of it."""
-    reading = _level(Choice(json.dumps({"type": "score", "probabilities": listed})), LEVELS)
+    reading = mean_level(Choice(json.dumps({"type": "score", "probabilities": listed})), LEVELS)
     assert isinstance(reading, Unscored)
     assert reason in reading.reason
 
@@ -167,7 +168,7 @@ def test_a_loop_finds_the_same_mean_and_spread(weights, order):
     """Whatever the order of the levels in the reply; the ends hold the mean and stay within the scale."""
     total = math.fsum(weights)
     shares = {LEVELS[at]: weights[at] / total for at in order}
-    reading = _level(Choice(json.dumps(placed(shares))), LEVELS)
+    reading = mean_level(Choice(json.dumps(placed(shares))), LEVELS)
     mean = sum(shares[label] * at / 4 for at, label in enumerate(LEVELS))
     spread = sum(shares[label] * (at / 4 - mean) ** 2 for at, label in enumerate(LEVELS)) ** 0.5
     assert reading == pytest.approx((mean, max(mean - spread, 0), min(mean + spread, 1)))

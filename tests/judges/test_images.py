@@ -221,7 +221,7 @@ def test_a_changed_image_is_another_question(capsys, folder, monkeypatch):
 
 
 def test_the_dry_run_counts_the_images(capsys, folder, monkeypatch):
-    """By hand: 64 x 32 is two squares, 3 tokens an image; four calls show none, one, two and two of them: 15 more."""
+    """By hand: 64 x 32 is two squares, 3 tokens; two images are 5. Four calls show 0, 1, 2 and 2: 13 more."""
     command = ("judge", "pools.jsonl", "--judge", "pointwise:openai/m", "--images", "pictures", "--dry-run")
 
     def input_tokens(text):
@@ -238,7 +238,7 @@ def test_the_dry_run_counts_the_images(capsys, folder, monkeypatch):
     ]
     from bonwise.calls.tokens import ask_text, expected_input_tokens  # noqa: PLC0415 - of this test alone
 
-    assert input_tokens(shown.out) == sum(expected_input_tokens(ask_text(ask)) for ask in asks) + 15
+    assert input_tokens(shown.out) == sum(expected_input_tokens(ask_text(ask)) for ask in asks) + 13
     most = int(shown.out.split("second asks, ")[1].split(" tokens")[0].replace(",", ""))
     assert most > 2 * 5 * 50_000
     _, plan = bodies_of(monkeypatch, folder, lambda: typed(capsys, "select", *command[1:]))

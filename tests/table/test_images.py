@@ -340,6 +340,6 @@ def test_an_error_names_the_row(folder, tmp_path, pool, what):
 
 def test_an_image_equals_one_of_the_same_bytes():
     """Whatever it is called and wherever it lies: the digest is its identity."""
-    made = [Image(name, "0" * 64, "image/png", 3, (1, 1), source) for name, source in (("a", b"x"), ("b", b"y"))]
+    made = [Image(name, "0" * 64, source, "image/png") for name, source in (("a", b"x"), ("b", b"y"))]
     assert made[0] == made[1]
     assert len(set(made)) == 1

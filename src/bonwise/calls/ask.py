@@ -131,11 +131,8 @@ def _with_images(value: Any, images: Mapping[str, Image], key: str = "") -> Any:
     if isinstance(value, list):
         return [_with_images(inner, images, key) for inner in value]
     image = images.get(value) if key in ("url", "image_url", "data") and isinstance(value, str) else None
-    if image is None:
-        return value
-    if image.address or key == "data":
-        return image.address or image.base64()
-    return f"data:{image.media_type};base64,{image.base64()}"
+    prefix = "" if image is None or key == "data" else f"data:{image.media_type};base64,"
+    return value if image is None else image.address or prefix + image.base64()
 
 
 def _finish(stem: hashlib._Hash, ending: str) -> bytes:
@@ -360,10 +357,10 @@ class Ask:
         """Yield what is judged, the images between the words."""
         rest = self.user
         for line, image in self.images:
-            before, line_itself, rest = rest.partition(line)
-            yield before + line_itself
-            yield image
-        yield rest
+            before, _, rest = rest.partition(line)
+            yield from (before + line, image)
+        if rest:
+            yield rest
 
 
 def model_from_spec(spec: str, base_url: str | None = None, price: tuple[float, float] | None = None) -> Model:

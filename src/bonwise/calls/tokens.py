@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -54,23 +55,14 @@ def input_tokens(ask: Ask, request: Request) -> tuple[int, int]:
 
 
 def image_tokens(ask: Ask) -> tuple[int, int]:
-    """Return about how many input tokens the images of an ask are, and the most that they can be.
-
-    Anthropic counts a token for 750 pixels, 1,600 at most, and models that look closely up to 5,000. Others count
-    squares of 32 pixels, 1,536 at most, of 1.2 tokens each.
-    """
-    if not ask.images:
-        return 0, 0
-    is_anthropic, expected = ask.model.provider == "anthropic", 0
-    for _, image in ask.images:
-        if image.pixels is None:
-            expected += _OF_ADDRESS
-        elif is_anthropic:
-            expected += min(-(-image.pixels[0] * image.pixels[1] // 750), 1_600)
-        else:
-            width, height = (-(-side // 32) for side in image.pixels)
-            expected += -(-min(width * height, 1_536) * 6 // 5)
-    return expected, len(ask.images) * (5_000 if is_anthropic else MOST_OF_AN_IMAGE)
+    """Return about how many input tokens the images of an ask are, and the most that they can be."""
+    # Anthropic counts a token for 750 pixels, others 1.2 for a square of 32 pixels: the larger images are shrunk.
+    expected, is_anthropic = 0.0, ask.model.provider == "anthropic"
+    for width, height in (image.pixels or (0, 0) for _, image in ask.images):
+        squares = math.ceil(width / 32) * math.ceil(height / 32)
+        expected += min(width * height / 750, 1_600) if is_anthropic else min(squares, 1_536) * 1.2
+        expected += 0 if width else _OF_ADDRESS
+    return math.ceil(expected), len(ask.images) * (5_000 if is_anthropic else MOST_OF_AN_IMAGE)
 
 
 def expected_input_tokens(text: str) -> int:

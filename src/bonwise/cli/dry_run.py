@@ -35,10 +35,7 @@ __all__ = ["MOST_LOOKED_AT", "refuse_plan_without_key", "show_estimate", "show_p
 def show_estimate(
     pools: Iterable[Pool], judges: Sequence[Judge], run: Path, reask: int | None, *, as_forms: bool
 ) -> int:
-    """Print what judging would use, given what the ledger of the run folder holds already.
-
-    With `as_forms` questions that differ by the lengths of texts alone are not written out; images are no text.
-    """
+    """Print what judging would use beside what the ledger holds; `as_forms` counts by the lengths of texts alone."""
     from bonwise.calls.estimate import estimate_asks
     from bonwise.judges import judging
     from bonwise.judges.protocol import bound, is_asking

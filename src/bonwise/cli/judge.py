@@ -79,11 +79,11 @@ def judge(
     arguments.refuse_overwriting((pools,), (out,), headers=[scoring.SCORE_HEADER], force=force)
     arguments.refuse_overwriting((pools, out), (pairs,), headers=[scoring.PAIR_HEADER], force=force)
     from bonwise.selection import many_pools, settings
-    from bonwise.selection.pools import refuse_nul
+    from bonwise.selection.pools import refuse_nul, text_with_images
     from bonwise.table.pools import read_pools
 
     judges = asking.judges(judge)
-    read = read_pools(pools, protocol.variables_of(judges), asking.image_reader(judges))
+    read = read_pools(pools, protocol.variables_of(judges), text_with_images(asking.images, judges))
     coming = map(partial(refuse_nul, where=str(pools)), read)
     if asking.dry_run:
         from bonwise.cli.dry_run import show_estimate

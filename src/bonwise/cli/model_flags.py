@@ -16,11 +16,10 @@ from bonwise.errors import UsageError
 from bonwise.flags import completed, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from bonwise.judges.protocol import Judge
     from bonwise.selection.protocol import Strategy
-    from bonwise.table.images import ImageReader
 
 __all__ = ["RUN", "ModelFlags", "PoolModelFlags", "RubricFile", "judge_specs"]
 
@@ -108,12 +107,6 @@ class ModelFlags:
         from bonwise.judges.verified import Verified
 
         return Verified(judge, command=self.check, timeout=self.check_timeout)
-
-    def image_reader(self, judges: Iterable[Judge]) -> ImageReader | None:
-        """Return what reads the images of pools; refuse judges that see none."""
-        from bonwise.selection.pools import image_reader
-
-        return image_reader(self.images, judges, None)[0]
 
     def strategy(self, spec: str) -> Strategy:
         """Make the strategy that a text names."""

@@ -95,7 +95,9 @@ def select(
     whose = getattr(getattr(plan.strategy, "learnt", None), "judge", "")
     if whose not in {"", "judge", plan.judge.name}:
         arguments.say(f"the model of the strategy was learnt from draws of {whose}, not of {plan.judge.name}")
-    images = asking.image_reader(plan.all_judges)
+    from bonwise.selection.pools import text_with_images
+
+    images = text_with_images(asking.images, plan.all_judges)
     source = _source(pools, plan.variables, images, hold=not asking.dry_run)
     arguments.refuse_overwriting((pools,), (html,), force=force)
     if asking.dry_run:

@@ -61,7 +61,7 @@ _EXAMPLES = {
     "field": 'write field = "rating": what the text calls the answer, one line of at most 40 characters',
     "scale": "write scale = [1, 10], two whole numbers from 0, the lower one first",
     "tie": 'write tie = "C": what the text calls a tie, one word',
-    "levels": 'write levels = ["poor", "fair", "good"]: 2 to 100 different words, the worst first',
+    "levels": 'write levels = ["poor", "fair", "good"]: 2 or more different words, the worst first',
     "answer": "write a table [answer] with a line for each property, or leave it out for plain text",
     "criteria": "write a table [criteria.NAME] for each criterion",
 }
@@ -105,17 +105,14 @@ def wordings(own: prompt_file.PromptFile, folder: str | Path, number: int) -> tu
         raise UsageError(what, hint=f"name a folder of prompt files of mode {own.mode}: wordings=FOLDER")
     files = [own, *map(load, sorted(place.glob(f"*{_SUFFIX}")))][:number]
     if len(files) < number:
-        hint = f"state draws={len(files)}, or name a folder of more: wordings=FOLDER" if len(files) > 1 else ""
+        hint = f"state draws={len(files)}, or name a folder of more: wordings=FOLDER"
         raise UsageError(f"{number} draws by {len(files)} wordings of the prompt {own.name}", hint=hint)
     for at, file in enumerate(files):
-        fits = [
-            (its.mode, its.variables, its.levels, [criterion.name for criterion in its.criteria])
-            for its in (own, file)
-        ]
-        if fits[0] != fits[1]:
+        forms = [(its.mode, its.variables, its.levels, [each.name for each in its.criteria]) for its in (own, file)]
+        if forms[0] != forms[1]:
             hint = f"mode, variables, levels and criteria are those of {own.source}"
             raise UsageError(f"{file.source} is no other wording of the prompt {own.name}", hint=hint)
-        if (file.system, file.user) in [(other.system, other.user) for other in files[:at]]:
+        if any((file.system, file.user) == (other.system, other.user) for other in files[:at]):
             raise UsageError(f"{file.source} says the same as another wording", hint="keep one of them")
     return tuple(files)
 
@@ -312,12 +309,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "field": _is_word,
     "scale": criteria.is_scale,
     "tie": lambda value: _is_word(value) and str(value).casefold() not in {"a", "b"},
-    "levels": lambda value: (
-        isinstance(value, list)
-        and 2 <= len(value) <= 100
-        and all(map(_is_word, value))
-        and len({*value}) == len(value)
-    ),
+    "levels": lambda its: isinstance(its, list) and 1 < len(its) == len({*map(str, its)}) and all(map(_is_word, its)),
     "answer": lambda value: isinstance(value, dict),
     "criteria": lambda value: isinstance(value, dict),
 }

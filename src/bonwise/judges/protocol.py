@@ -134,18 +134,14 @@ def refuse_images(judges: Iterable[Judge]) -> None:
     """Refuse judges that would read the names of images and not see them, before anything is asked."""
     for judge in judges:
         if not _takes_images(judge):
-            raise UsageError(
-                f"{judge.name} cannot see images",
-                hint="pointwise, interval, pairwise, probability, decision and rubric can; or leave images out",
-            )
+            hint = "pointwise, interval, pairwise, probability, decision and rubric can; or leave images out"
+            raise UsageError(f"{judge.name} cannot see images", hint=hint)
 
 
 def _takes_images(judge: Any) -> bool:
+    parts: Any = getattr(judge, "judges", None) or getattr(judge, "parts", None) or [getattr(judge, "of", None)]
     own = getattr(judge, "takes_images", None)
-    inner = getattr(judge, "of", None)
-    beside: Any = getattr(judge, "judges", None) or getattr(judge, "parts", ())
-    parts = [*beside, *([] if inner is None else [inner])]
-    return own is True or (own is None and bool(parts) and all(map(_takes_images, parts)))
+    return judge is not None and (all(map(_takes_images, parts)) if own is None else own is True)
 
 
 Values = Mapping[str, str | Mapping[str, str]]

@@ -26,9 +26,6 @@ __all__ = ["Around", "Quantized", "Resampled", "Vary", "WeightedMajority"]
 Vary = Literal["", "prompt", "seed"]
 """What differs from draw to draw: nothing that is sent, the wording of the prompt, or the seed."""
 
-_APART = 1_000
-"""Between the sample numbers of two draws by seeds: a server that ignores the seed still answers each draw anew."""
-
 
 @takes_numbers
 class Around:
@@ -182,9 +179,9 @@ class Resampled(Around):
     scored draw has no interval; an interval that the inner judge states plays no part. While a draw is owed, so
     is the candidate's verdict.
 
-    Some models take no temperature, and answer the same question nearly alike. With ``vary="prompt"`` each draw asks
-    by another wording of the same rubric: the first by the judge's own prompt, the others by files that are written
-    beforehand. The spread is then that of wording and model together, and `Score.raw` names the wording of each draw.
+    With ``vary="prompt"``, for models without a temperature, each draw asks by another wording of the rubric: the
+    first by the judge's own prompt, the others by files. The spread is that of wording and model together, and
+    `Score.raw` names each wording.
 
     Parameters
     ----------
@@ -197,8 +194,7 @@ class Resampled(Around):
     confidence : float
         Of the interval.
     vary : {"", "prompt", "seed"}
-        What differs from draw to draw: nothing that is sent; the wording of the prompt; or the field ``seed`` of the
-        request, 0, 1, 2 ..., for servers that take one.
+        What differs from draw to draw: nothing that is sent, the wording, or the field ``seed`` (0, 1 ...).
     wordings : str or pathlib.Path
         With ``vary="prompt"`` a folder of prompt files, in the order of their names, in place of the built-in
         wordings. Each has the mode, the variables and the criteria of the judge's own prompt.
@@ -262,10 +258,9 @@ class Resampled(Around):
 
     def _checked_files(self) -> tuple[PromptFile, ...]:
         """Return the wording of each draw, empty where the prompt stays; refuse what a judge cannot vary."""
-        if self.vary not in get_args(Vary):
-            raise UsageError(f"vary is {self.vary!r}", hint="leave it out, or give prompt or seed")
-        if self.wordings and self.vary != "prompt":
-            raise UsageError("wordings without vary=prompt", hint="state vary=prompt, or leave wordings out")
+        if self.vary not in get_args(Vary) or (self.wordings and self.vary != "prompt"):
+            what = "wordings without vary=prompt" if self.wordings else f"vary is {self.vary!r}"
+            raise UsageError(what, hint="give vary=prompt or vary=seed, and wordings only with vary=prompt")
         if not self.vary:
             return ()
         writer = _writer(self.of)
@@ -276,32 +271,22 @@ class Resampled(Around):
             return prompt_loading.wordings(writer.file, self.wordings, self.draws)
         from bonwise.calls.providers.protocol import provider  # noqa: PLC0415 - as below
 
-        if not provider(writer.asked.provider).capabilities.seed:
-            raise UsageError(f"{writer.asked.provider} takes no seed", hint="state vary=prompt")
-        if self.temperature == 0 or "seed" in (writer.params or {}):
+        without = not provider(writer.asked.provider).capabilities.seed
+        if without or self.temperature == 0 or "seed" in (writer.params or {}):
             why = "the temperature is 0" if self.temperature == 0 else "params states a seed"
+            why = f"{writer.asked.provider} takes no seed" if without else why
             raise UsageError(f"seeds cannot vary: {why}", hint="leave that out, or state vary=prompt")
         return ()
 
     @property
     def version(self) -> str:
         """The inner judge's, and this one's rule with the wordings that it draws by."""
-        return " ".join(
-            [super().version, *([self.vary] if self.vary else []), *(file.identity for file in self._files)]
-        )
+        return " ".join(filter(None, (super().version, self.vary, *(file.identity for file in self._files))))
 
     @property
     def by_draw(self) -> tuple[Judge, ...]:
         """The judge of each draw."""
-        if not self._files:
-            return (self.of,) * self.draws
-        # A judge that is bound to the variables of a pool is a copy: what was kept is of another one.
-        kept_of, judges = self.__dict__.get("_by_draw", (None, ()))
-        if kept_of is not self.of:
-            judges = tuple(_reworded(self.of, file) for file in self._files)
-            self.__dict__["_by_draw"] = self.of, judges
-        by_draw: tuple[Judge, ...] = judges
-        return by_draw
+        return tuple(_reworded(self.of, file) for file in self._files) or (self.of,) * self.draws
 
     @property
     def varies_by(self) -> str:
@@ -309,9 +294,7 @@ class Resampled(Around):
         if self._files:
             names = ", ".join(file.identity for file in self._files)
             return f"the wording of the prompt ({names}), and by {self._varies_at()}"
-        if self.vary:
-            return f"the seed (0 to {self.draws - 1}), at {self._varies_at()}"
-        return self._varies_at()
+        return f"the seed (0 to {self.draws - 1}), at {self._varies_at()}" if self.vary else self._varies_at()
 
     def _varies_at(self) -> str:
         """Return what makes the answers to the same words differ."""
@@ -334,10 +317,9 @@ class Resampled(Around):
         effective : iterable of mapping
             As in `bonwise.judges.protocol.Judgment`.
         """
-        sent, words = list(effective), self.varies_by
+        sent, words, own = list(effective), self.varies_by, self._varies_at()
         if self.vary == "seed" and any("seed" not in parameters for parameters in sent):
             return "the service's own sampling: it takes no seed"
-        own = self._varies_at()
         if sent and own.startswith("temperature") and not any("temperature" in parameters for parameters in sent):
             return words.replace(own, "the service's own sampling: it takes no temperature")
         return words
@@ -346,7 +328,7 @@ class Resampled(Around):
         """Return the inner judge's questions, each asked for several samples, or once by each wording or seed."""
         if self.vary:
             return [
-                replace(ask, temperature=self.temperature, **self._seeded(ask, number))
+                replace(self._seeded(ask, number), temperature=self.temperature)
                 for number, judge in enumerate(self.by_draw)
                 for ask in calling.as_asking(judge).asks(prompt, candidates)
             ]
@@ -356,24 +338,19 @@ class Resampled(Around):
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Let the inner judge conclude from each draw, and put these conclusions together."""
         each = len(answers) // self.draws
-        conclusions = [
-            calling.as_asking(judge).conclude(
-                prompt,
-                candidates,
-                answers[number * each : (number + 1) * each]
-                if self.vary
-                else [_draw(answer, number) for answer in answers],
-            )
-            for number, judge in enumerate(self.by_draw)
-        ]
+        conclusions = []
+        for number, judge in enumerate(self.by_draw):
+            own = answers[number * each : (number + 1) * each]
+            drawn = own if self.vary else [_draw(answer, number) for answer in answers]
+            conclusions.append(calling.as_asking(judge).conclude(prompt, candidates, drawn))
         verdicts = self._together(candidates, [conclusion.verdicts for conclusion in conclusions])
         return Conclusion(verdicts, tuple(_preferences([conclusion.preferences for conclusion in conclusions])))
 
-    def _seeded(self, ask: Ask, number: int) -> dict[str, Any]:
-        """Return what of a question is the draw's own, beside its words."""
+    def _seeded(self, ask: Ask, number: int) -> Ask:
         if self.vary != "seed":
-            return {}
-        return {"params": {**ask.params, "seed": number}, "first_sample": number * _APART}
+            return ask
+        # Apart in their numbers: a server that ignores the seed still answers each draw anew.
+        return replace(ask, params={**ask.params, "seed": number}, first_sample=1_000 * number)
 
     def calls(self, candidates: int) -> int:
         """Return the inner judge's calls, once a draw but for a first one."""
@@ -452,10 +429,9 @@ def _said(drawn: Sequence[Verdict], files: Sequence[PromptFile]) -> str:
 
 
 def _reworded(judge: Any, file: PromptFile) -> Judge:
-    if isinstance(judge, asking.AskingSettings):
-        return judge.reworded(file)
-    changed: Judge = protocol.changed(judge, of=_reworded(judge.of, file))
-    return changed
+    is_writer = isinstance(judge, asking.AskingSettings)
+    made: Judge = judge.reworded(file) if is_writer else protocol.changed(judge, of=_reworded(judge.of, file))
+    return made
 
 
 def _draw(answers: Answers, number: int) -> Answers:

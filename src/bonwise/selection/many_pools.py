@@ -30,7 +30,7 @@ from bonwise.judges.scoring import (
     words_of_lost,
 )
 from bonwise.report.numbers import counted
-from bonwise.selection.pools import PoolSource, beside_the_loop, image_reader, opened, pools_of, reader_of
+from bonwise.selection.pools import PoolSource, beside_the_loop, opened, pools_of, reader_of, text_with_images
 from bonwise.selection.run import Counted, Progress, RunControl, RunSummary, Stop
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector
@@ -41,7 +41,6 @@ from bonwise.table.writing import csv_text, write_whole
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
-    from bonwise.table.images import ImageReader
     from bonwise.table.score_table import ScoreTable
 
 _SERVED_EVERY = 0.02
@@ -216,7 +215,7 @@ def judge(
     judge: Judging,
     run: str | Path | None = None,
     text: Callable[[Any], str] | None = None,
-    images: str | Path | ImageReader | None = None,
+    images: str | Path | None = None,
     progress: Progress | None = None,
     stop: Stop | None = None,
     **settings: Unpack[CallSettings],
@@ -269,18 +268,17 @@ def judge(
     (<JudgedPools: 1 pool, 2 candidates, 1 judge>, 0.0)
     """
     judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
-    reader_of_images, text = image_reader(images, judges, text)
-    control = RunControl(progress, stop or Stop(), _expected(pools, judges, text, reader_of_images))
+    text = text_with_images(images, judges, text)
+    control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
     if not control.stop.requests:
-        refuse_without_key(pools, judges, engines, text, reader_of_images)
+        refuse_without_key(pools, judges, engines, text)
     portal = Portal(engines.make)
 
     def begin(reader: ItemReader[Pool], engine: Engine) -> AsyncGenerator[JudgedPool, None]:
         return judged_by(judges, reader, engine, control)
 
     try:
-        checked = pools_of(pools, text, variables_of(judges), reader_of_images)
-        judged = tuple(from_callers_thread(checked, begin, portal.submit))
+        judged = tuple(from_callers_thread(pools_of(pools, text, variables_of(judges)), begin, portal.submit))
     finally:
         _end(portal.close)
     return JudgedPools(judged, judges, control.how_it_went.engine.totals.bill, engines.run)
@@ -293,7 +291,7 @@ async def ajudge(
     judge: Judging,
     run: str | Path | None = None,
     text: Callable[[Any], str] | None = None,
-    images: str | Path | ImageReader | None = None,
+    images: str | Path | None = None,
     progress: Progress | None = None,
     stop: Stop | None = None,
     **settings: Unpack[CallSettings],
@@ -311,12 +309,12 @@ async def ajudge(
     <JudgedPools: 1 pool, 2 candidates, 1 judge>
     """
     judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
-    reader_of_images, text = image_reader(images, judges, text)
-    expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text, reader_of_images)
+    text = text_with_images(images, judges, text)
+    expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text)
     control = RunControl(progress, stop or Stop(), expected)
     if not control.stop.requests:
-        refuse_without_key(pools, judges, engines, text, reader_of_images)
-    reader, coming = reader_of(pools, text, variables_of(judges), reader_of_images)
+        refuse_without_key(pools, judges, engines, text)
+    reader, coming = reader_of(pools, text, variables_of(judges))
     try:
         async with engines.make() as engine:
             judged = tuple([pool async for pool in judged_by(judges, reader, engine, control)])
@@ -351,13 +349,11 @@ def _judges(given: Judging) -> tuple[Judge, ...]:
     return judges
 
 
-def _expected(
-    pools: PoolSource, judges: Sequence[Judge], text: Callable[[Any], str] | None, images: ImageReader | None = None
-) -> int | None:
+def _expected(pools: PoolSource, judges: Sequence[Judge], text: Callable[[Any], str] | None) -> int | None:
     """Return how many answers of models, else pools, there will be, or None; what is no pool is found here."""
     if not isinstance(pools, str | Path | Collection):
         return None
-    checked = pools_of(pools, text, variables_of(judges), images)
+    checked = pools_of(pools, text, variables_of(judges))
     return expected_answers(checked, judges) if any(map(is_asking, judges)) else sum(1 for _ in checked)
 
 
@@ -366,7 +362,6 @@ def refuse_without_key(
     judges: Sequence[Judge],
     engines: Engines,
     text: Callable[[Any], str] | None = None,
-    images: ImageReader | None = None,
 ) -> None:
     """Raise `CallError` where a model without a key is to be asked; stored answers need none."""
     lacking = [(judge, error) for judge in judges if (error := missing_key(judge)) is not None]
@@ -377,8 +372,7 @@ def refuse_without_key(
     run = engines.run if engines.run is not None and ledger_file(engines.run).is_file() else None
     if isinstance(pools, str | Path | Collection):
         without_key, reask = [judge for judge, _ in lacking], engines.settings["reask"]
-        stored = judge(pools, judge=without_key, run=run, text=text, images=images, reask=reask, offline=True)
-        needed = bool(stored.pending)
+        needed = bool(judge(pools, judge=without_key, run=run, text=text, reask=reask, offline=True).pending)
     else:
         needed = run is None
     if needed:
@@ -428,9 +422,9 @@ def select_many(
     ['sky blue', 'salmon']
     """
     with Selector(judge, **settings) as selector:
-        reader, _ = image_reader(images, selector.settings.all_judges, settings.get("text"))
-        coming = opened(pools, selector.settings.variables, reader)
-        yield from selector.select_many(coming, ordered=True, images=reader)
+        text = text_with_images(images, selector.settings.all_judges, settings.get("text"))
+        coming = opened(pools, selector.settings.variables, text)
+        yield from selector.select_many(coming, ordered=True, images=images)
 
 
 @shows(SelectorSettings)
@@ -446,9 +440,9 @@ async def aselect_many(
     A file, or an iterator that may block, is read in a thread of its own.
     """
     async with Selector(judge, **settings) as selector:
-        reader, _ = image_reader(images, selector.settings.all_judges, settings.get("text"))
-        coming = beside_the_loop(pools, selector.settings.variables, reader)
-        async with aclosing(selector.aselect_many(coming, ordered=True, images=reader)) as picks:
+        text = text_with_images(images, selector.settings.all_judges, settings.get("text"))
+        coming = beside_the_loop(pools, selector.settings.variables, text)
+        async with aclosing(selector.aselect_many(coming, ordered=True, images=images)) as picks:
             async for pick in picks:
                 yield pick
 

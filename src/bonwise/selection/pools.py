@@ -8,30 +8,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bonwise.errors import InputError, UsageError
+from bonwise.judges import protocol
 from bonwise.judges.pool_loop import AsyncReader, ItemReader, SyncReader, ThreadReader, read_in_thread
 from bonwise.printable import quoted
 from bonwise.selection import choosing, judge_runner, selection
 from bonwise.selection.settings import SelectionSettings
 from bonwise.table.chat import NO_TEXT, NotAnAnswerError, answer_text, prompt_text
+from bonwise.table.images import ImageReader
 from bonwise.table.pools import Candidate, Pool, first_repeat, identifier, read_pools, stated_value
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import PoolQueue
     from bonwise.judges.protocol import Judge, Values
-    from bonwise.table.images import ImageReader
 
 __all__ = [
     "Job",
     "PoolSource",
     "as_candidates",
     "beside_the_loop",
-    "image_reader",
     "jobs_of",
     "opened",
     "pools_of",
     "reader_of",
     "refuse_nul",
+    "text_with_images",
 ]
 
 
@@ -110,19 +111,15 @@ class Job:
         prompt_id: str | None = None,
     ) -> Self:
         """Check what a caller passes: the prompt, and candidates with ids; what is none of these: `UsageError`."""
-        return cls(prompt_text(prompt), as_candidates(candidates, text), candidates, prompt_id)
+        words = text.prompt(prompt) if isinstance(text, ImageReader) else prompt_text(prompt)
+        return cls(words, as_candidates(candidates, text), candidates, prompt_id)
 
     @classmethod
     def from_any(
-        cls,
-        given: Any,
-        position: int,
-        text: Callable[[Any], str] | None = None,
-        wanted: Sequence[str] = (),
-        images: ImageReader | None = None,
+        cls, given: Any, position: int, text: Callable[[Any], str] | None = None, wanted: Sequence[str] = ()
     ) -> Self:
         """Take a pool, a mapping or a pair; one that lacks a variable `wanted`, or is none of these: `UsageError`."""
-        job = cls._from_any(given if images is None else images.pool(given), position, text)
+        job = cls._from_any(given, position, text)
         if not wanted:
             return job
         stated = given.variables if isinstance(given, Pool) else given
@@ -194,20 +191,17 @@ class Job:
 
 
 async def jobs_of(
-    pools: Iterable[Any] | AsyncIterable[Any],
-    text: Callable[[Any], str] | None,
-    wanted: Sequence[str] = (),
-    images: ImageReader | None = None,
+    pools: Iterable[Any] | AsyncIterable[Any], text: Callable[[Any], str] | None, wanted: Sequence[str] = ()
 ) -> AsyncGenerator[Job, None]:
     """Yield the jobs of many pools, as they come."""
     position = 0
     if isinstance(pools, AsyncIterable):
         async for pool in pools:
-            yield Job.from_any(pool, position, text, wanted, images)
+            yield Job.from_any(pool, position, text, wanted)
             position += 1
         return
     for position, pool in enumerate(pools):
-        yield Job.from_any(pool, position, text, wanted, images)
+        yield Job.from_any(pool, position, text, wanted)
 
 
 def _refuse_structured(prompt_id: object, position: int) -> None:
@@ -222,10 +216,20 @@ PoolSource = str | Path | Iterable[Any]
 """The path of a file of pools; or `Pool` objects, mappings with ``prompt`` and ``candidates``, or pairs of these."""
 
 
-def opened(pools: PoolSource, wanted: Sequence[str] = (), images: ImageReader | None = None) -> Iterable[Any]:
+def text_with_images(images: str | Path | None, judges: Iterable[Judge], text: Any = None) -> Any:
+    """Return what finds the text of a candidate: `text`, or an `ImageReader`, for judges that see images."""
+    if images is None:
+        return text
+    protocol.refuse_images(judges)
+    if text is not None:
+        raise UsageError("images= and text= were both given", hint="leave text= out: images are parts of the content")
+    return ImageReader(images)
+
+
+def opened(pools: PoolSource, wanted: Sequence[str] = (), text: Callable[[Any], str] | None = None) -> Iterable[Any]:
     """Return the pools themselves, those of the file where a path is given; `UsageError` for what is neither."""
     if isinstance(pools, str | Path):
-        return read_pools(pools, wanted, images)
+        return read_pools(pools, wanted, text if isinstance(text, ImageReader) else None)
     if not isinstance(pools, Iterable):
         raise UsageError(
             f"pools is a {type(pools).__name__}", hint="pass the path of a file of pools, or an iterable of pools"
@@ -234,58 +238,36 @@ def opened(pools: PoolSource, wanted: Sequence[str] = (), images: ImageReader | 
 
 
 def pools_of(
-    pools: PoolSource,
-    text: Callable[[Any], str] | None = None,
-    wanted: Sequence[str] = (),
-    images: ImageReader | None = None,
+    pools: PoolSource, text: Callable[[Any], str] | None = None, wanted: Sequence[str] = ()
 ) -> Iterator[Pool]:
     """Yield pools, each checked; no pool or an id twice raises `UsageError`, a line of a file `InputError`.
 
     So does a pool that does not state the variables `wanted`.
     """
-    check = _Checked(text, wanted, images)
-    return (check(given) for given in opened(pools, wanted, images))
+    check = _Checked(text, wanted)
+    return (check(given) for given in opened(pools, wanted, text))
 
 
 def reader_of(
-    pools: PoolSource | AsyncIterable[Any],
-    text: Callable[[Any], str] | None = None,
-    wanted: Sequence[str] = (),
-    images: ImageReader | None = None,
+    pools: PoolSource | AsyncIterable[Any], text: Callable[[Any], str] | None = None, wanted: Sequence[str] = ()
 ) -> tuple[ItemReader[Pool], AsyncGenerator[Pool, None] | None]:
     """Return what reads pools in an event loop, in a thread where it may block, and what to close afterwards."""
     if isinstance(pools, AsyncIterable):
-        coming = _checked_pools(pools, _Checked(text, wanted, images))
+        coming = _checked_pools(pools, _Checked(text, wanted))
         return AsyncReader(coming), coming
-    checked = pools_of(pools, text, wanted, images)
+    checked = pools_of(pools, text, wanted)
     at_hand = isinstance(pools, Collection) and not isinstance(pools, str)
     return (SyncReader(checked) if at_hand else ThreadReader(checked)), None
 
 
 def beside_the_loop(
-    pools: PoolSource | AsyncIterable[Any], wanted: Sequence[str] = (), images: ImageReader | None = None
+    pools: PoolSource | AsyncIterable[Any], wanted: Sequence[str] = (), text: Callable[[Any], str] | None = None
 ) -> Iterable[Any] | AsyncIterable[Any]:
     """Return pools as `bonwise.Selector.aselect_many` takes them: what may block is read in a thread."""
     if isinstance(pools, AsyncIterable):
         return pools
     at_hand = isinstance(pools, Collection) and not isinstance(pools, str)
-    return opened(pools, wanted, images) if at_hand else read_in_thread(opened(pools, wanted, images))
-
-
-def image_reader(
-    images: str | Path | ImageReader | None, judges: Iterable[Judge], text: Callable[[Any], str] | None
-) -> tuple[ImageReader | None, Callable[[Any], str] | None]:
-    """Return what reads images below a folder, and the text of a candidate with it; refuse judges that see none."""
-    if images is None:
-        return None, text
-    from bonwise.judges.protocol import refuse_images  # noqa: PLC0415 - loaded already where there are judges
-    from bonwise.table.images import ImageReader  # noqa: PLC0415 - few prompts have images
-
-    refuse_images(judges)
-    reader = images if isinstance(images, ImageReader) else ImageReader(images)
-    if text is not None and text != reader.candidate:
-        raise UsageError("images= and text= were both given", hint="leave text= out: images are parts of the content")
-    return reader, reader.candidate  # type: ignore[return-value]  # who reads the text refuses None
+    return opened(pools, wanted, text) if at_hand else read_in_thread(opened(pools, wanted, text))
 
 
 def refuse_nul(pool: Pool, where: str) -> Pool:
@@ -302,15 +284,13 @@ def refuse_nul(pool: Pool, where: str) -> Pool:
 class _Checked:
     """Makes pools of what a caller gives, and refuses two of one prompt id: rows could not be told apart."""
 
-    def __init__(
-        self, text: Callable[[Any], str] | None, wanted: Sequence[str] = (), images: ImageReader | None = None
-    ) -> None:
-        self._text, self._wanted, self._images = text, wanted, images
+    def __init__(self, text: Callable[[Any], str] | None, wanted: Sequence[str] = ()) -> None:
+        self._text, self._wanted = text, wanted
         self._seen: dict[str, int] = {}
 
     def __call__(self, given: Any) -> Pool:
         position = len(self._seen)
-        job = Job.from_any(given, position, self._text, self._wanted, self._images)
+        job = Job.from_any(given, position, self._text, self._wanted)
         made = Pool(job.prompt_id or "", job.prompt, job.candidates, job.variables)
         pool = given if isinstance(given, Pool) else made
         first = self._seen.setdefault(pool.prompt_id, position)

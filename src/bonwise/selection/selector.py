@@ -30,7 +30,7 @@ from bonwise.judges.pool_loop import AsyncReader, ItemReader, Turns, from_caller
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.selection.choosing import Turn
 from bonwise.selection.generating import AnswerDraws
-from bonwise.selection.pools import Job, image_reader, jobs_of
+from bonwise.selection.pools import Job, jobs_of, text_with_images
 from bonwise.selection.ranked_candidates import RanksCandidates
 from bonwise.selection.selection import Selection, T
 from bonwise.selection.selector_settings import CopiesSettings
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from bonwise.calls.ask import Ask
     from bonwise.calls.engine import Engine
-    from bonwise.table.images import ImageReader
 
 __all__ = ["Selector"]
 
@@ -168,19 +167,17 @@ class Selector(RanksCandidates, CopiesSettings):
             A model that was asked did not answer.
         """
         host, waited = await self._let_in()
-        return await self._awaited(self._job(prompt, candidates, prompt_id, images), host=host, waited=waited)
+        job = Job.of(prompt, candidates, self._text_of(images), prompt_id)
+        return await self._awaited(job, host=host, waited=waited)
 
     def select(
         self, prompt: Any, candidates: Sequence[T], *, prompt_id: str | None = None, images: str | Path | None = None
     ) -> Selection[T]:
         """Do what `aselect` does, and wait for it; also inside a running event loop and a notebook."""
-        return self._picked(self._job(prompt, candidates, prompt_id, images))
+        return self._picked(Job.of(prompt, candidates, self._text_of(images), prompt_id))
 
-    def _job(self, prompt: Any, candidates: Sequence[Any], prompt_id: str | None, images: str | Path | None) -> Job:
-        if images is None:
-            return Job.of(prompt, candidates, self._text, prompt_id)
-        reader, text = image_reader(images, self._settings.all_judges, self._text)
-        return Job.of(prompt if reader is None else reader.prompt(prompt), candidates, text, prompt_id)
+    def _text_of(self, images: str | Path | None) -> Any:
+        return text_with_images(images, self._settings.all_judges, self._text)
 
     async def aselect_drawn(self, draws: AnswerDraws[T], draw: Callable[[int], Awaitable[T]]) -> Selection[T]:
         """Draw candidates in tasks and pick the best; `draw` takes the number of a draw, from 0."""
@@ -203,7 +200,7 @@ class Selector(RanksCandidates, CopiesSettings):
         *,
         ordered: bool = False,
         stop: asyncio.Event | None = None,
-        images: str | Path | ImageReader | None = None,
+        images: str | Path | None = None,
     ) -> AsyncGenerator[Selection, None]:
         """Yield the picks of many pools as they come, with up to `max_concurrency` pools under way.
 
@@ -226,8 +223,7 @@ class Selector(RanksCandidates, CopiesSettings):
         Exception
             As `aselect`, and the pools under way are given up; with `on_failure` ``owe`` a failure costs one pick.
         """
-        reader, text = image_reader(images, self._settings.all_judges, self._text)
-        jobs = jobs_of(pools, text, self._settings.variables, reader)
+        jobs = jobs_of(pools, self._text_of(images), self._settings.variables)
         try:
             async with aclosing(self._picks(AsyncReader(jobs), self._awaited, ordered, stop)) as picks:
                 async for pick in picks:
@@ -236,12 +232,11 @@ class Selector(RanksCandidates, CopiesSettings):
             await jobs.aclose()
 
     def select_many(
-        self, pools: Iterable[Any], *, ordered: bool = False, images: str | Path | ImageReader | None = None
+        self, pools: Iterable[Any], *, ordered: bool = False, images: str | Path | None = None
     ) -> Iterator[Selection]:
         """Do what `aselect_many` does, from synchronous code; the pools are read in the caller's thread."""
-        wanted = self._settings.variables
-        reader, text = image_reader(images, self._settings.all_judges, self._text)
-        jobs = (Job.from_any(pool, position, text, wanted, reader) for position, pool in enumerate(pools))
+        wanted, text = self._settings.variables, self._text_of(images)
+        jobs = (Job.from_any(pool, position, text, wanted) for position, pool in enumerate(pools))
         if self._here:
             for job in jobs:
                 self._check_open()

@@ -72,8 +72,8 @@ def _messages(prompt: Any) -> Sequence[Any]:
     if isinstance(prompt, Mapping) or (not isinstance(prompt, Sequence) and _role(prompt) is not None):
         return [prompt]
     if isinstance(prompt, Sequence) and not isinstance(prompt, str | bytes | bytearray):
-        is_content = bool(prompt) and all(isinstance(part, Mapping) and _kind(part) in _PARTS for part in prompt)
-        return [{"role": "user", "content": prompt}] if is_content else prompt
+        are_parts = prompt and all(isinstance(part, Mapping) and _kind(part) in _PARTS for part in prompt)
+        return [{"role": "user", "content": prompt}] if are_parts else prompt
     raise UsageError(
         f"the prompt must be text or chat messages, not {type(prompt).__name__}",
         hint='pass a string, or messages such as [{"role": "user", "content": "..."}]',

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import os
 import re
 import stat
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -39,14 +39,13 @@ class Image:
     """Letters, digits, ``.``, ``-`` and ``_`` of the file's name or of the end of the address."""
     digest: str
     """SHA-256, hexadecimal, of the bytes; of an address that of the address."""
-    media_type: str
-    """Such as ``image/png``, by the first bytes; empty for an address, which bonwise does not fetch."""
-    size: int
-    """Bytes; 0 for an address."""
-    pixels: tuple[int, int] | None
-    """Width and height; None for an address."""
     source: Path | bytes | str = field(repr=False, compare=False)
-    """A file with all links resolved, the bytes of a data URL, or an address."""
+    """A file with all links resolved, the bytes of a data URL, or an address, which bonwise does not fetch."""
+    media_type: str = ""
+    """Such as ``image/png``, by the first bytes; this and what follows only of bytes."""
+    size: int = 0
+    pixels: tuple[int, int] | None = None
+    """Width and height."""
 
     @property
     def reference(self) -> str:
@@ -55,7 +54,7 @@ class Image:
 
     @property
     def address(self) -> str:
-        """The address that a service fetches; empty for an image that is sent."""
+        """The address that a service fetches; empty for bytes."""
         return self.source if isinstance(self.source, str) else ""
 
     def base64(self) -> str:
@@ -70,11 +69,7 @@ class Image:
 
 
 class TextWithImages(str):
-    """The words of a prompt or a candidate, with the images to which they refer as ``[image 1: ...]``.
-
-    It equals only a text with the same words and the same images: whoever writes the reference into a text of their
-    own has not written the same text.
-    """
+    """Words with the images to which they refer as ``[image 1: ...]``; equal only to a text with the same images."""
 
     __slots__ = ("images",)
 
@@ -109,13 +104,7 @@ R = TypeVar("R", str, str | None)
 
 
 class ImageReader:
-    """Reads the images of prompts and candidates: files below one folder, data URLs, and addresses, never fetched.
-
-    Parameters
-    ----------
-    folder : str or pathlib.Path
-        Links are resolved, and a file that is then outside is refused.
-    """
+    """Reads images of prompts and candidates: files below one folder, links resolved, data URLs and addresses."""
 
     def __init__(self, folder: str | Path) -> None:
         with file_errors(Path(folder)):
@@ -128,23 +117,15 @@ class ImageReader:
         return self._text(chat.prompt_text, prompt)
 
     def answer(self, answer: Any) -> str | None:
-        """Return an answer as `bonwise.table.chat.answer_text` does, with its images; it may be a list of parts too."""
+        """Return an answer as `bonwise.table.chat.answer_text` does, with its images; it may be a list of parts."""
         return self._text(chat.answer_text, {"content": answer} if isinstance(answer, list) else answer)
 
-    def candidate(self, candidate: Any) -> str | None:
-        """Return the text of a candidate of a caller: empty where it has none, None for what is no candidate."""
+    def __call__(self, candidate: Any) -> Any:
+        """Return the text of a candidate of a caller, empty where it has none; None for what is no candidate."""
         text = getattr(candidate, "text", None)
-        try:
+        with suppress(chat.NotAnAnswerError):
             return text if isinstance(text, TextWithImages) else self.answer(candidate) or ""
-        except chat.NotAnAnswerError:
-            return None
-
-    def pool(self, given: Any) -> Any:
-        """Return what a caller gives as a pool, its prompt read."""
-        if isinstance(given, Mapping) and "prompt" in given:
-            return {**given, "prompt": self.prompt(given["prompt"])}
-        is_pair = isinstance(given, tuple) and len(given) == 2
-        return (self.prompt(given[0]), given[1]) if is_pair else given
+        return None
 
     def _text(self, read: Callable[[Any, Callable[[Any], str]], R], given: Any) -> R:
         images: list[Image] = []
@@ -214,34 +195,30 @@ def _file_bytes(path: Path) -> bytes:
 
 
 def _of_data(address: str) -> Image:
-    match = _DATA.fullmatch(address)
-    try:
-        if match is None or len(match[2]) > LARGEST // 3 * 4 + 8:
-            raise ValueError  # noqa: TRY301 - one error for whatever is wrong with it
-        data = base64.b64decode(match[2], validate=True)
-    except (ValueError, binascii.Error):
+    match = _DATA.fullmatch(address) if len(address) <= LARGEST // 3 * 4 + 100 else None
+    data = None
+    with suppress(ValueError):
+        data = base64.b64decode(match[2], validate=True) if match else None
+    if match is None or data is None:
         hint = f"write data:image/png;base64,... of at most {LARGEST >> 20} MiB"
-        raise UsageError(f"the data URL {quoted(address[:40])} cannot be read", hint=hint) from None
+        raise UsageError(f"the data URL {quoted(address[:40])} cannot be read", hint=hint)
     image = _made("data", data, data)
     if match[1].replace("jpg", "jpeg") != image.media_type:
-        raise UsageError(
-            f"a data URL says {match[1]} and holds {image.media_type}", hint="state the type that it has"
-        )
+        raise UsageError(f"a data URL says {match[1]} and holds {image.media_type}", hint="state its own type")
     return image
 
 
 def _of_address(address: str) -> Image:
-    try:
+    parts, host = urlsplit(""), None
+    with suppress(ValueError):
         parts = urlsplit(address)
         host = parts.hostname
-    except ValueError:
-        parts, host = urlsplit(""), None
     is_plain = address.isascii() and address.isprintable() and " " not in address and len(address) <= _LONGEST_ADDRESS
     if parts.scheme != "https" or not host or "@" in parts.netloc or not is_plain:
         hint = "write https://... without a login, data:image/...;base64,..., or a path below the folder of images"
         raise UsageError(f"the image address {quoted(address[:80])} is not taken", hint=hint)
     name = _plain_name(f"{host}_{parts.path.rpartition('/')[2]}")
-    return Image(name, hashlib.sha256(address.encode()).hexdigest(), "", 0, None, address)
+    return Image(name, hashlib.sha256(address.encode()).hexdigest(), address)
 
 
 def _plain_name(name: str) -> str:
@@ -252,7 +229,7 @@ def _made(name: str, data: bytes, source: Path | bytes) -> Image:
     kind, pixels = _kind(data)
     if not kind or pixels is None or min(pixels) < 1:
         raise UsageError(f"{name} is not a png, jpeg, gif or webp image", hint="convert it, or name another file")
-    return Image(name, hashlib.sha256(data).hexdigest(), kind, len(data), pixels, source)
+    return Image(name, hashlib.sha256(data).hexdigest(), source, kind, len(data), pixels)
 
 
 def _kind(data: bytes) -> tuple[str, tuple[int, int] | None]:
@@ -290,12 +267,10 @@ def _jpeg_pixels(data: bytes) -> tuple[int, int] | None:
 
 
 def _webp_pixels(data: bytes) -> tuple[int, int] | None:
-    kind = data[12:16]
-    if kind == b"VP8X":
-        less = _two(data, 24, 3, "little")
-        return None if less is None else (less[0] + 1, less[1] + 1)
-    if kind == b"VP8L" and len(data) >= 25:
+    if data[12:16] == b"VP8L" and len(data) >= 25:
         bits = int.from_bytes(data[21:25], "little")
         return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    lossy = _two(data, 26, 2, "little") if kind == b"VP8 " else None
-    return None if lossy is None else (lossy[0] & 0x3FFF, lossy[1] & 0x3FFF)
+    kinds: dict[bytes, tuple[int, int, int, int]] = {b"VP8 ": (26, 2, 0x3FFF, 0), b"VP8X": (24, 3, 0xFFFFFF, 1)}
+    at, size, mask, more = kinds.get(data[12:16], (len(data), 1, 0, 0))
+    sides = _two(data, at, size, "little")
+    return None if sides is None else ((sides[0] & mask) + more, (sides[1] & mask) + more)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request
 from bonwise.calls.bill import PartialUsage, Usage
 from bonwise.calls.providers import protocol, service, wire
-from bonwise.calls.providers.openai import content_of
 from bonwise.calls.providers.supplied import SuppliedClient
 from bonwise.calls.rate_limits import anthropic_limits
 
@@ -141,7 +140,7 @@ def messages_body(ask: Ask, dropped: frozenset[str]) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": ask.model.name,
         "max_tokens": ask.max_tokens,
-        "messages": [{"role": "user", "content": content_of(ask, _block) if ask.images else ask.user}],
+        "messages": [{"role": "user", "content": [*map(_block, ask.pieces())] if ask.images else ask.user}],
     }
     if ask.system:
         body["system"] = ask.system
@@ -155,9 +154,8 @@ def messages_body(ask: Ask, dropped: frozenset[str]) -> dict[str, Any]:
 def _block(piece: str | Image) -> dict[str, Any]:
     if isinstance(piece, str):
         return {"type": "text", "text": piece}
-    if piece.address:
-        return {"type": "image", "source": {"type": "url", "url": piece.reference}}
-    return {"type": "image", "source": {"type": "base64", "media_type": piece.media_type, "data": piece.reference}}
+    as_base64 = {"type": "base64", "media_type": piece.media_type, "data": piece.reference}
+    return {"type": "image", "source": {"type": "url", "url": piece.reference} if piece.address else as_base64}
 
 
 def messages_parameters(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bonwise.calls.ask import (
@@ -25,7 +25,7 @@ from bonwise.calls.rate_limits import openai_limits
 if TYPE_CHECKING:
     from bonwise.table.images import Image
 
-__all__ = ["OpenAI", "content_of"]
+__all__ = ["OpenAI"]
 
 SERVICE = service.Service(
     "openai", "https://api.openai.com/v1", "OPENAI_BASE_URL", ("OPENAI_API_KEY",), "OPENAI_CUSTOM_HEADERS"
@@ -157,7 +157,7 @@ def _server(model: Model) -> tuple[service.Address, str]:
 def chat_body(ask: Ask, samples: int, dropped: frozenset[str]) -> dict[str, Any]:
     """Build the body; a parameter in `dropped` is left out, and a limit of tokens always stands."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": ask.system}] if ask.system else []
-    messages.append({"role": "user", "content": content_of(ask, _part) if ask.images else ask.user})
+    messages.append({"role": "user", "content": [_part(piece) for piece in ask.pieces()] if ask.images else ask.user})
     body: dict[str, Any] = {"model": ask.model.name, "messages": messages, _limit(dropped): ask.max_tokens}
     if ask.temperature is not None:
         body["temperature"] = ask.temperature
@@ -177,25 +177,17 @@ def decision_body(ask: Ask, dropped: frozenset[str]) -> dict[str, Any]:
     """Build the body of a question to the endpoint for decisions, which no SDK has to know."""
     question = {**(ask.question or {}), "instructions": ask.system}
     extra = {name: value for name, value in ask.params.items() if name not in dropped}
-    judged: Any = [{"role": "user", "content": content_of(ask, _input_part)}] if ask.images else ask.user
+    parts = [_part(piece, "input_") for piece in ask.pieces()]
+    judged: Any = [{"role": "user", "content": parts}] if ask.images else ask.user
     return {"model": ask.model.name, "input": judged, "questions": [question], **extra}
 
 
-def content_of(ask: Ask, part: Callable[[str | Image], dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what is judged as a list of parts, in which references stand for the images."""
-    return [part(piece) for piece in ask.pieces() if piece]
-
-
-def _part(piece: str | Image) -> dict[str, Any]:
+def _part(piece: str | Image, prefix: str = "") -> dict[str, Any]:
+    """Return a part of what is judged, in which a reference stands for an image."""
     if isinstance(piece, str):
-        return {"type": "text", "text": piece}
-    return {"type": "image_url", "image_url": {"url": piece.reference}}
-
-
-def _input_part(piece: str | Image) -> dict[str, Any]:
-    if isinstance(piece, str):
-        return {"type": "input_text", "text": piece}
-    return {"type": "input_image", "image_url": piece.reference}
+        return {"type": f"{prefix}text", "text": piece}
+    url: Any = piece.reference if prefix else {"url": piece.reference}
+    return {"type": "input_image" if prefix else "image_url", "image_url": url}
 
 
 def chat_parameters(body: Mapping[str, Any]) -> dict[str, Any]:
