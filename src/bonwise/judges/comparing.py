@@ -436,7 +436,7 @@ class Decision(AloneOrInPairs):
     Parameters
     ----------
     model : str
-        ``provider/model`` with the endpoint, such as ``openai/gpt-6-luna``. It takes no temperature.
+        ``provider/model``. One with the endpoint, such as ``openai/gpt-6-luna``, takes no temperature.
     prompt : str or pathlib.Path
         Name of a built-in prompt, or a file of mode ``decision`` (in pairs: ``decision-pairwise``); empty for the
         built-in one of that name.

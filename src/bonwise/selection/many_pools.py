@@ -234,7 +234,7 @@ def judge(
     text : callable, optional
         Candidate to the text the judge sees.
     images : str or pathlib.Path, optional
-        The folder of images, as of `bonwise.select`.
+        The folder of images. See `bonwise.select`.
     progress : callable, optional
         Called several times a second with a `bonwise.selection.run.RunProgress`.
     stop : bonwise.selection.run.Stop, optional
@@ -406,7 +406,7 @@ def select_many(
     judge : Judge or callable
         A judge, or a function ``(prompt, text) -> number``.
     images : str or pathlib.Path, optional
-        The folder of images, as of `bonwise.select`.
+        The folder of images. See `bonwise.select`.
     **settings
         Those of `SelectorSettings`: strategy, router, deadline, on_failure, ledger, limits, seed ...
 

@@ -155,7 +155,7 @@ class Selector(RanksCandidates, CopiesSettings):
         prompt_id : str, optional
             Repeated in the result.
         images : str or pathlib.Path, optional
-            The folder of images, as of `bonwise.select`.
+            The folder of images. See `bonwise.select`.
 
         Raises
         ------
@@ -216,7 +216,7 @@ class Selector(RanksCandidates, CopiesSettings):
         stop : asyncio.Event, optional
             When set no further pool is begun.
         images : str or pathlib.Path, optional
-            The folder of images, as of `bonwise.select`.
+            The folder of images. See `bonwise.select`.
 
         Raises
         ------
