@@ -220,10 +220,11 @@ def text_with_images(images: str | Path | None, judges: Iterable[Judge], text: A
     """Return what finds the text of a candidate: `text`, or an `ImageReader`, for judges that see images."""
     if images is None:
         return text
+    reader = ImageReader(images)
     protocol.refuse_images(judges)
     if text is not None:
         raise UsageError("images= and text= were both given", hint="leave text= out: images are parts of the content")
-    return ImageReader(images)
+    return reader
 
 
 def opened(pools: PoolSource, wanted: Sequence[str] = (), text: Callable[[Any], str] | None = None) -> Iterable[Any]:

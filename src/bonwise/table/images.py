@@ -27,7 +27,6 @@ MOST = 20
 """Images of one text."""
 MOST_BYTES = 8 * 2**20
 """Bytes of all images of one text: three texts of a question then fit into a request of 32 MiB."""
-_LONGEST_ADDRESS = 2_000
 _DATA = re.compile(r"data:(image/[a-z]+);base64,(.*)", re.DOTALL)
 
 
@@ -109,8 +108,8 @@ class ImageReader:
     def __init__(self, folder: str | Path) -> None:
         with file_errors(Path(folder)):
             self.folder = Path(folder).resolve(strict=True)
-        if not self.folder.is_dir():
-            raise FileError(f"{folder}: is not a folder", hint="name the folder that holds the images")
+            if not self.folder.is_dir():
+                raise NotADirectoryError(20, "is not a folder, and images lie in one")
 
     def prompt(self, prompt: Any) -> str:
         """Return a prompt as `bonwise.table.chat.prompt_text` does, with its images."""
@@ -125,7 +124,6 @@ class ImageReader:
         text = getattr(candidate, "text", None)
         with suppress(chat.NotAnAnswerError):
             return text if isinstance(text, TextWithImages) else self.answer(candidate) or ""
-        return None
 
     def _text(self, read: Callable[[Any, Callable[[Any], str]], R], given: Any) -> R:
         images: list[Image] = []
@@ -213,7 +211,7 @@ def _of_address(address: str) -> Image:
     with suppress(ValueError):
         parts = urlsplit(address)
         host = parts.hostname
-    is_plain = address.isascii() and address.isprintable() and " " not in address and len(address) <= _LONGEST_ADDRESS
+    is_plain = address.isascii() and address.isprintable() and " " not in address and len(address) <= 2_000
     if parts.scheme != "https" or not host or "@" in parts.netloc or not is_plain:
         hint = "write https://... without a login, data:image/...;base64,..., or a path below the folder of images"
         raise UsageError(f"the image address {quoted(address[:80])} is not taken", hint=hint)
