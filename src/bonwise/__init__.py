@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bonwise.factors.ratings import RatingTable as RatingTable
     from bonwise.judges.calling import FunctionJudge as FunctionJudge
     from bonwise.judges.checklist import Checklist as Checklist
+    from bonwise.judges.comparing import Decision as Decision
     from bonwise.judges.comparing import Logprob as Logprob
     from bonwise.judges.comparing import Pairwise as Pairwise
     from bonwise.judges.comparing import Probability as Probability

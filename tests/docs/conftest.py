@@ -12,6 +12,7 @@ import pytest
 from cli.served import served
 from docs.pages import blocks
 from docs.stock import stock
+from pictures import png
 
 
 def _credentials(**_):
@@ -45,6 +46,7 @@ def stocked(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("stocked"))
         write_pools()
+        write_pictures()
         write_verdicts()
         stock()
         Path("my.md").write_text(blocks("docs/prompts.md", "markdown")[0], encoding="utf-8")
@@ -74,6 +76,14 @@ def write_pools():
     solved = [f"{at} and {at} is \\boxed{{{2 * at}}}" for at in (1, 1, 2)]
     solutions = [{"prompt_id": f"s{at}", "prompt": "1 + 1?", "candidates": solved} for at in range(3)]
     Path("solutions.jsonl").write_text("".join(json.dumps(pool) + "\n" for pool in solutions), encoding="utf-8")
+
+
+def write_pictures():
+    """Write two small images in a folder of their own."""
+    folder = Path("pictures", "drawn")
+    folder.mkdir(parents=True)
+    for color, name in enumerate(("a.png", "b.png")):
+        folder.joinpath(name).write_bytes(png(color=color))
 
 
 def write_verdicts():

@@ -42,6 +42,10 @@ ROWS = {
         ),
         ("logprob,pairs=true", "a model with log probabilities", "as `probability`, from the token probabilities"),
     ),
+    "decision": (
+        ("decision", "a model with [decisions](#decisions)", "mean of five levels under the model's probabilities"),
+        ("decision,pairs=true", "a model with [decisions](#decisions)", "as `probability`, from the probabilities"),
+    ),
     "listwise": (
         ("listwise", "a model", "a whole number from 0 to 100, over 100; more than 20 candidates take n / 10 calls"),
         ("listwise,ranking=true", "a model", "share of the others that it stands above"),

@@ -98,6 +98,7 @@ GUIDES = (
     "docs/confidence.md",
     "docs/hosts.md",
     "docs/factor.md",
+    "docs/images.md",
     "docs/json.md",
     "docs/judges.md",
     "docs/label_designs.md",

@@ -166,7 +166,9 @@ def test_calls_that_cannot_be_rendered(prompt, candidates, longest, said):
 
 
 ROOT = Path(__file__).parents[2]
-SOURCES = {path.name: path.read_bytes() for path in (ROOT / "prompts").iterdir()}
+PROMPTS = ROOT / "prompts"
+SOURCES = {path.relative_to(PROMPTS).as_posix(): path.read_bytes() for path in PROMPTS.rglob("*") if path.is_file()}
+WORDINGS = {name for name in SOURCES if name.startswith("wordings/")}
 PACKAGED = "bonwise/judges/prompts/"
 
 # Without the environment's own packages: what is found is what was installed, and prompts need nothing else.
@@ -235,12 +237,12 @@ def test_a_checkout_finds_its_prompts(identities):
     place, found = looked(f"sys.path.insert(0, {str(ROOT / 'src')!r})")
     assert place == ROOT / "prompts"
     assert found == identities
-    assert len(found) == len(SOURCES) - 1, "one of them holds the personas"
+    assert len(found) == len(SOURCES) - len(WORDINGS) - 1, "one of them holds the personas"
 
 
 def test_only_prompt_files_lie_in_the_folder():
-    """The folder that is shipped holds prompt files, the personas, and nothing else."""
-    assert {name.removesuffix(".md") for name in SOURCES} == {*builtin_names(), "personas.toml"}
+    """The folder that is shipped holds prompt files, the personas, wordings, and nothing else."""
+    assert {name.removesuffix(".md") for name in SOURCES.keys() - WORDINGS} == {*builtin_names(), "personas.toml"}
     assert all(name.endswith((".md", ".toml")) for name in SOURCES)
 
 

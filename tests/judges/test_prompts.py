@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,8 @@ ANSWERS = {
     "interval": ["score", "low", "high", "why"],
     "logprob": None,
     "logprob-pairwise": None,
+    "decision": None,
+    "decision-pairwise": None,
     "listwise": ["scores", "why"],
     "listwise-ranking": ["ranking", "why"],
     "pairwise-persona": ["choice", "confidence", "why"],
@@ -80,6 +84,8 @@ TEXTS_OF_VERSIONS = {
     "checklist@1": "7bb8b594ea99",
     "checklist-draft@1": "938c57df7eff",
     "pairwise-persona@1": "94292354bcc0",
+    "decision@1": "e95a99454f34",
+    "decision-pairwise@1": "96c7355ab62c",
     "interval@2": "87f0c4288340",
     "listwise@1": "1b2bbb8d26e1",
     "listwise-ranking@1": "9b89b21c1436",
@@ -95,6 +101,26 @@ TEXTS_OF_VERSIONS = {
     "published-pointwise@1": "442253014bcd",
     "published-probability@1": "884193304a8e",
 }
+
+TEXTS_OF_WORDINGS = {
+    "interval-2@1": "4553f5a1d0e4",
+    "interval-3@1": "ae7b68e05dd5",
+    "interval-4@1": "888825b807e1",
+    "interval-5@1": "ed5e282a3f09",
+    "pairwise-2@1": "ab0000625444",
+    "pairwise-3@1": "ca00e03b89f3",
+    "pairwise-4@1": "319ca6d42141",
+    "pairwise-5@1": "98b3c219fe60",
+    "pointwise-2@1": "5deb34f1d4f7",
+    "pointwise-3@1": "28b4bc8893e5",
+    "pointwise-4@1": "88021a3062b8",
+    "pointwise-5@1": "a9a06ea738a0",
+    "probability-2@1": "0e52dd32fe54",
+    "probability-3@1": "9725d6e5920c",
+    "probability-4@1": "a309b4568fe1",
+    "probability-5@1": "8a105d37ebab",
+}
+WORDINGS = sorted((prompts_folder() / "wordings").glob("*/*.md"))
 
 
 @pytest.fixture
@@ -139,6 +165,32 @@ def test_the_item_comes_last(name):
 def test_a_text_does_not_change_under_its_version():
     """Whoever changes a built-in prompt gives it a new version: stored answers belong to one text."""
     assert {f"{name}@{load(name).version}": load(name).digest for name in builtin_names()} == TEXTS_OF_VERSIONS
+
+
+@pytest.mark.parametrize("path", WORDINGS, ids=lambda path: path.stem)
+def test_a_wording_asks_the_same_in_other_words(path):
+    """Answer, markers, reply and what is judged are its prompt's to the letter; nothing of the rubric is."""
+    own, wording = load(path.parent.name), load(path)
+    assert problems(path) == ()
+    assert (wording.name, wording.mode, wording.answer, wording.user) == (path.stem, own.mode, own.answer, own.user)
+    (said, rest), (other, its_rest) = (file.system.split("Where the texts stand") for file in (own, wording))
+    assert rest == its_rest
+    assert not {line for line in said.split("\n") if line} & set(other.split("\n"))
+    assert 0.6 < len(other) / len(said) < 1.6
+    numbers = re.compile(r"^- (\d+)\b|^- At (\d+)\b", re.MULTILINE)
+    stated = ["".join(match.groups("")) for match in numbers.finditer(said)]
+    if own.mode in ("pointwise", "interval", "pairwise"):
+        assert ["".join(match.groups("")) for match in numbers.finditer(other)] == stated
+
+
+def test_a_wording_does_not_change_under_its_version():
+    """Four of each kind, each with an identity of its own, and no two that say the same."""
+    files = [load(path) for path in WORDINGS]
+    assert {f"{file.name}@{file.version}": file.digest for file in files} == TEXTS_OF_WORDINGS
+    assert Counter(path.parent.name for path in WORDINGS) == dict.fromkeys(
+        ("interval", "pairwise", "pointwise", "probability"), 4
+    )
+    assert len({file.system for file in files}) == len(files)
 
 
 def test_the_scale_of_logprob_modes_is_in_the_text():

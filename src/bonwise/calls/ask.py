@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from bonwise.calls.bill import Bill, PartialUsage, Usage
-from bonwise.errors import UsageError
+from bonwise.errors import FileError, UsageError
 from bonwise.table import checks, verdicts
 
 if TYPE_CHECKING:
     from bonwise.calls.attempts import CallAttempts
     from bonwise.calls.providers.supplied import SuppliedClient
+    from bonwise.table.images import Image
 
 __all__ = [
     "ASKER",
@@ -88,11 +89,26 @@ class Request:
     """
     extra: frozenset[str] = frozenset()
     """Fields of the body that the user named: a request can do without those that the service does not know."""
+    images: Mapping[str, Image] = field(default_factory=dict, repr=False, compare=False)
+    """By the reference that stands for it in the body. What is hashed and kept holds the references only."""
     content: bytes = field(init=False, repr=False, compare=False)
-    """The body in the bytes that are sent, hashed and kept."""
+    """The body in the bytes that are hashed and kept, and sent where it has no images."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "content", encoded(self.body))
+
+    def sent_body(self) -> Mapping[str, Any]:
+        """Return the body with its images; one that is gone or has changed raises `AttemptError`."""
+        try:
+            return _with_images(self.body, self.images) if self.images else self.body
+        except FileError as error:
+            # Raised below: somebody has to put the image back.
+            problem = Problem("broken", error.message, sent=False)
+        raise AttemptError(problem)
+
+    def sent_content(self) -> bytes:
+        """Return the bytes that are sent."""
+        return encoded(self.sent_body()) if self.images else self.content
 
     def canonical(self) -> bytes:
         """Return the bytes that are hashed, in the order sent: models fill a schema in the order it has."""
@@ -106,6 +122,17 @@ class Request:
         stem = hashlib.sha256(self.canonical())
         whose = f"\0{ASKER.get()}" if ASKER.get() else ""
         return tuple(_finish(stem, f"\0{sample}\0{reask}{whose}") for sample in samples)
+
+
+def _with_images(value: Any, images: Mapping[str, Image], key: str = "") -> Any:
+    """Return a body in which images stand for their references: no text is looked at, whatever it says."""
+    if isinstance(value, Mapping):
+        return {name: _with_images(inner, images, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_images(inner, images, key) for inner in value]
+    image = images.get(value) if key in ("url", "image_url", "data") and isinstance(value, str) else None
+    prefix = "" if image is None or key == "data" else f"data:{image.media_type};base64,"
+    return value if image is None else image.address or prefix + image.base64()
 
 
 def _finish(stem: hashlib._Hash, ending: str) -> bytes:
@@ -319,6 +346,21 @@ class Ask:
     """Whether an answer that was not read is asked for a second time unless ``reask`` says otherwise."""
     replaced: int = field(default=0, compare=False)
     """Halves of surrogate pairs in it, which no server takes, that are shown as U+FFFD."""
+    images: tuple[tuple[str, Image], ...] = ()
+    """Images, in order, each with the line of `user` behind which it is shown; no line occurs twice."""
+    question: Mapping[str, Any] | None = field(default=None, hash=False)
+    """A question with its possible answers, for the service's endpoint for decisions: the answer is a distribution.
+    Its instructions are `system`.
+    """
+
+    def pieces(self) -> Iterator[str | Image]:
+        """Yield what is judged, the images between the words."""
+        rest = self.user
+        for line, image in self.images:
+            before, _, rest = rest.partition(line)
+            yield from (before + line, image)
+        if rest:
+            yield rest
 
 
 def model_from_spec(spec: str, base_url: str | None = None, price: tuple[float, float] | None = None) -> Model:

@@ -372,7 +372,8 @@ class AskRun:
         running = self._engine.tasks_by_key
         under_way = {key: running[key] for key in missing if key in running}
         fresh = [key for key in missing if key not in under_way]
-        at_once = self._endpoint.provider.capabilities.samples and "n" not in self._refused
+        takes_n = self._endpoint.provider.capabilities.samples and self._ask.question is None
+        at_once = takes_n and "n" not in self._refused
         groups = [fresh] if at_once and fresh else [[key] for key in fresh]
         paid = {self._started(group) for group in groups}
         return paid, set(under_way.values())

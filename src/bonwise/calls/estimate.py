@@ -224,8 +224,9 @@ class _Tally:
         self._observed = observed
         self._correction = correction
         self._asks = self._samples = self._stored = 0
-        self._sent: Counter[tuple[int, int, int, float, int]] = Counter()
-        """Questions by size of their words, calls, answers of a call, and tokens of an answer: expected, at most."""
+        self._sent: Counter[tuple[int, int, int, float, int, tuple[int, int]]] = Counter()
+        """Questions by size of their words, calls, answers of a call, and tokens of an answer and of the images, each
+        as expected and at most."""
 
     def add(self, ask: Ask, stored: int, size: int | None = None, times: int = 1) -> None:
         """Take in so many questions of one size, that of the ask unless it is given."""
@@ -239,15 +240,16 @@ class _Tally:
         calls, answers = (1, missing) if self._at_once else (missing, 1)
         each = tokens.expected_output_tokens(ask) if self._observed is None else min(self._observed, ask.max_tokens)
         size = tokens.text_size(tokens.ask_text(ask)) if size is None else size
-        self._sent[size, calls, answers, each, ask.max_tokens] += times
+        self._sent[size, calls, answers, each, ask.max_tokens, tokens.image_tokens(ask)] += times
 
     def row(self) -> ModelEstimate:
         all_calls = all_input = input_most = output_most = 0
         output, costs, costs_most = 0.0, [], []
-        for (size, calls, answers, each, longest), times in self._sent.items():
+        for (size, calls, answers, each, longest, images), times in self._sent.items():
             many = times * calls
             expected, text_bytes = tokens.tokens_of_size(size)
-            sent, most = round(expected * self._correction), tokens.most_input_tokens(text_bytes, _MESSAGES)
+            sent = round(expected * self._correction) + images[0]
+            most = tokens.most_input_tokens(text_bytes, _MESSAGES) + images[1]
             all_calls, all_input, input_most = all_calls + many, all_input + many * sent, input_most + many * most
             output, output_most = output + many * answers * each, output_most + many * answers * longest
             if self._price is not None:

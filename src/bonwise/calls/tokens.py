@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -12,9 +13,11 @@ from bonwise.calls.bill import PartialUsage, Usage
 
 __all__ = [
     "ASCII_SIZE",
+    "MOST_OF_AN_IMAGE",
     "ask_text",
     "expected_input_tokens",
     "expected_output_tokens",
+    "image_tokens",
     "input_tokens",
     "most_input_tokens",
     "reckoned",
@@ -22,6 +25,10 @@ __all__ = [
     "tokens_of_size",
 ]
 
+MOST_OF_AN_IMAGE = 50_000
+"""Input tokens; gpt-4o-mini counts 48,169 for the largest."""
+_OF_ADDRESS = 1_000
+"""Assumed of an image that was not seen."""
 _PER_MESSAGE = 16
 _PER_REQUEST = 512
 _PLAIN_TEXT = 150
@@ -43,7 +50,19 @@ def most_input_tokens(text_bytes: int, messages: int) -> int:
 def input_tokens(ask: Ask, request: Request) -> tuple[int, int]:
     """Return about how many input tokens a request has, and the most that it can have."""
     expected = expected_input_tokens(ask.system) + expected_input_tokens(ask.user)
-    return expected, most_input_tokens(len(request.content), 2)
+    pictures, pictures_most = image_tokens(ask)
+    return expected + pictures, most_input_tokens(len(request.content), 2) + pictures_most
+
+
+def image_tokens(ask: Ask) -> tuple[int, int]:
+    """Return about how many input tokens the images of an ask are, and the most that they can be."""
+    # Anthropic counts a token for 750 pixels, others 1.2 for a square of 32 pixels: the larger images are shrunk.
+    expected, is_anthropic = 0.0, ask.model.provider == "anthropic"
+    for width, height in (image.pixels or (0, 0) for _, image in ask.images):
+        squares = math.ceil(width / 32) * math.ceil(height / 32)
+        expected += min(width * height / 750, 1_600) if is_anthropic else min(squares, 1_536) * 1.2
+        expected += 0 if width else _OF_ADDRESS
+    return math.ceil(expected), len(ask.images) * (5_000 if is_anthropic else MOST_OF_AN_IMAGE)
 
 
 def expected_input_tokens(text: str) -> int:
@@ -66,14 +85,14 @@ def tokens_of_size(size: int) -> tuple[int, int]:
 
 
 def ask_text(ask: Ask) -> str:
-    """Return all words that an ask sends: instructions, what is judged, and the schema of the answer."""
-    schema = "" if ask.schema is None else json.dumps(ask.schema, ensure_ascii=False)
+    """Return all words that an ask sends: instructions, what is judged, and the schema or choice of the answer."""
+    schema = "".join(json.dumps(part, ensure_ascii=False) for part in (ask.schema, ask.question) if part is not None)
     return f"{ask.system}{ask.user}{schema}"
 
 
 def expected_output_tokens(ask: Ask) -> int:
     """Return an assumed length of an answer, by its schema's properties; plain text is 150 tokens."""
-    assumed = _PLAIN_TEXT
+    assumed = _PLAIN_TEXT if ask.question is None else 0
     if ask.schema is not None:
         properties: dict[str, Any] = dict(ask.schema.get("properties", {}))
         assumed = 4 + sum(3 + expected_input_tokens(name) + _value(kind) for name, kind in properties.items())

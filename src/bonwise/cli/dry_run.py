@@ -32,14 +32,16 @@ if TYPE_CHECKING:
 __all__ = ["MOST_LOOKED_AT", "refuse_plan_without_key", "show_estimate", "show_plan"]
 
 
-def show_estimate(pools: Iterable[Pool], judges: Sequence[Judge], run: Path, reask: int | None) -> int:
-    """Print what judging would use, given what the ledger of the run folder holds already."""
+def show_estimate(
+    pools: Iterable[Pool], judges: Sequence[Judge], run: Path, reask: int | None, *, as_forms: bool
+) -> int:
+    """Print what judging would use beside what the ledger holds; `as_forms` counts by the lengths of texts alone."""
     from bonwise.calls.estimate import estimate_asks
     from bonwise.judges import judging
     from bonwise.judges.protocol import bound, is_asking
 
     large = [LargePools(judge.name, calls_of_judge(judge)) for judge in judges]
-    forms = _forms(run, judges)
+    forms = _forms(run, judges) if as_forms else None
     asking = [(judge if is_asking(judge) else None, its) for judge, its in zip(judges, large, strict=True)]
 
     def written_out() -> Iterator[Ask]:
@@ -64,14 +66,20 @@ def show_estimate(pools: Iterable[Pool], judges: Sequence[Judge], run: Path, rea
 
 
 def show_plan(
-    source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path, reask: int | None, *, share: float
+    source: Callable[[], Iterator[Pool]],
+    plan: SelectionSettings,
+    run: Path,
+    reask: int | None,
+    *,
+    share: float,
+    as_forms: bool,
 ) -> int:
     """Print what selecting would use: the first pass, then bounds; `share` may go to the stronger judge."""
     from bonwise.calls.estimate import estimate_asks
 
     large = LargePools(name_of_plan(plan), calls_of_plan(plan))
     first, further, stronger = FirstAsks(plan), LaterAsks(plan), StrongerAsks(plan)
-    forms = _plan_forms(run, plan)
+    forms = _plan_forms(run, plan) if as_forms else None
     with _engine(run, reask) as engine:
         if forms is not None:
             stronger.pools = _count_all(source(), large, [form for part in forms for form in part.values()])

@@ -79,15 +79,17 @@ def judge(
     arguments.refuse_overwriting((pools,), (out,), headers=[scoring.SCORE_HEADER], force=force)
     arguments.refuse_overwriting((pools, out), (pairs,), headers=[scoring.PAIR_HEADER], force=force)
     from bonwise.selection import many_pools, settings
-    from bonwise.selection.pools import refuse_nul
+    from bonwise.selection.pools import refuse_nul, text_with_images
     from bonwise.table.pools import read_pools
 
     judges = asking.judges(judge)
-    coming = map(partial(refuse_nul, where=str(pools)), read_pools(pools, protocol.variables_of(judges)))
+    read = read_pools(pools, protocol.variables_of(judges), text_with_images(asking.images, judges))
+    coming = map(partial(refuse_nul, where=str(pools)), read)
     if asking.dry_run:
         from bonwise.cli.dry_run import show_estimate
 
-        return show_estimate(coming, judges, asking.run, asking.engine["reask"])
+        as_forms = asking.images is None
+        return show_estimate(coming, judges, asking.run, asking.engine["reask"], as_forms=as_forms)
     asked = list(coming)
     engines = settings.Engines.of(**asking.engine_settings(asks=any(map(protocol.is_asking, judges))))
     many_pools.refuse_without_key(asked, judges, engines)

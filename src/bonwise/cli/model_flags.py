@@ -53,6 +53,9 @@ _PARAM = Annotated[
 ]
 _CHECK = Annotated[str | None, rare("--check", help="Command that gets a candidate on stdin: 0 passes, 1 fails.")]
 _CHECK_TIMEOUT = Annotated[float, rare("--check-timeout", help="Seconds that --check has for one candidate.")]
+_IMAGES = Annotated[
+    Path | None, rare("--images", help="Folder of the images in prompts and candidates; judges then see them.")
+]
 _RUN = Annotated[Path, typer.Option("--run", help="Run folder: the ledger of paid answers.")]
 _DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and cost; send nothing.")]
 _OF_A_QUESTION = MappingProxyType(
@@ -74,6 +77,8 @@ class ModelFlags:
     check: str | None = field(default=None, metadata={"flag": _CHECK})
     """A command that candidates must pass, before any judge."""
     check_timeout: float = field(default=10.0, metadata={"flag": _CHECK_TIMEOUT})
+    images: Path | None = field(default=None, metadata={"flag": _IMAGES})
+    """Below which files may be sent as images; None sends none."""
     run: Path = field(default=RUN, metadata={"flag": _RUN})
     """The run folder."""
     engine: Mapping[str, Any] = field(

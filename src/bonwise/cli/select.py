@@ -21,6 +21,7 @@ from bonwise.flags import as_share
 if TYPE_CHECKING:
     from bonwise.routing.router import Router
     from bonwise.selection import run, selection, settings
+    from bonwise.table.images import ImageReader
     from bonwise.table.pools import Pool
 
 __all__ = ["select"]
@@ -94,7 +95,10 @@ def select(
     whose = getattr(getattr(plan.strategy, "learnt", None), "judge", "")
     if whose not in {"", "judge", plan.judge.name}:
         arguments.say(f"the model of the strategy was learnt from draws of {whose}, not of {plan.judge.name}")
-    source = _source(pools, plan.variables, hold=not asking.dry_run)
+    from bonwise.selection.pools import text_with_images
+
+    images = text_with_images(asking.images, plan.all_judges)
+    source = _source(pools, plan.variables, images, hold=not asking.dry_run)
     arguments.refuse_overwriting((pools,), (html,), force=force)
     if asking.dry_run:
         from bonwise.cli.dry_run import show_plan
@@ -104,9 +108,8 @@ def select(
         if html is not None:
             raise UsageError("--dry-run picks nothing, so there is no page", hint="leave --html out")
         with without_router_warnings():
-            return show_plan(
-                source, plan, asking.run, asking.engine["reask"], share=0.0 if router is None else router.share
-            )
+            share = 0.0 if router is None else router.share
+            return show_plan(source, plan, asking.run, asking.engine["reask"], share=share, as_forms=images is None)
     picks = PickReport(plan, router)
     page = None if html is None else PickedPage(html, str(pools), picks.totals, router)
     # A line that is no pool is found before a cent is spent.
@@ -191,19 +194,21 @@ def _plan(
     )
 
 
-def _source(path: Path, wanted: Sequence[str], *, hold: bool) -> Callable[[], Iterator[Pool]]:
+def _source(
+    path: Path, wanted: Sequence[str], images: ImageReader | None, *, hold: bool
+) -> Callable[[], Iterator[Pool]]:
     """Return what yields the pools; those of a small file are held where they are read more than once."""
     from bonwise.table.pools import read_pool_stream, read_pools
 
     if str(path) != STANDARD_INPUT:
         if hold and path.suffix != ".gz" and path.is_file() and path.stat().st_size <= _HELD_BYTES:
-            held = list(read_pools(path, wanted))
+            held = list(read_pools(path, wanted, images))
             return lambda: iter(held)
-        return lambda: read_pools(path, wanted)
+        return lambda: read_pools(path, wanted, images)
     if sys.stdin is None:
         raise UsageError("there is no standard input", hint="name a file of pools")
     # A reader of its own: at the end the interpreter takes the lock of sys.stdin, which a waiting thread would hold.
-    return lambda: read_pool_stream(open(sys.stdin.fileno(), "rb", closefd=False), wanted=wanted)
+    return lambda: read_pool_stream(open(sys.stdin.fileno(), "rb", closefd=False), wanted=wanted, images=images)
 
 
 def _router(

@@ -3,7 +3,7 @@
 PUBLIC = {
     "calling": ("FunctionJudge",),
     "checklist": ("Checklist",),
-    "comparing": ("Logprob", "Pairwise", "Probability"),
+    "comparing": ("Decision", "Logprob", "Pairwise", "Probability"),
     "jury": ("Jury",),
     "listwise": ("Listwise",),
     "pointwise": ("Interval", "Pointwise"),

@@ -63,7 +63,7 @@ class AskForm:
             or not type(writer).__module__.startswith("bonwise.judges.")
         ):
             return None
-        if variables_of([judge]):
+        if variables_of([judge]) or (isinstance(judge, Resampled) and judge.vary):
             return None
         # Which order of a pair is drawn depends on its texts, and a placeholder must not be cut.
         shown = MODES[writer.file.mode].candidates

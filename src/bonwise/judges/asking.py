@@ -86,6 +86,8 @@ class AskingSettings(ABC):
     kind: ClassVar[str]
     not_in_texts: ClassVar[frozenset[str]] = frozenset({"client"})
     """Settings that no text can state, so that a command line has none of them."""
+    takes_images: ClassVar[bool] = False
+    """Whether it shows the model the images of prompts and candidates."""
     needs_logprobs: ClassVar[bool] = False
     """Whether the judge can say nothing where a server sends no log probabilities."""
 
@@ -142,6 +144,13 @@ class AskingSettings(ABC):
             SuppliedClient(self.client).refuse_pickling()
         return super().__getstate__()
 
+    def reworded(self, file: prompt_file.PromptFile) -> Self:
+        """Return the judge that asks by another file of the same mode."""
+        copied = protocol.changed(self, file=file)
+        for name in ("version", "_schema", "_read"):
+            copied.__dict__.pop(name, None)
+        return copied
+
     @property
     def mode(self) -> str:
         """The mode that the prompt file must have."""
@@ -190,6 +199,8 @@ class AskingSettings(ABC):
     def ask(self, prompt: str, shown: Sequence[str], read: Callable[[Choice], Any]) -> Ask:
         """Return the question about these candidates, in the order in which they are shown."""
         words = self.file.render(prompt, shown, self.longest, self._further(shown))
+        if words.images and not self.takes_images:
+            protocol.refuse_images([self])
         return Ask(
             self.asked,
             words.system,
@@ -204,6 +215,7 @@ class AskingSettings(ABC):
             second=never if self.needs_logprobs else worth_second_ask,
             shortened=words.shortened,
             replaced=words.replaced,
+            images=words.images,
         )
 
     def ask_alone(self, prompt: str, candidates: Sequence[str], read: Callable[[Choice], Any]) -> list[Ask]:

@@ -21,10 +21,11 @@ from bonwise.judges.asking import (
     concluded_alone,
     counted_reasons,
     most_common,
+    never,
     owed_among,
     reading,
 )
-from bonwise.judges.parse.readers import expected_digit, first_is_better, pick, probability
+from bonwise.judges.parse.readers import expected_digit, first_is_better, mean_level, pick, probability, stated_shares
 from bonwise.judges.prompt_file import PromptFile
 from bonwise.judges.prompt_loading import load, with_persona
 from bonwise.judges.protocol import ALONE, EMPTY, Conclusion, candidates_with_words
@@ -33,6 +34,7 @@ from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
 
 __all__ = [
     "ComparingSettings",
+    "Decision",
     "Logprob",
     "Pair",
     "Pairwise",
@@ -226,7 +228,43 @@ def _first(prompt: str, text_a: str, text_b: str, seed: int) -> bool:
 
 @takes_numbers
 @dataclass(frozen=True)
-class Logprob(ComparingSettings):
+class AloneOrInPairs(ComparingSettings):
+    """A judge of candidates one by one, or in pairs, by probabilities."""
+
+    _: KW_ONLY
+    pairs: bool = False
+
+    def alone(self, choice: Choice) -> Any:
+        """Read the score of a single candidate and the ends around it."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> str:
+        """The mode that the prompt file must have."""
+        return f"{self.kind}-pairwise" if self.pairs else self.kind
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
+        """Return one question for each candidate that has words, or for each pair and order."""
+        if self.pairs:
+            return super().asks(prompt, candidates)
+        return self.ask_alone(prompt, candidates, self.alone)
+
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+        """Turn the answers into scores, in pairs by way of preferences."""
+        if self.pairs:
+            return super().conclude(prompt, candidates, answers)
+        return concluded_alone(
+            candidates, answers, lambda stated, raw: Score(stated.score, stated.low, stated.high, raw=raw)
+        )
+
+    def calls(self, candidates: int) -> int:
+        """Return one call per candidate, or one for each pair and order."""
+        return super().calls(candidates) if self.pairs else candidates
+
+
+@takes_numbers
+@dataclass(frozen=True)
+class Logprob(AloneOrInPairs):
     """The mean of a digit, or the probability of a preference, under the model's own probabilities.
 
     Alone, a candidate scores the mean of the digits 0 to 9, divided by 9; `Score.low` and `Score.high` are what the
@@ -262,7 +300,6 @@ class Logprob(ComparingSettings):
 
     _: KW_ONLY
     max_tokens: int = 16
-    pairs: bool = False
     top_logprobs: int = 20
 
     kind: ClassVar[str] = "logprob"
@@ -272,10 +309,9 @@ class Logprob(ComparingSettings):
         """Read the probability that the first one is better."""
         return first_is_better(choice)
 
-    @property
-    def mode(self) -> str:
-        """The mode that the prompt file must have."""
-        return "logprob-pairwise" if self.pairs else "logprob"
+    def alone(self, choice: Choice) -> Any:
+        """Read the mean of the digits."""
+        return expected_digit(choice)
 
     def _check(self) -> None:
         super()._check()
@@ -284,24 +320,6 @@ class Logprob(ComparingSettings):
     def ask(self, prompt: str, shown: Sequence[str], read: Callable[[Choice], Any]) -> Ask:
         """Return the question, with how many probabilities are wanted."""
         return replace(super().ask(prompt, shown, read), top_logprobs=self.top_logprobs)
-
-    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
-        """Return one question for each candidate that has words, or for each pair and order."""
-        if self.pairs:
-            return super().asks(prompt, candidates)
-        return self.ask_alone(prompt, candidates, expected_digit)
-
-    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
-        """Turn the answers into scores, in pairs by way of preferences."""
-        if self.pairs:
-            return super().conclude(prompt, candidates, answers)
-        return concluded_alone(
-            candidates, answers, lambda stated, raw: Score(stated.score, stated.low, stated.high, raw=raw)
-        )
-
-    def calls(self, candidates: int) -> int:
-        """Return one call per candidate, or one for each pair and order."""
-        return super().calls(candidates) if self.pairs else candidates
 
 
 _CREDIT = {"A": 1.0, "TIE": 0.5, "B": 0.0}
@@ -344,6 +362,7 @@ class Pairwise(ComparingSettings):
     persona: str = ""
 
     kind: ClassVar[str] = "pairwise"
+    takes_images: ClassVar[bool] = True
 
     def _loaded(self) -> PromptFile:
         prompt = "pairwise-persona" if self.persona and self.prompt == "pairwise" else self.prompt
@@ -390,7 +409,79 @@ class Probability(ComparingSettings):
     prompt: str | Path = "probability"
 
     kind: ClassVar[str] = "probability"
+    takes_images: ClassVar[bool] = True
 
     def read(self, choice: Choice) -> Any:
         """Read the probability that the first one is better."""
         return probability(choice, self.file.asked)
+
+
+_CHOICES = {
+    "A": "Candidate A is better.",
+    "B": "Candidate B is better.",
+    "TIE": "There is no reason to prefer one to the other.",
+}
+
+
+@takes_numbers
+@dataclass(frozen=True)
+class Decision(AloneOrInPairs):
+    """The probabilities that OpenAI's endpoint for decisions (``/v1/decisions``) gives to the possible answers.
+
+    Alone, a candidate is placed on the L levels of the prompt file, of which level i is worth (i - 1) / (L - 1). Its
+    score is the mean under the distribution; `Score.low` and `Score.high` lie one standard deviation below and above,
+    within 0 and 1. In pairs it earns the probability that it is better, a tie counted by half. A question that the
+    model declines leaves the candidate unscored, or the pair lost.
+
+    Parameters
+    ----------
+    model : str
+        ``provider/model``. One with the endpoint, such as ``openai/gpt-6-luna``, takes no temperature.
+    prompt : str or pathlib.Path
+        Name of a built-in prompt, or a file of mode ``decision`` (in pairs: ``decision-pairwise``); empty for the
+        built-in one of that name.
+    **asking
+        What every judge has that asks a model, see `bonwise.judges.asking.AskingSettings`.
+    pairs : bool
+        Whether candidates are compared in pairs.
+    orders : int
+        In pairs: 2 asks in both orders, 1 in one of them, drawn for each pair.
+    seed : int
+        Of that draw.
+
+    Examples
+    --------
+    >>> judge = Decision("openai/gpt-6-luna")
+    >>> judge.calls(candidates=4), judge.file.levels[0], judge.file.levels[-1]
+    (4, 'of no use', 'flawless')
+    >>> Decision("openai/gpt-6-luna", pairs=True).calls(candidates=4)
+    12
+    """
+
+    _: KW_ONLY
+    temperature: float | None = None
+    max_tokens: int = 64
+
+    kind: ClassVar[str] = "decision"
+    takes_images: ClassVar[bool] = True
+    is_distribution: ClassVar[bool] = True
+
+    def read(self, choice: Choice) -> Any:
+        """Read the probability that the first one is better, a tie counted by half."""
+        shares = stated_shares(choice, "value", tuple(_CHOICES))
+        return shares if isinstance(shares, Unscored) else shares[0] + shares[2] / 2
+
+    def alone(self, choice: Choice) -> Any:
+        """Read the mean of the levels, and one standard deviation on either side."""
+        return mean_level(choice, self.file.levels)
+
+    def ask(self, prompt: str, shown: Sequence[str], read: Callable[[Choice], Any]) -> Ask:
+        """Return the question with its possible answers."""
+        if self.pairs:
+            choices = [{"value": value, "description": words} for value, words in _CHOICES.items()]
+            question: dict[str, Any] = {"type": "choice", "name": "better", "choices": choices}
+        else:
+            levels = [{"label": label} for label in self.file.levels]
+            question = {"type": "score", "name": "quality", "levels": levels}
+        # The form of a distribution does not change when it is asked for again.
+        return replace(super().ask(prompt, shown, read), question=question, second=never)

@@ -44,6 +44,7 @@ class Pointwise(AskingSettings):
     prompt: str | Path = "pointwise"
 
     kind: ClassVar[str] = "pointwise"
+    takes_images: ClassVar[bool] = True
 
     @cached_property
     def _read(self) -> Callable[[Choice], Any]:
@@ -81,6 +82,7 @@ class Interval(AskingSettings):
     prompt: str | Path = "interval"
 
     kind: ClassVar[str] = "interval"
+    takes_images: ClassVar[bool] = True
 
     @cached_property
     def _read(self) -> Callable[[Choice], Any]:

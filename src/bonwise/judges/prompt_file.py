@@ -12,6 +12,7 @@ from bonwise.errors import UsageError
 from bonwise.judges.criteria import Criterion
 from bonwise.judges.prompt_sections import JSON, MODES, AnswerForm, answer_schema, fields_of
 from bonwise.printable import quoted
+from bonwise.table.images import Image, images_of
 
 __all__ = ["LONGEST", "VARIABLE", "Enclosed", "PromptFile", "Rendered", "all_enclosed", "boundary", "enclosed"]
 
@@ -33,6 +34,8 @@ class Enclosed:
     """Whether its middle was left out."""
     replaced: int
     """Lone surrogates, which no UTF-8 can hold, that became U+FFFD."""
+    images: tuple[tuple[str, Image], ...] = ()
+    """As of `bonwise.calls.ask.Ask`."""
 
 
 def boundary(identity: str, texts: Sequence[str]) -> str:
@@ -82,8 +85,13 @@ def enclosed(label: str, text: str, mark: str, *, longest: int = LONGEST) -> Enc
         note = f"--- CUT {label} {mark}: {left_out} characters left out here ---"
         kept = f"{text[:head]}\n{note}\n{text[len(text) - tail :]}"
     sent, replaced = _LONE_SURROGATE.subn(_REPLACEMENT, kept)
-    whole = f"--- BEGIN {label} {mark} ---\n{sent}\n--- END {label} {mark} ---"
-    return Enclosed(whole, shortened=left_out > 0, replaced=replaced)
+    images = tuple(
+        (f"--- IMAGE {at} OF {label} {mark}: the image that follows here is a part of this text ---", image)
+        for at, image in enumerate(images_of(text), 1)
+    )
+    inner = "\n".join([sent, *(line for line, _ in images)])
+    whole = f"--- BEGIN {label} {mark} ---\n{inner}\n--- END {label} {mark} ---"
+    return Enclosed(whole, shortened=left_out > 0, replaced=replaced, images=images)
 
 
 def _absent(mark: str, texts: Sequence[str]) -> str:
@@ -109,6 +117,8 @@ class Rendered:
     """How many texts were too long and lost their middle."""
     replaced: int = 0
     """How many lone surrogates were replaced, in all texts together."""
+    images: tuple[tuple[str, Image], ...] = ()
+    """As of `bonwise.calls.ask.Ask`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +146,8 @@ class PromptFile:
     """The form of the answer."""
     criteria: tuple[Criterion, ...] = field(default=(), repr=False)
     """Of a rubric."""
+    levels: tuple[str, ...] = ()
+    """Of a decision: what a candidate may be called, the worst first."""
 
     @property
     def further(self) -> tuple[str, ...]:
@@ -173,7 +185,10 @@ class PromptFile:
             shown["candidates"] = "\n\n".join(listed)
         user = _filled(self.user, shown)
         shortened = sum(shown_text.shortened for shown_text in sent.values())
-        return Rendered(self.system, user, shortened, sum(shown_text.replaced for shown_text in sent.values()))
+        images = [pair for shown_text in sent.values() for pair in shown_text.images]
+        images.sort(key=lambda pair: user.index(pair[0]))
+        replaced = sum(shown_text.replaced for shown_text in sent.values())
+        return Rendered(self.system, user, shortened, replaced, tuple(images))
 
     def _further(self, values: Mapping[str, str]) -> dict[str, str]:
         for name in self.further:

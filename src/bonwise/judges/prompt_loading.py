@@ -16,7 +16,16 @@ from bonwise.judges import criteria, prompt_file, prompt_sections
 from bonwise.printable import listed, quoted
 from bonwise.table.text_files import check_text, file_errors, open_plain
 
-__all__ = ["builtin_names", "load", "personas", "problems", "prompt_path", "prompts_folder", "with_persona"]
+__all__ = [
+    "builtin_names",
+    "load",
+    "personas",
+    "problems",
+    "prompt_path",
+    "prompts_folder",
+    "with_persona",
+    "wordings",
+]
 
 
 def prompts_folder() -> Path:
@@ -38,7 +47,7 @@ def builtin_names() -> tuple[str, ...]:
 
 
 _REQUIRED = ("name", "version", "mode", "variables")
-_OPTIONAL = ("description", "reply", "form", "field", "scale", "tie", "answer", "criteria")
+_OPTIONAL = ("description", "reply", "form", "field", "scale", "tie", "levels", "answer", "criteria")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FURTHER = re.compile("(?!prompt|candidate|(?:id|text|content|tool_calls)$)[a-z][a-z0-9_]*")
 _EXAMPLES = {
@@ -52,12 +61,13 @@ _EXAMPLES = {
     "field": 'write field = "rating": what the text calls the answer, one line of at most 40 characters',
     "scale": "write scale = [1, 10], two whole numbers from 0, the lower one first",
     "tie": 'write tie = "C": what the text calls a tie, one word',
+    "levels": 'write levels = ["poor", "fair", "good"]: 2 or more different words, the worst first',
     "answer": "write a table [answer] with a line for each property, or leave it out for plain text",
     "criteria": "write a table [criteria.NAME] for each criterion",
 }
 
 _SUFFIX = ".md"
-_PERSONAS = "personas.toml"
+_PERSONAS, _WORDINGS = "personas.toml", "wordings"
 
 
 def personas() -> dict[str, str]:
@@ -81,6 +91,30 @@ def with_persona(file: prompt_file.PromptFile, persona: str) -> prompt_file.Prom
         raise UsageError(f"no persona is called {persona!r}", hint=f"name one of {', '.join(personas())}")
     digest = hashlib.sha256(f"{file.digest} {words}".encode()).hexdigest()[:12]
     return replace(file, name=f"{file.name}+{persona}", system=f"{words}\n\n{file.system}", digest=digest)
+
+
+def wordings(own: prompt_file.PromptFile, folder: str | Path, number: int) -> tuple[prompt_file.PromptFile, ...]:
+    """Return so many wordings of a prompt, its own first: of a folder, or those that stand beside a built-in one.
+
+    A `UsageError` refuses too few of them, two that are the same, and one for another kind of answer.
+    """
+    place = Path(folder) if folder else prompts_folder() / _WORDINGS / own.name
+    is_other_text = not folder and Path(own.source).parent != prompts_folder()
+    if is_other_text or not place.is_dir():
+        what = f"{place} is not a folder" if folder else f"the prompt {own.name} has no wordings of its own"
+        raise UsageError(what, hint=f"name a folder of prompt files of mode {own.mode}: wordings=FOLDER")
+    files = [own, *map(load, sorted(place.glob(f"*{_SUFFIX}")))][:number]
+    if len(files) < number:
+        hint = f"state draws={len(files)}, or name a folder of more: wordings=FOLDER"
+        raise UsageError(f"{number} draws by {len(files)} wordings of the prompt {own.name}", hint=hint)
+    for at, file in enumerate(files):
+        forms = [(its.mode, its.variables, its.levels, [each.name for each in its.criteria]) for its in (own, file)]
+        if forms[0] != forms[1]:
+            hint = f"mode, variables, levels and criteria are those of {own.source}"
+            raise UsageError(f"{file.source} is no other wording of the prompt {own.name}", hint=hint)
+        if any((file.system, file.user) == (other.system, other.user) for other in files[:at]):
+            raise UsageError(f"{file.source} says the same as another wording", hint="keep one of them")
+    return tuple(files)
 
 
 def load(name_or_path: str | Path) -> prompt_file.PromptFile:
@@ -133,6 +167,7 @@ def load(name_or_path: str | Path) -> prompt_file.PromptFile:
             reasons="why" in front.get("answer", {}),
         ),
         criteria=rubric,
+        levels=tuple(front.get("levels", ())),
     )
 
 
@@ -251,6 +286,8 @@ def front_matter_problems(
     for key in _REQUIRED:
         if key not in fields:
             yield prompt_sections.problem(source, section.line, f"the front matter has no {key}", _EXAMPLES[key])
+    if fields.get("mode") == "decision" and "levels" not in fields:
+        yield prompt_sections.problem(source, section.line, "mode decision needs levels", _EXAMPLES["levels"])
     for key, value in fields.items():
         if key in _EXAMPLES and not _fits(key, value):
             yield prompt_sections.problem(source, section.line_of(key), f"{key} is {quoted(value)}", _EXAMPLES[key])
@@ -272,6 +309,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "field": _is_word,
     "scale": criteria.is_scale,
     "tie": lambda value: _is_word(value) and str(value).casefold() not in {"a", "b"},
+    "levels": lambda its: isinstance(its, list) and 1 < len(its) == len({*map(str, its)}) and all(map(_is_word, its)),
     "answer": lambda value: isinstance(value, dict),
     "criteria": lambda value: isinstance(value, dict),
 }

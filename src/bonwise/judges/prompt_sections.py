@@ -78,6 +78,8 @@ MODES: Mapping[str, Mode] = {
     "interval": Mode(1, {"score": _SCORE, "low": _SCORE, "high": _SCORE}),
     "logprob": Mode(1),
     "logprob-pairwise": Mode(2),
+    "decision": Mode(1),
+    "decision-pairwise": Mode(2),
     "listwise": Mode(
         0,
         {"scores": Field(("array",))},
@@ -262,6 +264,7 @@ def form_problems(front: Mapping[str, Any], mode: str, sections: Sections, sourc
         "field": "field" in front and (front["field"] in [*MODES[mode].fields][1:] or not MODES[mode].fields),
         "scale": "scale" in front and mode not in ("pointwise", "interval", "listwise"),
         "tie": "tie" in front and mode != "pairwise",
+        "levels": "levels" in front and mode != "decision",
         "criteria": "criteria" in front and mode != "rubric",
         "answer": "answer" in front and mode == "rubric",
     }

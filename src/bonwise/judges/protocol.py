@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, cast, runti
 
 from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.bill import NOTHING_PAID, Bill
+from bonwise.errors import UsageError
 from bonwise.table.verdicts import Preference, Unscored, Verdict
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "has_words",
     "is_asking",
     "is_listwise",
+    "refuse_images",
     "values_for",
     "variables_of",
 ]
@@ -126,6 +128,20 @@ def is_asking(judge: Judge) -> TypeGuard[AskingJudge]:
 def is_listwise(judge: Judge) -> bool:
     """Tell whether a judge's score of a candidate depends on the other candidates, as it says itself."""
     return getattr(judge, "listwise", False) is True
+
+
+def refuse_images(judges: Iterable[Judge]) -> None:
+    """Refuse judges that would read the names of images and not see them, before anything is asked."""
+    for judge in judges:
+        if not _takes_images(judge):
+            hint = "pointwise, interval, pairwise, probability, decision and rubric can; or leave images out"
+            raise UsageError(f"{judge.name} cannot see images", hint=hint)
+
+
+def _takes_images(judge: Any) -> bool:
+    parts: Any = getattr(judge, "judges", None) or getattr(judge, "parts", None) or [getattr(judge, "of", None)]
+    own = getattr(judge, "takes_images", None)
+    return judge is not None and (all(map(_takes_images, parts)) if own is None else own is True)
 
 
 Values = Mapping[str, str | Mapping[str, str]]

@@ -60,6 +60,7 @@ class Rubric(AskingSettings):
     values: protocol.Values | None = field(default=None, init=False, repr=False, hash=False)
 
     kind: ClassVar[str] = "rubric"
+    takes_images: ClassVar[bool] = True
 
     @property
     def variables(self) -> tuple[str, ...]:

@@ -7,17 +7,24 @@ import statistics
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 from bonwise.calls.ask import Answer, Answers, Ask
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
-from bonwise.judges import asking, calling, checks, local, registry
+from bonwise.judges import asking, calling, checks, local, prompt_loading, protocol, registry
 from bonwise.judges.protocol import EMPTY, Conclusion, Judge, cached_property, has_words, is_asking, is_listwise
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
 
-__all__ = ["Around", "Quantized", "Resampled", "WeightedMajority"]
+if TYPE_CHECKING:
+    from bonwise.judges.prompt_file import PromptFile
+
+__all__ = ["Around", "Quantized", "Resampled", "Vary", "WeightedMajority"]
+
+Vary = Literal["", "prompt", "seed"]
+"""What differs from draw to draw: nothing that is sent, the wording of the prompt, or the seed."""
 
 
 @takes_numbers
@@ -165,12 +172,16 @@ class Quantized(Around):
 @takes_numbers
 @dataclass(frozen=True)
 class Resampled(Around):
-    """Several independent draws of another judge.
+    """Several draws of another judge: of the same question, of other wordings of its prompt, or by other seeds.
 
     A candidate scores the mean of its draws that were scored; its interval is that of Student's t around the
     mean, which may reach beyond the scale. `Score.draws` holds every draw, None where one is unscored. One
     scored draw has no interval; an interval that the inner judge states plays no part. While a draw is owed, so
     is the candidate's verdict.
+
+    With ``vary="prompt"``, for models without a temperature, each draw asks by another wording of the rubric: the
+    first by the judge's own prompt, the others by files. The spread is that of wording and model together, and
+    `Score.raw` names each wording.
 
     Parameters
     ----------
@@ -182,11 +193,16 @@ class Resampled(Around):
         At which a model is asked, in place of the inner judge's; None leaves it to the server.
     confidence : float
         Of the interval.
+    vary : {"", "prompt", "seed"}
+        What differs from draw to draw: nothing that is sent, the wording, or the field ``seed`` (0, 1 ...).
+    wordings : str or pathlib.Path
+        With ``vary="prompt"`` a folder of prompt files, in the order of their names, in place of the built-in
+        wordings. Each has the mode, the variables and the criteria of the judge's own prompt.
 
     Raises
     ------
     bonwise.errors.UsageError
-        A setting that means nothing.
+        A setting that means nothing; fewer wordings than draws, or a judge that has none; a service without seeds.
 
     Examples
     --------
@@ -194,12 +210,20 @@ class Resampled(Around):
     >>> judge = Resampled(Interval("openai/gpt-5-mini"), draws=3)
     >>> judge.name, judge.calls(candidates=4)
     ('resampled,draws=3,of=interval:openai/gpt-5-mini', 12)
+    >>> judge = Resampled(Interval("anthropic/claude-opus-5"), draws=3, vary="prompt")
+    >>> [judge.file.name for judge in judge.by_draw]
+    ['interval', 'interval-2', 'interval-3']
     """
 
     of: Judge
     draws: int = 5
     temperature: float | None = 1.0
     confidence: float = 0.95
+    vary: Vary = ""
+    wordings: str | Path = ""
+
+    _files: ClassVar[tuple[PromptFile, ...]] = ()
+    """The wording of each draw, empty where the prompt stays; set on each judge."""
 
     kind: ClassVar[str] = "resampled"
     rule = "resampled1"
@@ -211,11 +235,15 @@ class Resampled(Around):
         draws: int = 5,
         temperature: float | None = 1.0,
         confidence: float = 0.95,
+        vary: Vary = "",
+        wordings: str | Path = "",
     ) -> None:
         object.__setattr__(self, "of", calling.as_judge(of))
         object.__setattr__(self, "draws", draws)
         object.__setattr__(self, "temperature", asking.checked_temperature(temperature))
         object.__setattr__(self, "confidence", confidence)
+        object.__setattr__(self, "vary", vary)
+        object.__setattr__(self, "wordings", wordings)
         check_whole("draws", self.draws, least=2)
         check_number("confidence", self.confidence, low=0, high=1)
         if self.confidence in (0, 1):
@@ -223,10 +251,53 @@ class Resampled(Around):
         _check_drawable(self.of)
         if _resamples(self.of):
             raise UsageError(f"{self.of.name} is resampled already", hint="state all its draws in one place")
+        if getattr(_writer(self.of), "is_distribution", False):
+            hint = "ask it once: its scores have intervals already"
+            raise UsageError(f"{self.of.name} answers by a distribution, and draws of it are alike", hint=hint)
+        object.__setattr__(self, "_files", self._checked_files())
+
+    def _checked_files(self) -> tuple[PromptFile, ...]:
+        """Return the wording of each draw, empty where the prompt stays; refuse what a judge cannot vary."""
+        if self.vary not in get_args(Vary) or (self.wordings and self.vary != "prompt"):
+            what = "wordings without vary=prompt" if self.wordings else f"vary is {self.vary!r}"
+            raise UsageError(what, hint="give vary=prompt or vary=seed, and wordings only with vary=prompt")
+        if not self.vary:
+            return ()
+        writer = _writer(self.of)
+        if not isinstance(writer, asking.AskingSettings) or hasattr(writer, "first_ask"):
+            hint = "vary a judge that asks one model by one prompt file, such as pointwise, pairwise or rubric"
+            raise UsageError(f"{self.of.name} has no {self.vary} to vary", hint=hint)
+        if self.vary == "prompt":
+            return prompt_loading.wordings(writer.file, self.wordings, self.draws)
+        from bonwise.calls.providers.protocol import provider  # noqa: PLC0415 - as below
+
+        without = not provider(writer.asked.provider).capabilities.seed
+        if without or self.temperature == 0 or "seed" in (writer.params or {}):
+            why = "the temperature is 0" if self.temperature == 0 else "params states a seed"
+            why = f"{writer.asked.provider} takes no seed" if without else why
+            raise UsageError(f"seeds cannot vary: {why}", hint="leave that out, or state vary=prompt")
+        return ()
+
+    @property
+    def version(self) -> str:
+        """The inner judge's, and this one's rule with the wordings that it draws by."""
+        return " ".join(filter(None, (super().version, self.vary, *(file.identity for file in self._files))))
+
+    @property
+    def by_draw(self) -> tuple[Judge, ...]:
+        """The judge of each draw."""
+        return tuple(_reworded(self.of, file) for file in self._files) or (self.of,) * self.draws
 
     @property
     def varies_by(self) -> str:
         """What makes the draws differ, in plain words."""
+        if self._files:
+            names = ", ".join(file.identity for file in self._files)
+            return f"the wording of the prompt ({names}), and by {self._varies_at()}"
+        return f"the seed (0 to {self.draws - 1}), at {self._varies_at()}" if self.vary else self._varies_at()
+
+    def _varies_at(self) -> str:
+        """Return what makes the answers to the same words differ."""
         model = _model(self.of)
         if model is None:
             return "the judge itself"
@@ -246,29 +317,40 @@ class Resampled(Around):
         effective : iterable of mapping
             As in `bonwise.judges.protocol.Judgment`.
         """
-        sent = list(effective)
-        if (
-            sent
-            and self.varies_by.startswith("temperature")
-            and not any("temperature" in parameters for parameters in sent)
-        ):
-            return "the service's own sampling: it takes no temperature"
-        return self.varies_by
+        sent, words, own = list(effective), self.varies_by, self._varies_at()
+        if self.vary == "seed" and any("seed" not in parameters for parameters in sent):
+            return "the service's own sampling: it takes no seed"
+        if sent and own.startswith("temperature") and not any("temperature" in parameters for parameters in sent):
+            return words.replace(own, "the service's own sampling: it takes no temperature")
+        return words
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
-        """Return the inner judge's questions, each asked for several samples."""
+        """Return the inner judge's questions, each asked for several samples, or once by each wording or seed."""
+        if self.vary:
+            return [
+                replace(self._seeded(ask, number), temperature=self.temperature)
+                for number, judge in enumerate(self.by_draw)
+                for ask in calling.as_asking(judge).asks(prompt, candidates)
+            ]
         asks = calling.as_asking(self.of).asks(prompt, candidates)
         return [replace(ask, samples=self.draws, temperature=self.temperature) for ask in asks]
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Let the inner judge conclude from each draw, and put these conclusions together."""
-        inner = calling.as_asking(self.of)
-        conclusions = [
-            inner.conclude(prompt, candidates, [_draw(answer, number) for answer in answers])
-            for number in range(self.draws)
-        ]
+        each = len(answers) // self.draws
+        conclusions = []
+        for number, judge in enumerate(self.by_draw):
+            own = answers[number * each : (number + 1) * each]
+            drawn = own if self.vary else [_draw(answer, number) for answer in answers]
+            conclusions.append(calling.as_asking(judge).conclude(prompt, candidates, drawn))
         verdicts = self._together(candidates, [conclusion.verdicts for conclusion in conclusions])
         return Conclusion(verdicts, tuple(_preferences([conclusion.preferences for conclusion in conclusions])))
+
+    def _seeded(self, ask: Ask, number: int) -> Ask:
+        if self.vary != "seed":
+            return ask
+        # Apart in their numbers: a server that ignores the seed still answers each draw anew.
+        return replace(ask, params={**ask.params, "seed": number}, first_sample=1_000 * number)
 
     def calls(self, candidates: int) -> int:
         """Return the inner judge's calls, once a draw but for a first one."""
@@ -290,7 +372,7 @@ class Resampled(Around):
         scored = [value for value in values if value is not None]
         if not scored:
             return asking.most_common((verdict for verdict in drawn if isinstance(verdict, Unscored)), "draws")
-        mean, words = statistics.fmean(scored), _said(drawn)
+        mean, words = statistics.fmean(scored), _said(drawn, self._files)
         if len(scored) < 2:
             return Score(mean, draws=values, raw=words)
         half = (
@@ -339,9 +421,17 @@ class WeightedMajority(Around):
         return local.vote(candidates, self.extract, drawn[0])
 
 
-def _said(drawn: Sequence[Verdict]) -> str:
-    """Return what was said in all draws, one below the other."""
+def _said(drawn: Sequence[Verdict], files: Sequence[PromptFile]) -> str:
+    """Return what was said in all draws, one below the other, each under the wording that it answers."""
+    if files:
+        return kept("\n\n".join(f"[{file.identity}] {its.raw}" for file, its in zip(files, drawn, strict=True)))
     return kept("\n\n".join(filter(None, (verdict.raw for verdict in drawn))))
+
+
+def _reworded(judge: Any, file: PromptFile) -> Judge:
+    is_writer = isinstance(judge, asking.AskingSettings)
+    made: Judge = judge.reworded(file) if is_writer else protocol.changed(judge, of=_reworded(judge.of, file))
+    return made
 
 
 def _draw(answers: Answers, number: int) -> Answers:
@@ -386,10 +476,14 @@ def _quantile(probability: float, freedom: int) -> float:
     return float(stdtrit(freedom, probability))
 
 
-def _model(judge: Any) -> str | None:
+def _writer(judge: Any) -> Any:
     while (inner := getattr(judge, "of", None)) is not None:
         judge = inner
-    model = getattr(judge, "model", None)
+    return judge
+
+
+def _model(judge: Any) -> str | None:
+    model = getattr(_writer(judge), "model", None)
     return model if isinstance(model, str) else None
 
 

@@ -14,7 +14,7 @@ from bonwise.errors import UsageError
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Score, Verdict
 
-__all__ = ["Decision", "FirstPass", "Route", "ShareControl"]
+__all__ = ["FirstPass", "Route", "RouteDecision", "ShareControl"]
 
 GAIN = 0.01
 """Share added a prompt that the count lags behind: in the long run a lag is made up within about 1 / GAIN prompts."""
@@ -36,7 +36,7 @@ STEEP = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RouteDecision:
     """What was decided about one prompt."""
 
     send: bool
@@ -76,7 +76,7 @@ class ShareControl:
         random.Random(seed).shuffle(shuffled)  # noqa: S311 - a repeatable order, no secret
         self._latest = deque(shuffled)
 
-    def decide(self, signal: float | None, key: str = "", *, at_random: bool = False) -> Decision:
+    def decide(self, signal: float | None, key: str = "", *, at_random: bool = False) -> RouteDecision:
         """Decide about the next prompt, unknown signals first or `at_random`; ties fall by `key` and the seed."""
         known = signal is not None and not math.isnan(signal)
         value = float(signal) if signal is not None and known else math.inf
@@ -90,7 +90,7 @@ class ShareControl:
         held_back = wanted and self._cap and self.sent + 1 > self.share * self.seen + 1
         send = wanted and not held_back
         self.sent += send
-        return Decision(send, held_back)
+        return RouteDecision(send, held_back)
 
     @property
     def threshold(self) -> float | None:

@@ -19,7 +19,7 @@ from bonwise.flags import takes_numbers
 from bonwise.judges import calling, settings_mapping
 from bonwise.judges.protocol import Judge
 from bonwise.report.numbers import counted, percent
-from bonwise.routing.control import Decision, FirstPass, Route, ShareControl
+from bonwise.routing.control import FirstPass, Route, RouteDecision, ShareControl
 from bonwise.routing.saved import SavedRouter
 from bonwise.routing.signals import SIGNALS, Signal, compared_signals, live_signal
 from bonwise.table.cell_scores import First
@@ -75,7 +75,7 @@ DEFAULT_SHARE = 0.25
 """Part of the pools that the stronger judge decides, where neither the caller nor a saved router says."""
 
 
-_KEPT = Decision(send=False, held_back=False)
+_KEPT = RouteDecision(send=False, held_back=False)
 
 _KEYS = ("strong", "signal", "share", "among", "second", "seed", "window", "cap", "on_missing")
 
@@ -370,7 +370,7 @@ def _check_second(needs: Sequence[str], signal: str, second: Judge | None) -> No
         )
 
 
-def _reason(decision: Decision, why: str) -> str:
+def _reason(decision: RouteDecision, why: str) -> str:
     if why:
         return f"share is used up, and no signal: {why}" if decision.held_back else f"no signal: {why}"
     if decision.held_back:

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial, update_wrapper
 from importlib import import_module
+from pathlib import Path
 from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, Unpack, overload
 
@@ -321,6 +322,7 @@ def select(
     *,
     judge: Judge | Callable[[str, str], Any],
     prompt_id: str | None = None,
+    images: str | Path | None = None,
     **settings: Unpack[SelectorSettings],
 ) -> Selection[T]:
     """Judge the candidates of one prompt and pick the best.
@@ -337,6 +339,10 @@ def select(
         A judge, or a function ``(prompt, text) -> number``.
     prompt_id : str, optional
         Repeated in the result.
+    images : str or pathlib.Path, optional
+        The folder of images. With it the judges see images in the prompt and the candidates: content parts
+        ``{"type": "image_url", "image_url": {"url": ...}}`` with a path below the folder, an https or a data URL.
+        Without it an image is the word ``[image]``.
     **settings
         Those of `SelectorSettings`: strategy, router, deadline, on_failure, ledger, limits, seed ...
 
@@ -348,7 +354,8 @@ def select(
     Raises
     ------
     bonwise.errors.UsageError
-        No candidates, one without text, or two with one id; a setting that means nothing.
+        No candidates, one without text, or two with one id; a setting that means nothing; an image outside of the
+        folder, too large or none, or a judge that sees no images.
     bonwise.errors.JudgeError
         A judge that fails, does not keep its contract, or scores no candidate.
     bonwise.errors.CallError
@@ -362,7 +369,7 @@ def select(
     """
     selector = Selector.for_one_pool(judge, **settings)
     try:
-        return selector.select(prompt, candidates, prompt_id=prompt_id)
+        return selector.select(prompt, candidates, prompt_id=prompt_id, images=images)
     finally:
         selector.close(wait=False)
 
@@ -374,6 +381,7 @@ async def aselect(
     *,
     judge: Judge | Callable[[str, str], Any],
     prompt_id: str | None = None,
+    images: str | Path | None = None,
     **settings: Unpack[SelectorSettings],
 ) -> Selection[T]:
     """Do what `select` does, in the running event loop; parameters, result and errors are the same.
@@ -388,7 +396,7 @@ async def aselect(
     """
     selector = Selector(judge, **settings)
     try:
-        return await selector.aselect(prompt, candidates, prompt_id=prompt_id)
+        return await selector.aselect(prompt, candidates, prompt_id=prompt_id, images=images)
     finally:
         # On the wire is only what missed the deadline, or what a caller who went away had asked.
         await selector.aclose(wait=False)

@@ -30,7 +30,7 @@ from bonwise.judges.scoring import (
     words_of_lost,
 )
 from bonwise.report.numbers import counted
-from bonwise.selection.pools import PoolSource, beside_the_loop, opened, pools_of, reader_of
+from bonwise.selection.pools import PoolSource, beside_the_loop, opened, pools_of, reader_of, text_with_images
 from bonwise.selection.run import Counted, Progress, RunControl, RunSummary, Stop
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector
@@ -215,6 +215,7 @@ def judge(
     judge: Judging,
     run: str | Path | None = None,
     text: Callable[[Any], str] | None = None,
+    images: str | Path | None = None,
     progress: Progress | None = None,
     stop: Stop | None = None,
     **settings: Unpack[CallSettings],
@@ -232,6 +233,8 @@ def judge(
         A run folder: answers are kept there and never paid twice, so that the same call resumes a run.
     text : callable, optional
         Candidate to the text the judge sees.
+    images : str or pathlib.Path, optional
+        The folder of images. See `bonwise.select`.
     progress : callable, optional
         Called several times a second with a `bonwise.selection.run.RunProgress`.
     stop : bonwise.selection.run.Stop, optional
@@ -265,6 +268,7 @@ def judge(
     (<JudgedPools: 1 pool, 2 candidates, 1 judge>, 0.0)
     """
     judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
+    text = text_with_images(images, judges, text)
     control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
     if not control.stop.requests:
         refuse_without_key(pools, judges, engines, text)
@@ -287,6 +291,7 @@ async def ajudge(
     judge: Judging,
     run: str | Path | None = None,
     text: Callable[[Any], str] | None = None,
+    images: str | Path | None = None,
     progress: Progress | None = None,
     stop: Stop | None = None,
     **settings: Unpack[CallSettings],
@@ -304,6 +309,7 @@ async def ajudge(
     <JudgedPools: 1 pool, 2 candidates, 1 judge>
     """
     judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
+    text = text_with_images(images, judges, text)
     expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text)
     control = RunControl(progress, stop or Stop(), expected)
     if not control.stop.requests:
@@ -384,7 +390,11 @@ def _end(close: Callable[..., None]) -> None:
 
 @shows(SelectorSettings)
 def select_many(
-    pools: PoolSource, *, judge: Judge | Callable[[str, str], Any], **settings: Unpack[SelectorSettings]
+    pools: PoolSource,
+    *,
+    judge: Judge | Callable[[str, str], Any],
+    images: str | Path | None = None,
+    **settings: Unpack[SelectorSettings],
 ) -> Iterator[Selection]:
     """Pick the best candidate of each of many pools, and yield the picks in the order of the pools.
 
@@ -395,6 +405,8 @@ def select_many(
         ``prompt_id``, or a pair ``(prompt, candidates)``. A pool without an id is named by its position, from 0.
     judge : Judge or callable
         A judge, or a function ``(prompt, text) -> number``.
+    images : str or pathlib.Path, optional
+        The folder of images. See `bonwise.select`.
     **settings
         Those of `SelectorSettings`: strategy, router, deadline, on_failure, ledger, limits, seed ...
 
@@ -410,7 +422,9 @@ def select_many(
     ['sky blue', 'salmon']
     """
     with Selector(judge, **settings) as selector:
-        yield from selector.select_many(opened(pools, selector.settings.variables), ordered=True)
+        text = text_with_images(images, selector.settings.all_judges, settings.get("text"))
+        coming = opened(pools, selector.settings.variables, text)
+        yield from selector.select_many(coming, ordered=True, images=images)
 
 
 @shows(SelectorSettings)
@@ -418,18 +432,19 @@ async def aselect_many(
     pools: PoolSource | AsyncIterable[Any],
     *,
     judge: Judge | Callable[[str, str], Any],
+    images: str | Path | None = None,
     **settings: Unpack[SelectorSettings],
 ) -> AsyncIterator[Selection]:
     """Do what `select_many` does, in the running event loop; pools may come from an asynchronous iterable too.
 
     A file, or an iterator that may block, is read in a thread of its own.
     """
-    async with (
-        Selector(judge, **settings) as selector,
-        aclosing(selector.aselect_many(beside_the_loop(pools, selector.settings.variables), ordered=True)) as picks,
-    ):
-        async for pick in picks:
-            yield pick
+    async with Selector(judge, **settings) as selector:
+        text = text_with_images(images, selector.settings.all_judges, settings.get("text"))
+        coming = beside_the_loop(pools, selector.settings.variables, text)
+        async with aclosing(selector.aselect_many(coming, ordered=True, images=images)) as picks:
+            async for pick in picks:
+                yield pick
 
 
 async def selected_by(

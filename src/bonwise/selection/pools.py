@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bonwise.errors import InputError, UsageError
+from bonwise.judges import protocol
 from bonwise.judges.pool_loop import AsyncReader, ItemReader, SyncReader, ThreadReader, read_in_thread
 from bonwise.printable import quoted
 from bonwise.selection import choosing, judge_runner, selection
 from bonwise.selection.settings import SelectionSettings
 from bonwise.table.chat import NO_TEXT, NotAnAnswerError, answer_text, prompt_text
+from bonwise.table.images import ImageReader
 from bonwise.table.pools import Candidate, Pool, first_repeat, identifier, read_pools, stated_value
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import PoolQueue
-    from bonwise.judges.protocol import Values
+    from bonwise.judges.protocol import Judge, Values
 
 __all__ = [
     "Job",
@@ -30,6 +32,7 @@ __all__ = [
     "pools_of",
     "reader_of",
     "refuse_nul",
+    "text_with_images",
 ]
 
 
@@ -108,7 +111,8 @@ class Job:
         prompt_id: str | None = None,
     ) -> Self:
         """Check what a caller passes: the prompt, and candidates with ids; what is none of these: `UsageError`."""
-        return cls(prompt_text(prompt), as_candidates(candidates, text), candidates, prompt_id)
+        words = text.prompt(prompt) if isinstance(text, ImageReader) else prompt_text(prompt)
+        return cls(words, as_candidates(candidates, text), candidates, prompt_id)
 
     @classmethod
     def from_any(
@@ -212,10 +216,21 @@ PoolSource = str | Path | Iterable[Any]
 """The path of a file of pools; or `Pool` objects, mappings with ``prompt`` and ``candidates``, or pairs of these."""
 
 
-def opened(pools: PoolSource, wanted: Sequence[str] = ()) -> Iterable[Any]:
+def text_with_images(images: str | Path | None, judges: Iterable[Judge], text: Any = None) -> Any:
+    """Return what finds the text of a candidate: `text`, or an `ImageReader`, for judges that see images."""
+    if images is None:
+        return text
+    reader = ImageReader(images)
+    protocol.refuse_images(judges)
+    if text is not None:
+        raise UsageError("images= and text= were both given", hint="leave text= out: images are parts of the content")
+    return reader
+
+
+def opened(pools: PoolSource, wanted: Sequence[str] = (), text: Callable[[Any], str] | None = None) -> Iterable[Any]:
     """Return the pools themselves, those of the file where a path is given; `UsageError` for what is neither."""
     if isinstance(pools, str | Path):
-        return read_pools(pools, wanted)
+        return read_pools(pools, wanted, text if isinstance(text, ImageReader) else None)
     if not isinstance(pools, Iterable):
         raise UsageError(
             f"pools is a {type(pools).__name__}", hint="pass the path of a file of pools, or an iterable of pools"
@@ -231,7 +246,7 @@ def pools_of(
     So does a pool that does not state the variables `wanted`.
     """
     check = _Checked(text, wanted)
-    return (check(given) for given in opened(pools, wanted))
+    return (check(given) for given in opened(pools, wanted, text))
 
 
 def reader_of(
@@ -247,13 +262,13 @@ def reader_of(
 
 
 def beside_the_loop(
-    pools: PoolSource | AsyncIterable[Any], wanted: Sequence[str] = ()
+    pools: PoolSource | AsyncIterable[Any], wanted: Sequence[str] = (), text: Callable[[Any], str] | None = None
 ) -> Iterable[Any] | AsyncIterable[Any]:
     """Return pools as `bonwise.Selector.aselect_many` takes them: what may block is read in a thread."""
     if isinstance(pools, AsyncIterable):
         return pools
     at_hand = isinstance(pools, Collection) and not isinstance(pools, str)
-    return opened(pools, wanted) if at_hand else read_in_thread(opened(pools, wanted))
+    return opened(pools, wanted, text) if at_hand else read_in_thread(opened(pools, wanted, text))
 
 
 def refuse_nul(pool: Pool, where: str) -> Pool:

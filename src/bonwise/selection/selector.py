@@ -30,7 +30,7 @@ from bonwise.judges.pool_loop import AsyncReader, ItemReader, Turns, from_caller
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.selection.choosing import Turn
 from bonwise.selection.generating import AnswerDraws
-from bonwise.selection.pools import Job, jobs_of
+from bonwise.selection.pools import Job, jobs_of, text_with_images
 from bonwise.selection.ranked_candidates import RanksCandidates
 from bonwise.selection.selection import Selection, T
 from bonwise.selection.selector_settings import CopiesSettings
@@ -38,6 +38,8 @@ from bonwise.selection.settings import ChoiceSettings, Engines, SelectionSetting
 from bonwise.tracing import UNTRACED, span
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bonwise.calls.ask import Ask
     from bonwise.calls.engine import Engine
 
@@ -140,7 +142,9 @@ class Selector(RanksCandidates, CopiesSettings):
         """Return the engine that asks for this event loop: its totals, and what it has spent."""
         return await self._host(RunningLoopHost).work(_itself)
 
-    async def aselect(self, prompt: Any, candidates: Sequence[T], *, prompt_id: str | None = None) -> Selection[T]:
+    async def aselect(
+        self, prompt: Any, candidates: Sequence[T], *, prompt_id: str | None = None, images: str | Path | None = None
+    ) -> Selection[T]:
         """Pick the best candidate of one prompt.
 
         Parameters
@@ -150,6 +154,8 @@ class Selector(RanksCandidates, CopiesSettings):
             Strings, mappings ``{"id", "text"}``, chat messages, documents, nodes, or any objects with `text`.
         prompt_id : str, optional
             Repeated in the result.
+        images : str or pathlib.Path, optional
+            The folder of images. See `bonwise.select`.
 
         Raises
         ------
@@ -161,11 +167,17 @@ class Selector(RanksCandidates, CopiesSettings):
             A model that was asked did not answer.
         """
         host, waited = await self._let_in()
-        return await self._awaited(Job.of(prompt, candidates, self._text, prompt_id), host=host, waited=waited)
+        job = Job.of(prompt, candidates, self._text_of(images), prompt_id)
+        return await self._awaited(job, host=host, waited=waited)
 
-    def select(self, prompt: Any, candidates: Sequence[T], *, prompt_id: str | None = None) -> Selection[T]:
+    def select(
+        self, prompt: Any, candidates: Sequence[T], *, prompt_id: str | None = None, images: str | Path | None = None
+    ) -> Selection[T]:
         """Do what `aselect` does, and wait for it; also inside a running event loop and a notebook."""
-        return self._picked(Job.of(prompt, candidates, self._text, prompt_id))
+        return self._picked(Job.of(prompt, candidates, self._text_of(images), prompt_id))
+
+    def _text_of(self, images: str | Path | None) -> Any:
+        return text_with_images(images, self._settings.all_judges, self._text)
 
     async def aselect_drawn(self, draws: AnswerDraws[T], draw: Callable[[int], Awaitable[T]]) -> Selection[T]:
         """Draw candidates in tasks and pick the best; `draw` takes the number of a draw, from 0."""
@@ -183,7 +195,12 @@ class Selector(RanksCandidates, CopiesSettings):
         return self._picked(draws)
 
     async def aselect_many(
-        self, pools: Iterable[Any] | AsyncIterable[Any], *, ordered: bool = False, stop: asyncio.Event | None = None
+        self,
+        pools: Iterable[Any] | AsyncIterable[Any],
+        *,
+        ordered: bool = False,
+        stop: asyncio.Event | None = None,
+        images: str | Path | None = None,
     ) -> AsyncGenerator[Selection, None]:
         """Yield the picks of many pools as they come, with up to `max_concurrency` pools under way.
 
@@ -198,13 +215,15 @@ class Selector(RanksCandidates, CopiesSettings):
             deadline at least 64 pools are then under way or wait for the one before.
         stop : asyncio.Event, optional
             When set no further pool is begun.
+        images : str or pathlib.Path, optional
+            The folder of images. See `bonwise.select`.
 
         Raises
         ------
         Exception
             As `aselect`, and the pools under way are given up; with `on_failure` ``owe`` a failure costs one pick.
         """
-        jobs = jobs_of(pools, self._text, self._settings.variables)
+        jobs = jobs_of(pools, self._text_of(images), self._settings.variables)
         try:
             async with aclosing(self._picks(AsyncReader(jobs), self._awaited, ordered, stop)) as picks:
                 async for pick in picks:
@@ -212,10 +231,12 @@ class Selector(RanksCandidates, CopiesSettings):
         finally:
             await jobs.aclose()
 
-    def select_many(self, pools: Iterable[Any], *, ordered: bool = False) -> Iterator[Selection]:
+    def select_many(
+        self, pools: Iterable[Any], *, ordered: bool = False, images: str | Path | None = None
+    ) -> Iterator[Selection]:
         """Do what `aselect_many` does, from synchronous code; the pools are read in the caller's thread."""
-        wanted = self._settings.variables
-        jobs = (Job.from_any(pool, position, self._text, wanted) for position, pool in enumerate(pools))
+        wanted, text = self._settings.variables, self._text_of(images)
+        jobs = (Job.from_any(pool, position, text, wanted) for position, pool in enumerate(pools))
         if self._here:
             for job in jobs:
                 self._check_open()

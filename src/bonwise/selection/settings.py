@@ -108,8 +108,13 @@ class SelectionSettings:
     @property
     def variables(self) -> tuple[str, ...]:
         """What pools must state beyond prompt and candidates, for the judges and that of the strategy."""
+        return variables_of(self.all_judges)
+
+    @property
+    def all_judges(self) -> list[Judge]:
+        """The judge, those of the router, and that of the strategy."""
         by_strategy = getattr(self.strategy, "pairwise", None)
-        return variables_of([*self.judges, *([] if by_strategy is None else [by_strategy])])
+        return [*self.judges, *([] if by_strategy is None else [by_strategy])]
 
     def check_bound(self, values: Values | None = None) -> None:
         """Refuse judges that need variables where nothing states them, before anything is asked."""

@@ -16,7 +16,7 @@ from bonwise import strict_json
 from bonwise.calls import prices, retry
 from bonwise.calls.ask import AttemptError, Problem, Request, encoded
 from bonwise.calls.providers import openai, protocol, service, supplied, wire
-from bonwise.calls.tokens import most_input_tokens
+from bonwise.calls.tokens import MOST_OF_AN_IMAGE, most_input_tokens
 from bonwise.printable import printable
 from bonwise.serving import chat_models
 from bonwise.serving.api_errors import ApiError
@@ -74,9 +74,6 @@ class ForwardedKeys:
         client.organization = client.project = None
         return protocol.provider("openai").client(supplied.supplied_model("openai/any", client), self._connection)
 
-
-_MOST_OF_AN_IMAGE = 50_000
-"""Input tokens; gpt-4o-mini counts 48,169 for the largest."""
 
 _CAN_DO_WITHOUT = {"n": openai.NAMES["n"]}
 """Whatever else of a request the upstream does not take is the client's to mend."""
@@ -183,7 +180,7 @@ class Upstream:
             return 0.0
         inputs = most_input_tokens(len(request.content), len(request.body["messages"]))
         # Within a text its quotation marks are escaped.
-        inputs += request.content.count(b'"type":"image_url"') * _MOST_OF_AN_IMAGE
+        inputs += request.content.count(b'"type":"image_url"') * MOST_OF_AN_IMAGE
         output = request.body.get("max_completion_tokens", request.body.get("max_tokens", 0))
         prediction = request.body.get("prediction")
         output += 0 if prediction is None else len(encoded(prediction))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bonwise.errors import UsageError
@@ -21,34 +21,40 @@ _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
 
 _CALLS = frozenset({"tool_use", "server_tool_use", "function_call", "tool_call", "custom_tool_call"})
 _THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
+_PARTS = frozenset({"text", "image_url"})
+"""Of the content of a prompt that is given without its message."""
 _MEDIA = {"image": "image", "audio": "audio", "video": "video", "file": "file", "document": "file"}
+
+
+Image = Callable[[Any], str] | None
+"""What is written for a part that is an image; None writes ``[image]``."""
 
 
 class NotAnAnswerError(Exception):
     """A value in which no text, message or tool call is found."""
 
 
-def prompt_text(prompt: Any) -> str:
+def prompt_text(prompt: Any, image: Image = None) -> str:
     """Return a prompt as the judge reads it, messages in blocks ``role: text``; thoughts are left out."""
     if isinstance(prompt, str):
         return prompt
     messages = _messages(prompt)
     if not messages:
         raise UsageError("the prompt has no messages", hint="pass a string, or at least one message")
-    turns = [_message(message, position) for position, message in enumerate(messages)]
+    turns = [_message(message, position, image) for position, message in enumerate(messages)]
     if len(turns) == 1 and turns[0][0] == "user":
         return turns[0][1]
     return "\n\n".join(f"{role}: {text}" for role, text in turns)
 
 
-def answer_text(answer: Any) -> str | None:
+def answer_text(answer: Any, image: Image = None) -> str | None:
     """Return an answer as the judge reads it, None without text or tool calls; NotAnAnswerError for another type."""
     if answer is None or isinstance(answer, str):
         return answer
     message = _field(answer, "message")
     if not (message is None or isinstance(message, str)) and all(_field(answer, name) is None for name in _FIELDS):
-        return answer_text(message)
-    words, with_calls = _words(answer)
+        return answer_text(message, image)
+    words, with_calls = _words(answer, image)
     calls = [] if with_calls else [_call(tool_call) for tool_call in _tool_calls(answer)]
     if words is None and not calls:
         refusal = _field(answer, "refusal")
@@ -66,17 +72,18 @@ def _messages(prompt: Any) -> Sequence[Any]:
     if isinstance(prompt, Mapping) or (not isinstance(prompt, Sequence) and _role(prompt) is not None):
         return [prompt]
     if isinstance(prompt, Sequence) and not isinstance(prompt, str | bytes | bytearray):
-        return prompt
+        are_parts = prompt and all(isinstance(part, Mapping) and _kind(part) in _PARTS for part in prompt)
+        return [{"role": "user", "content": prompt}] if are_parts else prompt
     raise UsageError(
         f"the prompt must be text or chat messages, not {type(prompt).__name__}",
         hint='pass a string, or messages such as [{"role": "user", "content": "..."}]',
     )
 
 
-def _message(message: Any, position: int) -> tuple[str, str]:
+def _message(message: Any, position: int, image: Image) -> tuple[str, str]:
     role = None if isinstance(message, str) else _role(message)
     try:
-        text = None if role is None else answer_text(message)
+        text = None if role is None else answer_text(message, image)
     except NotAnAnswerError:
         role = None
     if role is None or (text is None and not _has_field(message, "content")):
@@ -96,7 +103,7 @@ def _role(message: Any) -> str | None:
     return _ROLES.get(kind, kind) if isinstance(kind, str) and _field(message, "content") is not None else None
 
 
-def _words(answer: Any) -> tuple[str | None, bool]:
+def _words(answer: Any, image: Image) -> tuple[str | None, bool]:
     """Return the words of an answer, and whether its tool calls are among them."""
     if not isinstance(answer, Mapping):
         # Before `text`: on some nodes of LlamaIndex reading `text` fails.
@@ -111,14 +118,16 @@ def _words(answer: Any) -> tuple[str | None, bool]:
     content = _field(answer, "content")
     if isinstance(content, str):
         return content, False
+    if content is None and isinstance(answer, Mapping) and isinstance(answer.get("text"), list):
+        content = answer["text"]
     if isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
-        lines = list(_lines(content))
+        lines = list(_lines(content, image))
         calls = any(_kind(part) in _CALLS for part in content)
         return ("\n".join(lines) if lines else None), calls
     return None, False
 
 
-def _lines(parts: Sequence[Any]) -> Iterator[str]:
+def _lines(parts: Sequence[Any], image: Image) -> Iterator[str]:
     for part in parts:
         kind = _kind(part)
         text = part if isinstance(part, str) else _field(part, "text")
@@ -129,7 +138,9 @@ def _lines(parts: Sequence[Any]) -> Iterator[str]:
         elif kind == "refusal":
             yield str(_field(part, "refusal"))
         elif kind == "tool_result":
-            yield _words(part)[0] or f"({NO_TEXT})"
+            yield _words(part, image)[0] or f"({NO_TEXT})"
+        elif image is not None and kind is not None and _medium(kind) == "image":
+            yield image(part)
         elif kind not in _THOUGHTS:
             yield f"[{_medium(kind)}]"
 

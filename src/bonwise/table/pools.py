@@ -17,6 +17,8 @@ from bonwise.table import chat, text_files
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from bonwise.table.images import ImageReader
+
 __all__ = [
     "Candidate",
     "Pool",
@@ -111,18 +113,21 @@ def is_csv_of_pools(path: str | Path) -> bool:
         return {*_NEEDED} <= {*next(csv.reader(lines), ())}
 
 
-def read_pools(path: str | Path, wanted: Sequence[str] = ()) -> Iterator[Pool]:
+def read_pools(path: str | Path, wanted: Sequence[str] = (), images: ImageReader | None = None) -> Iterator[Pool]:
     """Yield the pools of a file, plain or gzipped, in its order; in a ``.csv`` each row is a candidate.
 
-    One that lacks a `wanted` variable is a RowError. Ids without a name are ``c0``, ``c1`` ...
+    One that lacks a `wanted` variable is a RowError. Ids without a name are ``c0``, ``c1`` ... Without a reader of
+    `images` an image is the word ``[image]``.
     """
     rows = _csv_rows if is_csv(path) else text_files.json_lines
-    return _pools(lambda: rows(Path(path)), str(path), _HELD, wanted)
+    return _pools(lambda: rows(Path(path)), str(path), _HELD, wanted, images)
 
 
-def read_pool_stream(stream: IO[bytes], name: str = "standard input", wanted: Sequence[str] = ()) -> Iterator[Pool]:
+def read_pool_stream(
+    stream: IO[bytes], name: str = "standard input", wanted: Sequence[str] = (), images: ImageReader | None = None
+) -> Iterator[Pool]:
     """Yield pools of JSONL in bytes as lines come; bad UTF-8, a far too long line, or no pool, is a FileError."""
-    return _pools(lambda: text_files.json_lines_of(stream, name), name, wanted=wanted)
+    return _pools(lambda: text_files.json_lines_of(stream, name), name, wanted=wanted, images=images)
 
 
 _NEEDED = ("prompt_id", "prompt", "text")
@@ -172,14 +177,18 @@ _HELD = 2**16
 
 
 def _pools(
-    rows: Callable[[], Iterable[tuple[int, dict[str, Any]]]], source: str, held: int = 0, wanted: Sequence[str] = ()
+    rows: Callable[[], Iterable[tuple[int, dict[str, Any]]]],
+    source: str,
+    held: int = 0,
+    wanted: Sequence[str] = (),
+    images: ImageReader | None = None,
 ) -> Iterator[Pool]:
     """Yield pools; `held` is how many ids are held where the rows can be read again, and 0 where they cannot."""
     first_rows: dict[str, int] = {}
     hashes, row = array("q"), 0
     for row, record in rows():
         where = f"{source}, row {row}"
-        pool = Pool(_prompt_id(record, where), _prompt(record, where), _candidates(record, where))
+        pool = Pool(_prompt_id(record, where), _prompt(record, where, images), _candidates(record, where, images))
         if wanted:
             stating = list(zip(record["candidates"], (each.text for each in pool.candidates), strict=True))
             places = [f"{source}, row {at}" for at in record.get(_ROWS, ())]
@@ -226,11 +235,11 @@ def _prompt_id(record: dict[str, Any], where: str) -> str:
     return prompt_id
 
 
-def _prompt(record: dict[str, Any], where: str) -> str:
+def _prompt(record: dict[str, Any], where: str, images: ImageReader | None) -> str:
     prompt = record.get("prompt")
     if isinstance(prompt, list | dict):
         try:
-            return chat.prompt_text(prompt)
+            return chat.prompt_text(prompt) if images is None else images.prompt(prompt)
         except UsageError as error:
             raise RowError(f"{where}: {error.message}", hint=error.hint) from None
     if not isinstance(prompt, str):
@@ -242,7 +251,7 @@ def _prompt(record: dict[str, Any], where: str) -> str:
 _USUAL_NAMES = tuple(f"c{at}" for at in range(64))
 
 
-def _candidates(record: dict[str, Any], where: str) -> tuple[Candidate, ...]:
+def _candidates(record: dict[str, Any], where: str, images: ImageReader | None) -> tuple[Candidate, ...]:
     entries = record.get("candidates")
     if not isinstance(entries, list):
         raise RowError(f"{where}: no list of candidates", hint=_SHAPE)
@@ -250,7 +259,7 @@ def _candidates(record: dict[str, Any], where: str) -> tuple[Candidate, ...]:
         raise RowError(f"{where}: the list of candidates is empty", hint="give the pool a candidate, or leave it out")
     if len(entries) <= len(_USUAL_NAMES) and set(map(type, entries)) == {str}:
         return tuple(map(Candidate, _USUAL_NAMES, entries))
-    candidates = tuple([_candidate(entry, at, where) for at, entry in enumerate(entries)])
+    candidates = tuple([_candidate(entry, at, where, images) for at, entry in enumerate(entries)])
     repeated = first_repeat(candidates)
     if repeated is not None:
         raise RowError(
@@ -261,13 +270,13 @@ def _candidates(record: dict[str, Any], where: str) -> tuple[Candidate, ...]:
     return candidates
 
 
-def _candidate(entry: object, at: int, where: str) -> Candidate:
+def _candidate(entry: object, at: int, where: str, images: ImageReader | None) -> Candidate:
     if isinstance(entry, str):
         return Candidate(f"c{at}", entry)
     if not isinstance(entry, dict):
         raise RowError(f"{where}: candidate {at} is {quoted(entry)}, neither text nor an object", hint=_SHAPE)
-    if "content" in entry or "tool_calls" in entry:
-        return _message(entry, at, where)
+    if "content" in entry or "tool_calls" in entry or isinstance(entry.get("text"), list):
+        return _message(entry, at, where, images)
     if not isinstance(entry.get("text"), str):
         raise RowError(
             f"{where}: the text of candidate {at} is {quoted(entry.get('text'))}, which is none", hint=_SHAPE
@@ -275,9 +284,11 @@ def _candidate(entry: object, at: int, where: str) -> Candidate:
     return Candidate(_name(entry, at, where), entry["text"])
 
 
-def _message(entry: dict[str, Any], at: int, where: str) -> Candidate:
+def _message(entry: dict[str, Any], at: int, where: str, images: ImageReader | None) -> Candidate:
     try:
-        text = chat.answer_text(entry)
+        text = chat.answer_text(entry) if images is None else images.answer(entry)
+    except UsageError as error:
+        raise RowError(f"{where}: candidate {at}: {error.message}", hint=error.hint) from None
     except chat.NotAnAnswerError:
         raise RowError(f"{where}: candidate {at} is a chat message without text", hint=_SHAPE) from None
     # The id of a message without a text of its own names the message, not the candidate.

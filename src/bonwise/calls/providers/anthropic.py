@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request
 from bonwise.calls.bill import PartialUsage, Usage
 from bonwise.calls.providers import protocol, service, wire
 from bonwise.calls.providers.supplied import SuppliedClient
 from bonwise.calls.rate_limits import anthropic_limits
+
+if TYPE_CHECKING:
+    from bonwise.table.images import Image
 
 __all__ = ["Anthropic"]
 
@@ -62,6 +65,7 @@ class Anthropic:
         samples=False,
         logprobs=False,
         schema=True,
+        images=True,
         draws_differ_by="the provider's own noise only: its requests carry no temperature",
     )
 
@@ -79,8 +83,8 @@ class Anthropic:
         address, version = _server(ask.model)
         model = ask.model.name
         parameters = messages_parameters(body) | {name: body[name] for name in ask.params if name in body}
-        extra = frozenset(ask.params)
-        return Request(self.name, address.url, version, ENDPOINT, body, model, parameters, NOT_IN_KEY, extra)
+        extra, images = frozenset(ask.params), {image.reference: image for _, image in ask.images}
+        return Request(self.name, address.url, version, ENDPOINT, body, model, parameters, NOT_IN_KEY, extra, images)
 
     def client(self, model: Model, connection: protocol.Connection) -> protocol.Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
@@ -136,7 +140,7 @@ def messages_body(ask: Ask, dropped: frozenset[str]) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": ask.model.name,
         "max_tokens": ask.max_tokens,
-        "messages": [{"role": "user", "content": ask.user}],
+        "messages": [{"role": "user", "content": [*map(_block, ask.pieces())] if ask.images else ask.user}],
     }
     if ask.system:
         body["system"] = ask.system
@@ -145,6 +149,13 @@ def messages_body(ask: Ask, dropped: frozenset[str]) -> dict[str, Any]:
         form = {"type": "json_schema", "schema": dict(ask.schema)}
         body["output_config"] = {**ask.params.get("output_config", {}), "format": form}
     return body
+
+
+def _block(piece: str | Image) -> dict[str, Any]:
+    if isinstance(piece, str):
+        return {"type": "text", "text": piece}
+    as_base64 = {"type": "base64", "media_type": piece.media_type, "data": piece.reference}
+    return {"type": "image", "source": {"type": "url", "url": piece.reference} if piece.address else as_base64}
 
 
 def messages_parameters(body: Mapping[str, Any]) -> dict[str, Any]:

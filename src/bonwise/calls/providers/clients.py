@@ -122,9 +122,10 @@ class SdkClient:
 
     async def send(self, request: Request) -> Response:
         """Send once; raises `bonwise.calls.ask.AttemptError` where nothing came back, or more than anyone needs."""
-        made = self._made_again(request)
+        content = request.sent_content()
+        made = self._made_again(request, content)
         try:
-            response = await (self._sent_by_sdk(request) if made is None else self._http_client.send(made))
+            response = await (self._sent_by_sdk(request, content) if made is None else self._http_client.send(made))
         except self._sdk.APIConnectionError as error:
             response = self._nothing(error.__cause__)
         # The last two are those of a broken encryption, which the HTTP library lets through.
@@ -138,41 +139,38 @@ class SdkClient:
             raise AttemptError(response)
         return self._scrubber.response(response)
 
-    async def _sent_by_sdk(self, request: Request) -> Any:
+    async def _sent_by_sdk(self, request: Request, content: bytes) -> Any:
         # The version that enters the ledger's key is the one that is sent, whatever the SDK's default is.
         version = {self._version_header: version_alone(request.api_version)} if self._version_header else {}
         options = {"headers": version} if version else {}
         try:
             # The whole address is the one in the key.
             response = await self._client.post(
-                request.base_url + request.endpoint,
-                content=request.content,
-                cast_to=self._http.Response,
-                options=options,
+                request.base_url + request.endpoint, content=content, cast_to=self._http.Response, options=options
             )
         except self._sdk.APIStatusError as error:
             response = error.response
-        self._learn(request, response.request)
+        self._learn(request, response.request, len(content))
         return response
 
-    def _learn(self, request: Request, sent: Any) -> None:
+    def _learn(self, request: Request, sent: Any, length: int) -> None:
         """Take note of what the SDK has made of a request: a request of its HTTP library."""
         headers = [(name, value) for name, value in sent.headers.raw if name.lower() != _LENGTH]
         if self._where != _where(request):
             self._where, self._headers, self._lengths = _where(request), headers, set()
             self._url = self._http.URL(request.base_url + request.endpoint)
         self._headers_differ = self._headers_differ or headers != self._headers
-        self._lengths.add(len(request.content))
+        self._lengths.add(length)
 
-    def _made_again(self, request: Request) -> Any:
+    def _made_again(self, request: Request, content: bytes) -> Any:
         """Return the request that the SDK would make; None while that is not known, or known to differ."""
         # Bodies of two lengths: whatever is reckoned from a body would have differed.
         if self._headers_differ or len(self._lengths) < 2 or self._where != _where(request):
             return None
-        length = b"%d" % len(request.content)
+        length = b"%d" % len(content)
         headers = self._http.Headers([*self._headers, (b"Content-Length", length)])
         headers.encoding = "ascii"  # else it is found out by trying, at each look at a header
-        made = self._http.Request("POST", self._url, headers=headers, stream=self._http.ByteStream(request.content))
+        made = self._http.Request("POST", self._url, headers=headers, stream=self._http.ByteStream(content))
         made.read()
         return made
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bonwise.calls.ask import (
     Ask,
@@ -22,12 +22,16 @@ from bonwise.calls.bill import Usage
 from bonwise.calls.providers import protocol, secrets, service, wire
 from bonwise.calls.rate_limits import openai_limits
 
+if TYPE_CHECKING:
+    from bonwise.table.images import Image
+
 __all__ = ["OpenAI"]
 
 SERVICE = service.Service(
     "openai", "https://api.openai.com/v1", "OPENAI_BASE_URL", ("OPENAI_API_KEY",), "OPENAI_CUSTOM_HEADERS"
 )
 ENDPOINT = "/chat/completions"
+DECISIONS = "/decisions"
 NO_KEY = "none"
 """Sent where no key is set: the SDK insists on one, and servers of one's own need none."""
 
@@ -50,7 +54,7 @@ NAMES: Mapping[str, str] = {
 }
 """What a request can do without, and how servers call it."""
 
-SETS = frozenset({"model", "messages", "stream", *NAMES})
+SETS = frozenset({"model", "messages", "input", "questions", "stream", *NAMES})
 """Fields that no parameter of the user's may set."""
 
 _FINISH: Mapping[str, Finish] = {
@@ -92,6 +96,9 @@ class OpenAI:
         logprobs=True,
         schema=True,
         draws_differ_by="sampling at the temperature that was sent",
+        seed=True,
+        images=True,
+        decisions=True,
     )
 
     sets: ClassVar[frozenset[str]] = SETS
@@ -104,12 +111,14 @@ class OpenAI:
 
     def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:
         """Build the request for some samples of an ask, without the parameters known to be refused."""
-        body = chat_body(ask, samples, dropped)
+        decides = ask.question is not None
+        body = decision_body(ask, dropped) if decides else chat_body(ask, samples, dropped)
         address, version = _server(ask.model)
-        model = ask.model.name
-        parameters = chat_parameters(body) | {name: body[name] for name in ask.params if name in body}
-        extra = frozenset(ask.params)
-        return Request(self.name, address.url, version, ENDPOINT, body, model, parameters, NOT_IN_KEY, extra)
+        parameters = {} if decides else chat_parameters(body)
+        parameters |= {name: body[name] for name in ask.params if name in body}
+        where, extra = DECISIONS if decides else ENDPOINT, frozenset(ask.params)
+        model, images = ask.model.name, {image.reference: image for _, image in ask.images}
+        return Request(self.name, address.url, version, where, body, model, parameters, NOT_IN_KEY, extra, images)
 
     def client(self, model: Model, connection: protocol.Connection) -> protocol.Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
@@ -147,8 +156,8 @@ def _server(model: Model) -> tuple[service.Address, str]:
 
 def chat_body(ask: Ask, samples: int, dropped: frozenset[str]) -> dict[str, Any]:
     """Build the body; a parameter in `dropped` is left out, and a limit of tokens always stands."""
-    messages = [{"role": "system", "content": ask.system}] if ask.system else []
-    messages.append({"role": "user", "content": ask.user})
+    messages: list[dict[str, Any]] = [{"role": "system", "content": ask.system}] if ask.system else []
+    messages.append({"role": "user", "content": [_part(piece) for piece in ask.pieces()] if ask.images else ask.user})
     body: dict[str, Any] = {"model": ask.model.name, "messages": messages, _limit(dropped): ask.max_tokens}
     if ask.temperature is not None:
         body["temperature"] = ask.temperature
@@ -164,6 +173,23 @@ def chat_body(ask: Ask, samples: int, dropped: frozenset[str]) -> dict[str, Any]
     return {name: value for name, value in body.items() if name not in dropped or name == _limit(dropped)}
 
 
+def decision_body(ask: Ask, dropped: frozenset[str]) -> dict[str, Any]:
+    """Build the body of a question to the endpoint for decisions, which no SDK has to know."""
+    question = {**(ask.question or {}), "instructions": ask.system}
+    extra = {name: value for name, value in ask.params.items() if name not in dropped}
+    parts = [_part(piece, "input_") for piece in ask.pieces()]
+    judged: Any = [{"role": "user", "content": parts}] if ask.images else ask.user
+    return {"model": ask.model.name, "input": judged, "questions": [question], **extra}
+
+
+def _part(piece: str | Image, prefix: str = "") -> dict[str, Any]:
+    """Return a part of what is judged, in which a reference stands for an image."""
+    if isinstance(piece, str):
+        return {"type": f"{prefix}text", "text": piece}
+    url: Any = piece.reference if prefix else {"url": piece.reference}
+    return {"type": "input_image" if prefix else "image_url", "image_url": url}
+
+
 def chat_parameters(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a body shapes the sampling."""
     parameters = {name: body[name] for name in ("temperature", "top_logprobs", "n") if name in body}
@@ -174,10 +200,10 @@ def chat_parameters(body: Mapping[str, Any]) -> dict[str, Any]:
 def chat_reply(content: bytes) -> Reply:
     """Read a successful response; what is not an answer is a `ValueError`."""
     body = wire.loaded(content)
-    choices = body.get("choices")
+    choices = body.get("choices", body.get("answers"))
     if not isinstance(choices, list) or not choices:
         raise ValueError("an answer without choices")
-    read = tuple(_choice(choice) for choice in choices)
+    read = tuple(map(_choice if "choices" in body else _decision, choices))
     usage, partial_usage = wire.chat_usages(body.get("usage"), said=any(choice.text for choice in read))
     return Reply(
         read,
@@ -218,6 +244,14 @@ def _choice(choice: object) -> Choice:
         text, elsewhere = _elsewhere(message)
         finish = "stop" if text else finish
     return Choice(text, finish, word, _logprobs(choice.get("logprobs")), failed, elsewhere)
+
+
+def _decision(answer: object) -> Choice:
+    if not isinstance(answer, dict) or not isinstance(answer.get("type"), str):
+        raise ValueError("a decision without a type")  # noqa: TRY004 - the contract of readers is ValueError
+    if answer["type"] == "refusal":
+        return Choice("", "refusal", "the model declined to answer the question")
+    return Choice(encoded(answer).decode())
 
 
 def _failure(word: str, error: object) -> str:

@@ -119,7 +119,7 @@ def left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> 
 
 
 def _left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> Iterator[str]:
-    if ask.temperature is not None and not capabilities.temperature:
+    if ask.temperature is not None and (ask.question is not None or not capabilities.temperature):
         yield f"{ask.model} takes no temperature: none is sent"
     wanted = {
         "n": ask.samples > 1,
@@ -144,4 +144,11 @@ def refuse_impossible(ask: Ask, capabilities: Capabilities) -> None:
         raise UsageError(
             f"{ask.model.provider} sends no log probabilities, which this judge needs",
             hint="choose another judge, such as probability or interval, or another provider",
+        )
+    if ask.images and not capabilities.images:
+        raise UsageError(f"{ask.model.provider} takes no images", hint="name a model of openai or anthropic")
+    if ask.question is not None and not capabilities.decisions:
+        raise UsageError(
+            f"{ask.model.provider} has no endpoint for decisions, which this judge needs",
+            hint="name a model of OpenAI that has it, such as openai/gpt-6-luna, or choose another judge",
         )

@@ -77,23 +77,21 @@ class Capabilities:
     """What a provider's language can express at all; what a model takes is learnt from its server."""
 
     temperature: bool
-    """Whether a request can carry a temperature, ask for several samples at once (``n``), ask for log probabilities
-    of tokens, and bind the answer to a JSON schema.
-    """
+    """Whether a request can carry a temperature."""
     samples: bool
-    """Whether a request can carry a temperature, ask for several samples at once (``n``), ask for log probabilities
-    of tokens, and bind the answer to a JSON schema.
-    """
+    """Whether it can ask for several samples at once (``n``)."""
     logprobs: bool
-    """Whether a request can carry a temperature, ask for several samples at once (``n``), ask for log probabilities
-    of tokens, and bind the answer to a JSON schema.
-    """
+    """Whether it can ask for log probabilities of tokens."""
     schema: bool
-    """Whether a request can carry a temperature, ask for several samples at once (``n``), ask for log probabilities
-    of tokens, and bind the answer to a JSON schema.
-    """
+    """Whether it can bind the answer to a JSON schema."""
     draws_differ_by: str
     """What makes repeated answers to one request differ, in plain words."""
+    seed: bool = False
+    """Whether it can carry a ``seed`` of the sampling."""
+    images: bool = False
+    """Whether it can carry images."""
+    decisions: bool = False
+    """Whether there is an endpoint that answers a question by the probabilities of its possible answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,9 +159,9 @@ class _PlainClient(clients.SdkClient):
         if access.key.secret and access.address.login is None:
             self._sent["Authorization"] = f"Bearer {access.key.secret}"
 
-    async def _sent_by_sdk(self, request: Request) -> Any:
+    async def _sent_by_sdk(self, request: Request, content: bytes) -> Any:
         url = request.base_url + request.endpoint
-        return await self._http_client.post(url, content=request.content, headers=self._sent)
+        return await self._http_client.post(url, content=content, headers=self._sent)
 
     def aclose(self) -> Coroutine[Any, Any, None]:
         """Close the connections."""

@@ -72,11 +72,12 @@ class SuppliedSender:
     async def _received(self, request: Request) -> Any:
         if self._client.is_closed():
             return Problem("denied", f"the {type(self._client).__name__} given as client= is closed")
+        body = dict(request.sent_body())
         # The SDK rewrites the path for Azure, Bedrock and Vertex only where it gets a mapping and a relative path.
         post = partial(
             self._client.post,
             request.endpoint,
-            body=dict(request.body),
+            body=body,
             cast_to=self._http.Response,
             options=self._options(request),
         )

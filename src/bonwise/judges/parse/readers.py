@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from operator import mul
 from typing import Any, NamedTuple
 
 from bonwise.calls.ask import Choice, TokenLogprobs
@@ -28,9 +31,11 @@ __all__ = [
     "items",
     "listed",
     "marks",
+    "mean_level",
     "pick",
     "probability",
     "score",
+    "stated_shares",
 ]
 
 _SCORE = "(?:final |overall )?(?:score|rating)|final answer"
@@ -301,3 +306,35 @@ def _weights(token: TokenLogprobs, values: Mapping[str, float]) -> dict[str, flo
         if name in values and not math.isnan(logprob):
             weights[name] = weights.get(name, 0.0) + math.exp(min(logprob, 0.0))
     return weights
+
+
+def mean_level(choice: Choice, levels: Sequence[str]) -> ReadInterval | Unscored:
+    """Read the mean of the levels, from 0 to 1, and one standard deviation on either side of it."""
+    shares = stated_shares(choice, "label", levels)
+    if isinstance(shares, Unscored):
+        return shares
+    worth = [at / (len(levels) - 1) for at in range(len(levels))]
+    mean = min(math.fsum(map(mul, shares, worth)), 1.0)
+    spread = math.sqrt(math.fsum(share * (value - mean) ** 2 for share, value in zip(shares, worth, strict=True)))
+    return ReadInterval(mean, max(mean - spread, 0.0), min(mean + spread, 1.0))
+
+
+def stated_shares(choice: Choice, key: str, wanted: Sequence[str]) -> list[float] | Unscored:
+    """Read the probability of each possible answer; together they are 1."""
+    early, listed = stopped_early(choice), None
+    if early is not None:
+        return early
+    with suppress(ValueError, RecursionError, AttributeError):
+        listed = json.loads(choice.text).get("probabilities")
+    entries = listed if isinstance(listed, list) and all(isinstance(entry, dict) for entry in listed) else []
+    names = [entry.get(key) for entry in entries]
+    if not entries or any(names.count(name) > 1 for name in wanted):
+        return unread("the reply lists no probabilities, or one answer twice", choice)
+    stated = {name: entry.get("probability") for name, entry in zip(names, entries, strict=True) if name in wanted}
+    shares: list[Any] = [stated.get(name, 0.0) for name in wanted]
+    if not all(type(share) in (int, float) and 0 <= share <= MOST_MASS for share in shares):
+        return unread("a probability of the reply is not a number from 0 to 1", choice)
+    total = math.fsum(shares)
+    if not LEAST_MASS <= total <= MOST_MASS:
+        return unread(f"the probabilities of the possible answers add up to {total:.3f}", choice)
+    return [share / total for share in shares]
