@@ -14,7 +14,7 @@ prompts share. The sandwich counts both that prompts differ and that their facto
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -112,28 +112,39 @@ class PromptFactors:
     def regression(self, z: Floats, weight: Mask | None = None) -> TagCoefficients:
         """Return coefficients of the gaps on `z`, (prompts, coefficients), constant first; `weight` marks prompts."""
         count, width = len(z) if weight is None else int(weight.sum()), z.shape[1]
-        rank = self.prompts.shape[2]
         z = z if weight is None else z * weight[:, None]
-        kept = np.eye(rank) - self.shrunk
-        bread = np.einsum("pt,ps,pkl->tksl", z, z, kept).reshape(width * rank, width * rank)
-        moved = self.prompts - np.einsum("pkl,dl->dpk", self.shrunk, self.centre)
-        right = np.einsum("pt,dpk->dtk", z, moved).reshape(len(moved), -1)
-        inverse = np.linalg.inv(bread)
-        by_skill = (right @ inverse.T).reshape(-1, width, rank)
-        mean = self.contrast.mean(axis=0)
-        rows = np.einsum("tksl,k->tsl", inverse.reshape(width, rank, width, rank), mean)
+        by_skill, freed, inverse = self._by_skill(z)
+        kept = np.eye(self.prompts.shape[2]) - self.shrunk
+        rows = np.einsum("tksl,k->tsl", inverse, self.contrast.mean(axis=0))
         noise = np.einsum("tsk,ps->tpk", rows, z)
         # Of a prompt without weight the residual is not used: its row of `noise` is 0.
-        residual = moved.mean(axis=0) - np.einsum("pkl,ps,sl->pk", kept, z, by_skill.mean(axis=0))
+        residual = freed.mean(axis=0) - np.einsum("pkl,ps,sl->pk", kept, z, by_skill.mean(axis=0))
         influences = np.einsum("tpk,pk->pt", noise, residual) * np.sqrt(count / (count - width))
         draws = np.einsum("dtk,dk->dt", by_skill, self.contrast)
-        shares = self._explained(z, by_skill, moved, kept, count)
+        shares = self._explained(z, by_skill, freed, kept, count)
         return TagCoefficients(draws.mean(axis=0), influences, draws, noise, self.spread, shares)
 
-    def _explained(self, z: Floats, by_skill: Floats, moved: Floats, kept: Floats, count: int) -> Floats:
+    def around(self, z: Floats) -> PromptFactors:
+        """Return the factors with the mean of each prompt's columns `z` as its prior mean, in place of that of all."""
+        by_skill = self._by_skill(z)[0]
+        moves = np.einsum("ps,dsl->dpl", z, by_skill) - self.centre[:, None]
+        return replace(self, prompts=self.prompts + np.einsum("pkl,dpl->dpk", self.shrunk, moves))
+
+    def _by_skill(self, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return ``G`` of each draw, ``P_p - B_p mu``, and the inverse by which the first follows from the second."""
+        width, rank = z.shape[1], self.prompts.shape[2]
+        kept = np.eye(rank) - self.shrunk
+        bread = np.einsum("pt,ps,pkl->tksl", z, z, kept).reshape(width * rank, width * rank)
+        freed = self.prompts - np.einsum("pkl,dl->dpk", self.shrunk, self.centre)
+        right = np.einsum("pt,dpk->dtk", z, freed).reshape(len(freed), -1)
+        inverse = np.linalg.inv(bread)
+        by_skill = (right @ inverse.T).reshape(-1, width, rank)
+        return by_skill, freed, inverse.reshape(width, rank, width, rank)
+
+    def _explained(self, z: Floats, by_skill: Floats, freed: Floats, kept: Floats, count: int) -> Floats:
         """Return the adjusted share of the variance that the columns explain in each draw."""
         fitted = np.einsum("ps,dsk->dpk", z, by_skill)
-        rest = np.einsum("dpk,dk->dp", moved - np.einsum("pkl,dpl->dpk", kept, fitted), self.contrast)
+        rest = np.einsum("dpk,dk->dp", freed - np.einsum("pkl,dpl->dpk", kept, fitted), self.contrast)
         line = np.einsum("dpk,dk->dp", fitted, self.contrast)
         inside = z[:, 0] != 0
         unexplained = rest[:, inside].var(axis=1) / max(count - z.shape[1], 1)

@@ -141,8 +141,6 @@ def prompt_groups(
             else:
                 groups.append((one.name, level, inside))
     notes = [f"Left out, because fewer than {FEWEST} prompts are in or outside it: {listed(small)}."] if small else []
-    if numbers := [one.name for one in properties if one.kind in ("number", "length")]:
-        notes.append(f"Numbers make no group of prompts: {listed(numbers)}. See bonwise factor explain.")
     return groups, notes
 
 

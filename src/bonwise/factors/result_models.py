@@ -23,6 +23,7 @@ __all__ = [
     "LeaderboardRow",
     "LeftOutPart",
     "LeftOutRow",
+    "NumberByRank",
     "PredictedModel",
     "PromptAdvantage",
     "PromptDifference",
@@ -163,6 +164,10 @@ class CohesionRecord(Record):
     high: Share
     p: Share
     """Share of random sets of as many prompts that are as cohesive, this one counted."""
+    p_adjusted: Share | None = None
+    """Share of random groupings of which some category is as cohesive for its size: p where all were looked at."""
+    categories: Count | None = None
+    """How many were looked at."""
     permutations: Count
 
 
@@ -343,6 +348,29 @@ class PromptAdvantage(Record):
     """By the simultaneous interval."""
 
 
+class NumberByRank(Record):
+    """A number of the prompts where a model is the first of all, beside those where it is the last."""
+
+    column: str
+    prompts: Count
+    """That have the number."""
+    first_prompts: NonNegative
+    last_prompts: NonNegative
+    """Both: expected prompts on which the model is the first, and the last."""
+    first: Number
+    first_low: Number
+    first_high: Number
+    """All three: median of the number where the model is the first, with its interval."""
+    last: Number
+    last_low: Number
+    last_high: Number
+    """All three: median of the number where the model is the last, with its interval."""
+    difference: Number
+    low: Number
+    high: Number
+    """All three: the first less the last, with its interval."""
+
+
 class FactorStrengths(Document):
     """The groups of prompts, and the prompts, on which a model's advantage is largest and smallest."""
 
@@ -354,6 +382,8 @@ class FactorStrengths(Document):
     """On all prompts."""
     groups: list[GroupAdvantage]
     """Largest difference first; empty where nothing groups the prompts."""
+    numbers: list[NumberByRank] | None = None
+    """Of columns of numbers, and of lengths of texts; where there are any."""
     prompts: Annotated[list[PromptAdvantage], Field(min_length=1)]
     """Largest difference first."""
     confidence: Confidence

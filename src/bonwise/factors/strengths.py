@@ -9,13 +9,25 @@ import numpy as np
 
 from bonwise.arrays import Floats
 from bonwise.errors import UsageError
-from bonwise.factors import difference_bands, human_view, latent_regression, leaderboards, prompt_columns
-from bonwise.factors.result_models import AdvantageRecord, FactorStrengths, GroupAdvantage, PromptAdvantage
+from bonwise.factors import difference_bands, human_view, latent_regression, leaderboards
+from bonwise.factors import prompt_columns, prompt_properties
+from bonwise.factors.result_models import (
+    AdvantageRecord,
+    FactorStrengths,
+    GroupAdvantage,
+    NumberByRank,
+    PromptAdvantage,
+)
+from bonwise.printable import quoted
+from bonwise.results import given
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["find_strengths"]
+__all__ = ["find_strengths", "number_by_rank"]
+
+_RESAMPLES = 8
+"""Of the prompts, in each draw."""
 
 
 def find_strengths(
@@ -37,12 +49,20 @@ def find_strengths(
     weights[at] = 1.0
     factors = view.prompt_factors(weights)
     groups: list[GroupAdvantage] = []
+    by_rank: list[NumberByRank] = []
     notes: list[str] = []
     if prompts is not None or any(view.prompt_categories):
         properties, notes = prompt_columns.properties_of_prompts(view, prompts, tags)
         inside, further = prompt_columns.prompt_groups(properties)
         notes += further
         groups = _groups(view, factors, inside)
+        for number in (one for one in properties if one.kind in ("number", "length")):
+            row = number_by_rank(view, at, number)
+            if row is None:
+                fewer = f"fewer than {prompt_columns.FEWEST} prompts on which {model} is the first, or the last, have it"
+                notes.append(f"{quoted(number.name)} is left out: {fewer}.")
+            else:
+                by_rank.append(row)
     whole = factors.regression(np.ones((len(view.prompts), 1)))
     mean = difference_bands.band_of_covariance(
         whole.estimate, whole.covariance, view.confidence, len(view.prompts) - 1, view.seed
@@ -52,6 +72,7 @@ def find_strengths(
         models=len(view.models),
         advantage=AdvantageRecord(**mean.alone(0), prompts=len(view.prompts)),
         groups=groups,
+        **given(numbers=by_rank or None),
         prompts=_prompts(view, factors.gaps),
         confidence=view.confidence,
         notes=[*notes, difference_bands.UNSEEN_TRAITS, *leaderboards.unrated(view)],
@@ -92,6 +113,44 @@ def _groups(
         for at, (name, word, values) in enumerate(inside)
     ]
     return sorted(rows, key=lambda one: -one.difference)
+
+
+def number_by_rank(
+    view: human_view.HumanView, model: int, number: prompt_properties.PromptProperty
+) -> NumberByRank | None:
+    """Return the medians of a number where a model is the first and the last; None on fewer than five such prompts.
+
+    In every draw the model has a rank on each prompt, with the prior mean of a prompt on the line of its number, and
+    prompts are drawn with replacement: intervals count both.
+    """
+    rows = np.flatnonzero(~np.isnan(number.values))
+    values = number.values[rows]
+    line = np.log2(np.maximum(values, 1)) if number.kind == "length" else values
+    if not len(rows) or np.ptp(line) == 0:
+        return None
+    z = np.column_stack([np.ones(len(rows)), (line - line.mean()) / line.std()])
+    weights = np.eye(len(view.models))
+    others = [at for at in range(len(view.models)) if at != model]
+    gaps = [view.prompt_factors(weights[model] - weights[at]).only(rows).around(z).gaps for at in others]
+    ranked = [np.min(gaps, axis=0) > 0, np.max(gaps, axis=0) < 0]
+    counts = [float(inside.sum(axis=1).mean()) for inside in ranked]
+    if min(counts) < prompt_columns.FEWEST:
+        return None
+    rng = np.random.default_rng(view.seed)
+    medians = np.full((len(ranked[0]) * _RESAMPLES, 2), np.nan)
+    for at in range(len(medians)):
+        chosen = rng.integers(len(rows), size=len(rows))
+        for side, inside in enumerate(ranked):
+            kept = chosen[inside[at % len(inside)][chosen]]
+            medians[at, side] = np.median(values[kept]) if len(kept) else np.nan
+    figures = np.column_stack([medians, medians[:, 0] - medians[:, 1]])
+    tail = (1 - view.confidence) / 2
+    low, middle, high = np.nanquantile(figures, [tail, 0.5, 1 - tail], axis=0).tolist()
+    named: dict[str, float] = {"difference": middle[0] - middle[1]}
+    for at, side in enumerate(("first", "last")):
+        named |= {f"{side}_prompts": counts[at], side: middle[at], f"{side}_low": low[at], f"{side}_high": high[at]}
+    ends = {"low": min(low[2], named["difference"]), "high": max(high[2], named["difference"])}
+    return NumberByRank(column=number.name, prompts=len(rows), **named, **ends)
 
 
 def _prompts(view: human_view.HumanView, draws: Floats) -> list[PromptAdvantage]:

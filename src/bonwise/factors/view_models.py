@@ -257,10 +257,12 @@ def _blocks_of_leaderboard(document: result_models.FactorLeaderboard) -> Iterato
 
 
 def _cohesion(found: result_models.CohesionRecord) -> str:
-    ends = Ends(found.share, found.low, found.high)
+    ends, adjusted = Ends(found.share, found.low, found.high), ""
+    if found.p_adjusted is not None and found.categories is not None:
+        adjusted = f"; adjusted for {counted(found.categories, 'category', 'categories')}, p = {number(found.p_adjusted)}"
     return (
         f"One skill carries {with_interval(ends, 'share')} of what the prompts of the category ask for; "
-        f"p = {number(found.p)} against {counted(found.permutations, 'random set')} of as many prompts."
+        f"p = {number(found.p)} against {counted(found.permutations, 'random set')} of as many prompts{adjusted}."
     )
 
 
@@ -365,6 +367,8 @@ def _blocks_of_strengths(document: result_models.FactorStrengths) -> Iterator[Bl
             across="advantage, less the mean of all prompts",
         )
         yield _groups(document.groups)
+    if document.numbers:
+        yield _numbers_by_rank(document)
     yield Said("finding", _verdicts(document.prompts, "prompt"))
     top = document.prompts[:_ENDS]
     yield _table_of_prompts(top, "Prompts with the largest advantage", glance=_ENDS_AT_A_GLANCE)
@@ -413,6 +417,21 @@ def _groups(groups: Sequence[result_models.GroupAdvantage]) -> Table:
         figures = (estimate(level, sign=True), interval(level), estimate(apart, sign=True), interval(apart))
         rows.append((_group_name(group), count(group.prompts), *figures, group.verdict))
     return Table.of(columns, rows, "Advantage by group of prompts")
+
+
+def _numbers_by_rank(document: result_models.FactorStrengths) -> Table:
+    columns = (Column("number", "name"), Column("first on", spare=2), Column("median", spare=1), Column("interval", spare=3))
+    columns += (Column("last on", spare=2), Column("median", spare=1), Column("interval", spare=3))
+    rows = []
+    for one in document.numbers or ():
+        first, last = Ends(one.first, one.first_low, one.first_high), Ends(one.last, one.last_low, one.last_high)
+        apart = Ends(one.difference, one.low, one.high)
+        sides = [(one.first_prompts, first), (one.last_prompts, last)]
+        figures = [text for on, ends in sides for text in (count(round(on)), estimate(ends), interval(ends))]
+        rows.append((printable(one.column, longest=_LONGEST), *figures, estimate(apart, sign=True), interval(apart)))
+    name = printable(document.model, longest=_LONGEST)
+    title = f"Median of each number on prompts where {name} is the first of all models, and the last"
+    return Table.of((*columns, Column("first less last"), Column("interval")), rows, title)
 
 
 def _table_of_prompts(prompts: Sequence[result_models.PromptAdvantage], title: str, glance: int = 0) -> Table:
