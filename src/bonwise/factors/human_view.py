@@ -94,6 +94,8 @@ class HumanView(Document):
     """Draws, prompts, models: what the human heeds of what judges share of an answer, beyond the skills."""
     left_out: dict[Literal["model", "category"], LeftOutPart] | None = None
     """What was predicted without human ratings of each model, and of each category of prompts."""
+    interval: Literal["laplace_gibbs", "propagated", "fixed"] | None = None
+    """How the draws treat the error of stage 1."""
     confidence: Confidence
     seed: Count
     source: str

@@ -125,7 +125,7 @@ class PromptFactors:
         return TagCoefficients(draws.mean(axis=0), influences, draws, noise, self.spread, shares)
 
     def around(self, z: Floats) -> PromptFactors:
-        """Return the factors with the mean of each prompt's columns `z` as its prior mean, in place of that of all."""
+        """Return the factors with the mean of its columns `z` as the prior mean of each prompt."""
         by_skill = self._by_skill(z)[0]
         moves = np.einsum("ps,dsl->dpl", z, by_skill) - self.centre[:, None]
         return replace(self, prompts=self.prompts + np.einsum("pkl,dpl->dpk", self.shrunk, moves))

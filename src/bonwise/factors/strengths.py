@@ -9,14 +9,21 @@ import numpy as np
 
 from bonwise.arrays import Floats
 from bonwise.errors import UsageError
-from bonwise.factors import difference_bands, human_view, latent_regression, leaderboards
-from bonwise.factors import prompt_columns, prompt_properties
+from bonwise.factors import (
+    difference_bands,
+    human_view,
+    latent_regression,
+    leaderboards,
+    prompt_columns,
+    prompt_properties,
+)
 from bonwise.factors.result_models import (
     AdvantageRecord,
     FactorStrengths,
     GroupAdvantage,
     NumberByRank,
     PromptAdvantage,
+    RankedMedian,
 )
 from bonwise.printable import quoted
 from bonwise.results import given
@@ -59,7 +66,9 @@ def find_strengths(
         for number in (one for one in properties if one.kind in ("number", "length")):
             row = number_by_rank(view, at, number)
             if row is None:
-                fewer = f"fewer than {prompt_columns.FEWEST} prompts on which {model} is the first, or the last, have it"
+                fewer = (
+                    f"fewer than {prompt_columns.FEWEST} prompts on which {model} is the first, or the last, have it"
+                )
                 notes.append(f"{quoted(number.name)} is left out: {fewer}.")
             else:
                 by_rank.append(row)
@@ -146,11 +155,12 @@ def number_by_rank(
     figures = np.column_stack([medians, medians[:, 0] - medians[:, 1]])
     tail = (1 - view.confidence) / 2
     low, middle, high = np.nanquantile(figures, [tail, 0.5, 1 - tail], axis=0).tolist()
-    named: dict[str, float] = {"difference": middle[0] - middle[1]}
-    for at, side in enumerate(("first", "last")):
-        named |= {f"{side}_prompts": counts[at], side: middle[at], f"{side}_low": low[at], f"{side}_high": high[at]}
-    ends = {"low": min(low[2], named["difference"]), "high": max(high[2], named["difference"])}
-    return NumberByRank(column=number.name, prompts=len(rows), **named, **ends)
+    first, last = (
+        RankedMedian(prompts=counts[at], estimate=middle[at], low=low[at], high=high[at]) for at in range(2)
+    )
+    apart = first.estimate - last.estimate
+    ends = {"low": min(low[2], apart), "high": max(high[2], apart)}
+    return NumberByRank(column=number.name, prompts=len(rows), first=first, last=last, estimate=apart, **ends)
 
 
 def _prompts(view: human_view.HumanView, draws: Floats) -> list[PromptAdvantage]:

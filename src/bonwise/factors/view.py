@@ -26,8 +26,8 @@ def _cohesion(found: Sequence[result.CategoryCohesion]) -> Iterator[Block]:
     yield Said(
         "note",
         "Cohesion is the share of what the prompts of a category ask for that is one skill. p is the share of random "
-        "sets of as many prompts that are as cohesive. The adjusted p counts that all categories were looked at: it is "
-        "the share of random groupings of which any category is as cohesive for its size.",
+        "sets of as many prompts that are as cohesive. The adjusted p counts that all categories were looked at: the "
+        "share of random groupings of which any category is as cohesive for its size.",
     )
     few = sum(one.cohesion.p <= 0.05 for one in found)
     sure = sum((one.cohesion.p_adjusted or 1) <= 0.05 for one in found)

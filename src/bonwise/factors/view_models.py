@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bonwise.factors import figures, human_view, result_models, view_answers
+from bonwise.factors import figures, human_view, replacement, result_models, view_answers
 from bonwise.printable import printable
 from bonwise.report.answers import verdict
 from bonwise.report.blocks import Block, Column, Part, Said, Table
@@ -21,6 +21,7 @@ __all__ = [
     "describe_explanation",
     "describe_leaderboard",
     "describe_prediction",
+    "describe_router",
     "describe_strengths",
 ]
 
@@ -94,6 +95,8 @@ def _blocks_of_comparison(document: result_models.FactorComparison, first: str, 
         f"Of {counted(total, 'prompt')} {first} is better on {count(better)} and {second} "
         f"on {count(worse)}; {count(total - better - worse)} are open. These verdicts hold together.",
     )
+    if document.replacement is not None:
+        yield Part(f"Can {first} replace {second}?", list(_replacement(document.replacement, first, second)))
     if len(document.gaps) > 1:
         yield from forest_figure(
             [(_category_name(gap), gap.estimate, gap.low, gap.high) for gap in document.gaps],
@@ -121,6 +124,52 @@ def _blocks_of_comparison(document: result_models.FactorComparison, first: str, 
         yield Said("caveat", printable(note))
     yield Part("Every prompt", [table], anchor="prompts", folded=f"A table of {counted(total, 'prompt')}")
     yield limits(view_answers.LIMITS)
+
+
+def _replacement(found: result_models.ReplacementRecord, first: str, second: str) -> Iterator[Block]:
+    share, worse = Ends(found.share, found.low, found.high), f"less than {setting(found.margin)} logits worse"
+    yield Said(
+        "finding",
+        f"{first} is {worse} on {with_interval(share, 'share')} of the prompts. On {counted(found.shown, 'prompt')}, "
+        f"{number(found.shown_share, 'share')} of all, this is shown for all together; on {count(found.worse)} it is "
+        f"shown to be more than that worse. The margin is a ratio of odds of {number(math.exp(found.margin))}.",
+    )
+    if found.ties_not_shown:
+        yield Said(
+            "caveat",
+            f"A tie is not equivalence: {counted(found.ties, 'prompt')} have an interval that holds 0, and on "
+            f"{count(found.ties_not_shown)} of these {first} may be more than the margin worse.",
+        )
+    if found.routed is None or found.routed_of is None:
+        yield Said("note", "Give a table of prompts with tags (--prompts) for a router of new prompts.")
+        return
+    yield Said(
+        "finding",
+        f"The router sends {count(found.routed)} of {counted(found.routed_of, 'prompt')} to {first}: such prompts "
+        f"are shown to have it {worse} on average.",
+    )
+    if found.routed_share is not None and found.routed_low is not None:
+        low, high = (number(value, "share") for value in (found.routed_low, found.routed_share))
+        yield Said("note", f"Of the prompts it sends, {high}, and at least {low}, have {first} {worse} each.")
+    if found.cost is not None and found.cost_of_other is not None:
+        cost, alone = (setting(round(value, 6)) for value in (found.cost, found.cost_of_other))
+        yield Said("finding", f"An answer costs {cost} by the router, {alone} by {second} alone.")
+
+
+def describe_router(document: replacement.ModelRouter) -> Part:
+    """Describe the rule."""
+    first, second = (printable(one, longest=_LONGEST) for one in (document.model, document.other))
+    figures_of = zip(document.columns, document.coefficients[1:], strict=True)
+    rows = [(_column_name(one), one.kind, number(value)) for one, value in figures_of]
+    says = (
+        f"A prompt goes to {first} instead of {second} if prompts like it are shown to lose less than "
+        f"{setting(document.margin)} logits on average. The rule rests on {counted(document.prompts, 'prompt')}; "
+        f"without tags the difference is {number(document.coefficients[0])}."
+    )
+    columns = (Column("prompts with", "name"), Column("read as", "words"), Column("adds"))
+    return Part(
+        "Router between two models", [Said("lead", says), Table.of(columns, rows), limits(view_answers.LIMITS)]
+    )
 
 
 def _category_name(one: result_models.GapRecord) -> str:
@@ -191,7 +240,7 @@ def _blocks_of_explanation(document: result_models.FactorExplanation, first: str
     yield from _end(document)
 
 
-def _column_name(one: result_models.GapCoefficient) -> str:
+def _column_name(one: result_models.GapCoefficient | replacement.RouterColumn) -> str:
     if one.kind == "constant":
         return "none of these"
     column = printable(one.column, longest=_LONGEST)
@@ -259,7 +308,7 @@ def _blocks_of_leaderboard(document: result_models.FactorLeaderboard) -> Iterato
 def _cohesion(found: result_models.CohesionRecord) -> str:
     ends, adjusted = Ends(found.share, found.low, found.high), ""
     if found.p_adjusted is not None and found.categories is not None:
-        adjusted = f"; adjusted for {counted(found.categories, 'category', 'categories')}, p = {number(found.p_adjusted)}"
+        adjusted = f"; adjusted for {count(found.categories)} categories, p = {number(found.p_adjusted)}"
     return (
         f"One skill carries {with_interval(ends, 'share')} of what the prompts of the category ask for; "
         f"p = {number(found.p)} against {counted(found.permutations, 'random set')} of as many prompts{adjusted}."
@@ -420,18 +469,15 @@ def _groups(groups: Sequence[result_models.GroupAdvantage]) -> Table:
 
 
 def _numbers_by_rank(document: result_models.FactorStrengths) -> Table:
-    columns = (Column("number", "name"), Column("first on", spare=2), Column("median", spare=1), Column("interval", spare=3))
-    columns += (Column("last on", spare=2), Column("median", spare=1), Column("interval", spare=3))
+    on = [
+        Column(words, spare=spare) for words, spare in (("first on", 2), ("median", 1), ("last on", 2), ("median", 1))
+    ]
     rows = []
     for one in document.numbers or ():
-        first, last = Ends(one.first, one.first_low, one.first_high), Ends(one.last, one.last_low, one.last_high)
-        apart = Ends(one.difference, one.low, one.high)
-        sides = [(one.first_prompts, first), (one.last_prompts, last)]
-        figures = [text for on, ends in sides for text in (count(round(on)), estimate(ends), interval(ends))]
-        rows.append((printable(one.column, longest=_LONGEST), *figures, estimate(apart, sign=True), interval(apart)))
-    name = printable(document.model, longest=_LONGEST)
-    title = f"Median of each number on prompts where {name} is the first of all models, and the last"
-    return Table.of((*columns, Column("first less last"), Column("interval")), rows, title)
+        sides = [text for side in (one.first, one.last) for text in (count(round(side.prompts)), with_interval(side))]
+        rows.append((printable(one.column, longest=_LONGEST), *sides, with_interval(one, sign=True)))
+    title = f"Median of each number where {printable(document.model, longest=_LONGEST)} is the first, and the last"
+    return Table.of((Column("number", "name"), *on, Column("first less last")), rows, title)
 
 
 def _table_of_prompts(prompts: Sequence[result_models.PromptAdvantage], title: str, glance: int = 0) -> Table:
