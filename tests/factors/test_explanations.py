@@ -217,7 +217,7 @@ def test_groups_of_prompts():
 def test_a_number_by_rank_worked_by_hand():
     """First where the gap is above 0, on the prompts 12 to 29: their median is 20.5, that of the others 5.5."""
     number = np.arange(PROMPTS, dtype=float)
-    found = find_strengths(known(number - 11.5), "x", prompts=table(size=number, few=[1.0] * 3 + [None] * 27))
+    found = find_strengths(known(number - 11.5), "x", prompts=table(size=number, few=[1.5, 2.0, 3.0] + [None] * 27))
     (row,) = found.numbers
     assert (row.column, row.prompts, row.first.prompts, row.last.prompts) == ("size", 30, 18, 12)
     assert row.first.estimate == pytest.approx(20.5, abs=1.5)
@@ -237,9 +237,9 @@ def test_plain_loops_find_the_same_medians(seed):
     rng = np.random.default_rng(seed)
     draws = PosteriorDraws(rng.standard_normal((6, 3, 2)), rng.standard_normal((6, PROMPTS, 2)), np.zeros((6, 1)))
     view = known().model_copy(update={"models": ["x", "y", "z"], "human_ratings": [9] * 3}).computed_from(draws)
-    number = PromptProperty("size", "number", rng.standard_normal(PROMPTS))
-    row = number_by_rank(view, 0, number)
-    line = (number.values - number.values.mean()) / number.values.std()
+    values = rng.standard_normal(PROMPTS)
+    row = number_by_rank(view, 0, PromptProperty("size", "number", values))
+    line = (values - values.mean()) / values.std()
     z = np.column_stack([np.ones(PROMPTS), line])
     best, worst = np.ones((2, 6, PROMPTS), dtype=bool)
     for other in (1, 2):
@@ -261,8 +261,8 @@ def test_plain_loops_find_the_same_medians(seed):
     for at in range(6 * 8):
         chosen = draw_of_prompts.integers(PROMPTS, size=PROMPTS)
         for side, kept in zip(medians, (best, worst), strict=True):
-            inside = [number.values[one] for one in chosen if kept[at % 6, one]]
-            side += [np.median(inside)] if inside else []
+            inside = [values[one] for one in chosen if kept[at % 6, one]]
+            side.extend([np.median(inside)] if inside else [])
     for side, told in zip(medians, (row.first, row.last), strict=True):
         assert (told.low, told.estimate, told.high) == pytest.approx(tuple(np.quantile(side, [0.025, 0.5, 0.975])))
 

@@ -111,8 +111,8 @@ def test_plain_loops_find_the_same(seed):
     for _ in range(4000):
         error = root @ rng.standard_normal(3) / np.sqrt(rng.chisquare(25) / 25)
         largest.append(max(float(kind @ error) / float(np.linalg.norm(kind @ root)) for kind in kinds))
-    found = one_sided_multiple(kinds, root @ root.T, 0.95, 25, seed)
-    assert found == pytest.approx(np.quantile(largest, 0.95), abs=0.12)
+    multiple = one_sided_multiple(kinds, root @ root.T, 0.95, 25, seed)
+    assert np.mean(np.array(largest) <= multiple) == pytest.approx(0.95, abs=0.025)
 
 
 def test_new_prompts_of_which_nothing_is_known_stay():

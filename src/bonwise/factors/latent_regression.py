@@ -94,10 +94,8 @@ class PromptFactors:
         # What all prompts share moves slowly along the chain, and leaves the difference of two neighbours.
         steps = np.diff(prompts, axis=0)
         spread = np.einsum("dpk,dpl->pkl", steps, steps) / (2 * len(steps))
-        off = prompts - prompts.mean(axis=1, keepdims=True)
-        between = np.einsum("dpk,dpl->kl", off, off) / off[..., 0].size
         shrunk = np.zeros_like(spread)
-        shrunk[:, :rank, :rank] = _shrunk(spread[:, :rank, :rank], between[:rank, :rank])
+        shrunk[:, :rank, :rank] = _shrunk(spread[:, :rank, :rank], _covariance(prompts[:, :, :rank]))
         return cls(contrast, prompts, spread, shrunk, prompts.mean(axis=1))
 
     def only(self, rows: Ints) -> PromptFactors:
@@ -125,10 +123,16 @@ class PromptFactors:
         return TagCoefficients(draws.mean(axis=0), influences, draws, noise, self.spread, shares)
 
     def around(self, z: Floats) -> PromptFactors:
-        """Return the factors with the mean of its columns `z` as the prior mean of each prompt."""
-        by_skill = self._by_skill(z)[0]
-        moves = np.einsum("ps,dsl->dpl", z, by_skill) - self.centre[:, None]
-        return replace(self, prompts=self.prompts + np.einsum("pkl,dpl->dpk", self.shrunk, moves))
+        """Return the factors with the mean of its columns `z` as the prior mean of each prompt.
+
+        What is left around these means is scaled to the variance of all prompts less that of the means.
+        """
+        means = np.einsum("ps,dsl->dpl", z, self._by_skill(z)[0])
+        moves = np.einsum("pkl,dpl->dpk", self.shrunk, means - self.centre[:, None])
+        rest = self.prompts + moves - means
+        whole, of_means, left = (_covariance(part) for part in (self.prompts, means, rest))
+        turn = _root(left, -0.5) @ _root(whole - of_means, 0.5)
+        return replace(self, prompts=means + rest @ turn)
 
     def _by_skill(self, z: Floats) -> tuple[Floats, Floats, Floats]:
         """Return ``G`` of each draw, ``P_p - B_p mu``, and the inverse by which the first follows from the second."""
@@ -164,11 +168,19 @@ def _aligned(contrast: Floats, prompts: Floats) -> tuple[Floats, Floats]:
     return contrast, prompts
 
 
+def _covariance(factors: Floats) -> Floats:
+    off = factors - factors.mean(axis=1, keepdims=True)
+    return np.asarray(np.einsum("dpk,dpl->kl", off, off) / off[..., 0].size)
+
+
+def _root(covariance: Floats, power: float) -> Floats:
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.maximum(values, max(values[-1], 1e-300) * 1e-12) ** power) @ vectors.T)
+
+
 def _shrunk(spread: Floats, between: Floats) -> Floats:
     """Return ``V_p Omega^-1``, its eigenvalues at most `_MOST_SHRUNK`."""
-    values, vectors = np.linalg.eigh(between)
-    values = np.maximum(values, max(values[-1], 1e-300) * 1e-12)
-    root, back = (vectors * np.sqrt(values)) @ vectors.T, (vectors / np.sqrt(values)) @ vectors.T
+    root, back = _root(between, 0.5), _root(between, -0.5)
     shares, along = np.linalg.eigh(back @ spread @ back)
     clipped = (along * np.clip(shares, 0, _MOST_SHRUNK)[:, None, :]) @ along.transpose(0, 2, 1)
     return np.asarray(root @ clipped @ back)
