@@ -152,6 +152,7 @@ REFUSED_FIRST = {
     ("compare", "pools"),
     ("study confidence", "labels"),
     ("doctor", "labels"),
+    ("factor compare", "prompts"),
     ("factor explain", "prompts"),
     ("factor strengths", "prompts"),
     ("judge", "run"),

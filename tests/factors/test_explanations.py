@@ -226,7 +226,7 @@ def test_a_number_by_rank_worked_by_hand():
     assert 0 < row.low <= row.estimate <= row.high < 30
     assert any("'few' is left out: fewer than 5 prompts on which x is the first" in note for note in found.notes)
     whole = " ".join(found.to_text(full=True).split())
-    assert "Median of each number where x is the first, and the last" in whole
+    assert "Median of each number where x is the first, then the last" in whole
     assert find_strengths(known(number + 1), "x", prompts=table(size=number)).numbers is None
 
 

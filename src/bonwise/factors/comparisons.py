@@ -40,11 +40,8 @@ def compare_models(
         other=other,
         prompts=_prompts(view, draws),
         gaps=list(_gaps(view, draws)),
-        confidence=view.confidence,
         notes=[difference_bands.UNSEEN_TRAITS, *leaderboards.unrated(view)],
-        human=view.human,
-        source=view.source,
-        version=view.version,
+        **view.origin,
     )
     if equivalence is None:
         return comparison
@@ -110,12 +107,17 @@ def explain_gaps(
     design = columns.design
     tag_coefficients = factors.regression(design)
     degrees = len(columns.rows) - design.shape[1]
-    constant = difference_bands.band_of_covariance(
-        tag_coefficients.estimate[:1], tag_coefficients.covariance[:1, :1], view.confidence, degrees, view.seed
-    ).alone(0)
-    band = difference_bands.band_of_covariance(
-        tag_coefficients.estimate[1:], tag_coefficients.covariance[1:, 1:], view.confidence, degrees, view.seed
-    )
+    bands = [
+        difference_bands.band_of_covariance(
+            tag_coefficients.estimate[part],
+            tag_coefficients.covariance[part, part],
+            view.confidence,
+            degrees,
+            view.seed,
+        )
+        for part in (slice(1), slice(1, None))
+    ]
+    constant = bands[0].alone(0)
     shares = tag_coefficients.explained
     ends = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2])
     return result_models.FactorExplanation(
@@ -140,16 +142,13 @@ def explain_gaps(
                 kind=column.kind,
                 unit=column.unit,
                 prompts=column.count,
-                **band.figures(at),
+                **bands[1].figures(at),
             )
             for at, column in enumerate(columns.columns)
         ],
         explained=float(shares.mean()),
         explained_low=float(min(ends[0], shares.mean())),
         explained_high=float(max(ends[1], shares.mean())),
-        confidence=view.confidence,
         notes=[*notes, *columns.notes, _NO_CAUSES, *leaderboards.unrated(view)],
-        human=view.human,
-        source=view.source,
-        version=view.version,
+        **view.origin,
     )

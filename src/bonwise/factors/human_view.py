@@ -151,6 +151,11 @@ class HumanView(Document):
         return part.trait if part and 0 in self.human_ratings else None
 
     @property
+    def origin(self) -> dict[str, Any]:
+        """What documents that are made of the view say of where they come from."""
+        return {name: getattr(self, name) for name in ("confidence", "human", "source", "version")}
+
+    @property
     def skills(self) -> Floats:
         """What prompts ask of each skill, (draws, prompts, skills); what was added to models is not a skill."""
         return self.draws.by_prompt[:, :, :-1] if self.trait else self.draws.by_prompt

@@ -59,11 +59,8 @@ def rank_models(
         prompts=len(rows),
         models=_ranked(view, draws),
         **given(cohesion=cohesion),
-        confidence=view.confidence,
         notes=[*notes, *unrated(view)],
-        human=view.human,
-        source=view.source,
-        version=view.version,
+        **view.origin,
     )
 
 
@@ -176,11 +173,8 @@ def predict_averages(view: human_view.HumanView, *, leave_one_out: bool = False)
         prompts=len(view.prompts),
         models=models,
         **(given(left_out=left_out["model"], left_out_categories=left_out.get("category")) if leave_one_out else {}),
-        confidence=view.confidence,
         notes=unrated(view) or [difference_bands.UNSEEN_TRAITS],
-        human=view.human,
-        source=view.source,
-        version=view.version,
+        **view.origin,
     )
 
 

@@ -73,6 +73,7 @@ class ModelRouter(Document):
     """Behind the rule."""
     prices: dict[str, NonNegative]
     """Of one answer of each model; empty where they are not known."""
+    human: str
     source: str
     version: str
 
@@ -153,7 +154,7 @@ def with_replacement(
     shown = [row.band_low > -margin for row in rows]
     shares = (draws > -margin).mean(axis=1)
     low, high = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2])
-    ties = [row.band_low <= 0 <= row.band_high for row in rows]
+    ties = [safe for row, safe in zip(rows, shown, strict=True) if row.band_low <= 0 <= row.band_high]
     router, notes, parts = None, list[str](), dict[str, Any]()
     asked = prompts is not None or tags is not None
     if asked or any(view.prompt_categories):
@@ -174,8 +175,8 @@ def with_replacement(
         shown=sum(shown),
         shown_share=sum(shown) / len(shown),
         worse=sum(row.band_high < -margin for row in rows),
-        ties=sum(ties),
-        ties_not_shown=sum(tie and not safe for tie, safe in zip(ties, shown, strict=True)),
+        ties=len(ties),
+        ties_not_shown=ties.count(False),
         **parts,
     )
     added = comparison.model_copy(update={"replacement": record, "notes": [*comparison.notes, *notes]})
@@ -217,7 +218,6 @@ def _router(
         model=comparison.model,
         other=comparison.other,
         margin=margin,
-        confidence=view.confidence,
         columns=[
             RouterColumn(
                 column=column.name,
@@ -232,8 +232,7 @@ def _router(
         multiple=one_sided_multiple(kinds, fitted.covariance, view.confidence, degrees, view.seed),
         prompts=len(columns.rows),
         prices=prices,
-        source=view.source,
-        version=view.version,
+        **view.origin,
     )
 
 

@@ -83,11 +83,8 @@ def find_strengths(
         groups=groups,
         **given(numbers=by_rank or None),
         prompts=_prompts(view, factors.gaps),
-        confidence=view.confidence,
         notes=[*notes, difference_bands.UNSEEN_TRAITS, *leaderboards.unrated(view)],
-        human=view.human,
-        source=view.source,
-        version=view.version,
+        **view.origin,
     )
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bonwise.factors import figures, human_view, replacement, result_models, view_answers
+from bonwise.factors import figures, human_view, result_models, view_answers
 from bonwise.printable import printable
 from bonwise.report.answers import verdict
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.figures.forest import forest_figure
 from bonwise.report.limits import limits
 from bonwise.report.numbers import Ends, count, counted, estimate, interval, number, percent, setting, with_interval
+
+if TYPE_CHECKING:
+    from bonwise.factors import replacement
 
 __all__ = [
     "describe_comparison",
@@ -166,10 +169,8 @@ def describe_router(document: replacement.ModelRouter) -> Part:
         f"{setting(document.margin)} logits on average. The rule rests on {counted(document.prompts, 'prompt')}; "
         f"without tags the difference is {number(document.coefficients[0])}."
     )
-    columns = (Column("prompts with", "name"), Column("read as", "words"), Column("adds"))
-    return Part(
-        "Router between two models", [Said("lead", says), Table.of(columns, rows), limits(view_answers.LIMITS)]
-    )
+    table = Table.of((Column("prompts with", "name"), Column("read as", "words"), Column("adds")), rows)
+    return Part("Router between two models", [Said("lead", says), table, limits(view_answers.LIMITS)])
 
 
 def _category_name(one: result_models.GapRecord) -> str:
@@ -343,9 +344,7 @@ def _blocks_of_prediction(document: result_models.FactorPrediction) -> Iterator[
         yield from _left_out_part(document.left_out, words, "model")
     if document.left_out_categories is not None:
         yield Part("By category", list(_left_out_part(document.left_out_categories, words, "category")), "detail")
-    for note in document.notes:
-        yield Said("caveat", printable(note))
-    yield limits(view_answers.LIMITS)
+    yield from _end(document)
 
 
 def _left_out_part(part: result_models.LeftOutPart, words: str, what: str) -> Iterator[Block]:
@@ -469,14 +468,12 @@ def _groups(groups: Sequence[result_models.GroupAdvantage]) -> Table:
 
 
 def _numbers_by_rank(document: result_models.FactorStrengths) -> Table:
-    on = [
-        Column(words, spare=spare) for words, spare in (("first on", 2), ("median", 1), ("last on", 2), ("median", 1))
-    ]
+    on = [Column(words, spare=spare) for words, spare in 2 * (("prompts", 2), ("median", 1))]
     rows = []
     for one in document.numbers or ():
         sides = [text for side in (one.first, one.last) for text in (count(round(side.prompts)), with_interval(side))]
         rows.append((printable(one.column, longest=_LONGEST), *sides, with_interval(one, sign=True)))
-    title = f"Median of each number where {printable(document.model, longest=_LONGEST)} is the first, and the last"
+    title = f"Median of each number where {printable(document.model, longest=_LONGEST)} is the first, then the last"
     return Table.of((Column("number", "name"), *on, Column("first less last")), rows, title)
 
 
