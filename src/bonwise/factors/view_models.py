@@ -130,33 +130,33 @@ def _blocks_of_comparison(document: result_models.FactorComparison, first: str, 
 
 
 def _replacement(found: result_models.ReplacementRecord, first: str, second: str) -> Iterator[Block]:
-    share, worse = Ends(found.share, found.low, found.high), f"less than {setting(found.margin)} logits worse"
-    yield Said(
-        "finding",
-        f"{first} is {worse} on {with_interval(share, 'share')} of the prompts. On {counted(found.shown, 'prompt')}, "
-        f"{number(found.shown_share, 'share')} of all, this is shown for all together; on {count(found.worse)} it is "
-        f"shown to be more than that worse. The margin is a ratio of odds of {number(math.exp(found.margin))}.",
-    )
+    share = Ends(found.share, found.low, found.high)
+    odds = number(math.exp(found.margin))
+    facts = [
+        ("margin", f"{setting(found.margin)} logits: the odds of the better rating times {odds}"),
+        ("loses less", f"on {with_interval(share, 'share')} of the prompts"),
+        ("shown for all together", f"on {count(found.shown)}, {number(found.shown_share, 'share')}"),
+        ("shown to lose more", f"on {count(found.worse)}"),
+    ]
+    if found.routed is not None and found.routed_of is not None:
+        facts.append(
+            ("router sends", f"{count(found.routed)} of {count(found.routed_of)}, which lose less on average")
+        )
+    if found.routed_share is not None and found.routed_low is not None:
+        low, each = (number(value, "share") for value in (found.routed_low, found.routed_share))
+        facts.append(("of these", f"{each} lose less each, at least {low}"))
+    if found.cost is not None and found.cost_of_other is not None:
+        cost, alone = (setting(round(value, 6)) for value in (found.cost, found.cost_of_other))
+        facts.append(("price of an answer", f"{cost} by the router, {alone} by {second} alone"))
+    yield Table.facts(facts)
     if found.ties_not_shown:
         yield Said(
             "caveat",
             f"A tie is not equivalence: {counted(found.ties, 'prompt')} have an interval that holds 0, and on "
             f"{count(found.ties_not_shown)} of these {first} may be more than the margin worse.",
         )
-    if found.routed is None or found.routed_of is None:
-        yield Said("note", "Give a table of prompts with tags (--prompts) for a router of new prompts.")
-        return
-    yield Said(
-        "finding",
-        f"The router sends {count(found.routed)} of {counted(found.routed_of, 'prompt')} to {first}: such prompts "
-        f"are shown to have it {worse} on average.",
-    )
-    if found.routed_share is not None and found.routed_low is not None:
-        low, high = (number(value, "share") for value in (found.routed_low, found.routed_share))
-        yield Said("note", f"Of the prompts it sends, {high}, and at least {low}, have {first} {worse} each.")
-    if found.cost is not None and found.cost_of_other is not None:
-        cost, alone = (setting(round(value, 6)) for value in (found.cost, found.cost_of_other))
-        yield Said("finding", f"An answer costs {cost} by the router, {alone} by {second} alone.")
+    if found.routed is None:
+        yield Said("caveat", "Give a table of prompts with tags (--prompts) for a router of new prompts.")
 
 
 def describe_router(document: replacement.ModelRouter) -> Part:
