@@ -99,7 +99,7 @@ def _blocks_of_comparison(document: result_models.FactorComparison, first: str, 
         f"on {count(worse)}; {count(total - better - worse)} are open. These verdicts hold together.",
     )
     if document.replacement is not None:
-        yield Part(f"Can {first} replace {second}?", list(_replacement(document.replacement, first, second)))
+        yield from _replacement(document.replacement, first, second)
     if len(document.gaps) > 1:
         yield from forest_figure(
             [(_category_name(gap), gap.estimate, gap.low, gap.high) for gap in document.gaps],
@@ -148,7 +148,7 @@ def _replacement(found: result_models.ReplacementRecord, first: str, second: str
     if found.cost is not None and found.cost_of_other is not None:
         cost, alone = (setting(round(value, 6)) for value in (found.cost, found.cost_of_other))
         facts.append(("price of an answer", f"{cost} by the router, {alone} by {second} alone"))
-    yield Table.facts(facts)
+    yield Table.of((Column(first, "name"), Column("", "words")), facts, f"Can {first} replace {second}?")
     if found.ties_not_shown:
         yield Said(
             "caveat",
