@@ -51,7 +51,8 @@ def table(**columns):
 def test_a_replacement_worked_by_hand():
     """Differences of -10 to 19 are known: 25 of 30 lie above -5.5, the other five below, and one is a tie."""
     found = compare_models(viewed(np.arange(-10, 20)), "small", "large", equivalence=5.5).replacement
-    assert (found.share, found.low, found.high) == pytest.approx((25 / 30,) * 3)
+    assert found.share == pytest.approx(25 / 30)
+    assert (found.low, found.high) == pytest.approx(stats.binom(30, 25 / 30).ppf([0.025, 0.975]) / 30, abs=1.01 / 30)
     assert (found.shown, found.worse, found.ties, found.ties_not_shown) == (25, 5, 1, 0)
     assert found.shown_share == pytest.approx(25 / 30)
     assert found.routed is None
@@ -65,7 +66,7 @@ def test_a_tie_is_not_equivalence():
     found = compare_models(viewed(gaps), "small", "large", equivalence=1).replacement
     assert (found.shown, found.ties, found.ties_not_shown) == (1, 2, 1)
     assert found.share == pytest.approx(0.75)
-    assert (found.low, found.high) == (0.5, 1.0)
+    assert (found.low, found.high) == (0.0, 1.0)
 
 
 def test_a_router_worked_by_hand():
@@ -85,7 +86,7 @@ def test_a_router_worked_by_hand():
     # Two independent means: the larger of two is below q as often as both are.
     assert stats.t.ppf(0.95, 28) < router.multiple < stats.t.ppf(0.98, 28)
     found = compared.replacement
-    assert (found.routed, found.routed_of, found.routed_share) == (10, 30, 1.0)
+    assert (found.routed, found.routed_of, found.routed_share, found.routed_low) == (10, 30, 1.0, 1.0)
     assert (found.cost, found.cost_of_other) == pytest.approx((3.0, 4.0))
     chosen = router.choose(pd.DataFrame({"prompt_id": ["a", "b", "c"], "tag": [1, 0, None]}))
     assert list(chosen["model"]) == ["small", "large", "large"]
@@ -101,9 +102,12 @@ def test_plain_loops_find_the_same(seed):
     gaps = rng.standard_normal(12) + rng.standard_normal((40, 12))
     margin = float(rng.uniform(0.2, 2))
     compared = compare_models(viewed(gaps), "small", "large", equivalence=margin)
-    shares = [sum(gap > -margin for gap in draw) / 12 for draw in gaps]
+    counts = [sum(gap > -margin for gap in draw) for draw in gaps]
+    again = [np.random.default_rng(seed).binomial(12, count / 12) / 12 for seed in range(200) for count in counts]
     rows = compared.prompts
-    assert compared.replacement.share == pytest.approx(np.clip(np.mean(shares), *np.quantile(shares, [0.025, 0.975])))
+    found, ends = compared.replacement, np.quantile(again, [0.025, 0.975])
+    assert found.share == pytest.approx(np.mean(counts) / 12)
+    assert (found.low, found.high) == pytest.approx(tuple(ends), abs=1.01 / 12)
     assert compared.replacement.shown == sum(row.band_low > -margin for row in rows)
     kinds = np.column_stack([np.ones(3), rng.standard_normal((3, 2))])
     root = rng.standard_normal((3, 3))
@@ -248,7 +252,7 @@ def test_a_small_simulated_set():
     """What is shown holds in nearly all of the twelve pairs of models."""
     together, covered, kinds = replaced(1, prompts=80, judges=5)
     assert together >= 0.8
-    assert covered >= 0.6
+    assert covered >= 0.7
     assert kinds >= 0.8
 
 

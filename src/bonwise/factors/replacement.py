@@ -23,7 +23,7 @@ from bonwise.table.reading import open_frame
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["ModelRouter", "RouterColumn", "one_sided_multiple", "with_replacement"]
+__all__ = ["ModelRouter", "RouterColumn", "one_sided_multiple", "share_within", "with_replacement"]
 
 FEWEST_HUMAN = 20
 """Human ratings of each of the two models without which nothing is said."""
@@ -145,15 +145,14 @@ def with_replacement(
 ) -> FactorComparison:
     """Add to a comparison on which prompts its model loses less than the margin; with tags also a router.
 
-    `draws` are of the differences, (draws, prompts). The share of such prompts has an interval from the draws. Those
-    whose simultaneous interval lies above minus the margin are shown to be such, all together.
+    `draws` are of the differences, (draws, prompts). Prompts whose simultaneous interval lies above minus the margin
+    are shown to be such, all together.
     """
     check_number("equivalence", margin, low=1e-6, high=100)
     _refuse(view, (comparison.model, comparison.other), prices)
     rows = comparison.prompts
     shown = [row.band_low > -margin for row in rows]
-    shares = (draws > -margin).mean(axis=1)
-    low, high = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2])
+    share, low, high = share_within(draws, margin, view.confidence, view.seed)
     ties = [safe for row, safe in zip(rows, shown, strict=True) if row.band_low <= 0 <= row.band_high]
     router, notes, parts = None, list[str](), dict[str, Any]()
     asked = prompts is not None or tags is not None
@@ -162,16 +161,16 @@ def with_replacement(
             properties, notes = prompt_columns.properties_of_prompts(view, prompts, tags)
             columns = prompt_columns.PromptColumns.of(properties, len(view.prompts))
             router = _router(view, comparison, columns, margin, dict(prices or {}))
-            parts, notes = _routed(router, columns, draws, view.confidence), [*notes, *columns.notes]
+            parts, notes = _routed(router, columns, draws, view.seed), [*notes, *columns.notes]
         except InputError as error:
             if asked:
                 raise
             notes = [f"No router: {error}."]
     record = ReplacementRecord(
         margin=margin,
-        share=float(np.clip(shares.mean(), low, high)),
-        low=float(low),
-        high=float(high),
+        share=share,
+        low=low,
+        high=high,
         shown=sum(shown),
         shown_share=sum(shown) / len(shown),
         worse=sum(row.band_high < -margin for row in rows),
@@ -247,16 +246,21 @@ def one_sided_multiple(kinds: Floats, covariance: Floats, confidence: float, deg
     return max(float(np.quantile(largest, confidence)), float(stats.t.ppf(confidence, degrees)))
 
 
-def _routed(
-    router: ModelRouter, columns: prompt_columns.PromptColumns, draws: Floats, confidence: float
-) -> dict[str, Any]:
+def share_within(draws: Floats, margin: float, confidence: float, seed: int) -> tuple[float, float, float]:
+    """Return the share of prompts above minus the margin, and its interval by draws and by prompts as a sample."""
+    shares, count = (draws > -margin).mean(axis=1), draws.shape[1]
+    again = np.random.default_rng(seed).binomial(count, np.resize(shares, _DRAWS)) / count
+    low, high = np.quantile(again, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(np.clip(shares.mean(), low, high)), float(low), float(high)
+
+
+def _routed(router: ModelRouter, columns: prompt_columns.PromptColumns, draws: Floats, seed: int) -> dict[str, Any]:
     """Return how many of the fitted prompts a rule sends on, on how many of these it holds, and the price."""
     sent = router.lower(columns.design) > -router.margin
     parts: dict[str, Any] = {"routed": int(sent.sum()), "routed_of": len(sent)}
     if sent.any():
-        shares = (draws[:, columns.rows[sent]] > -router.margin).mean(axis=1)
-        low = float(np.quantile(shares, (1 - confidence) / 2))
-        parts |= {"routed_share": max(float(shares.mean()), low), "routed_low": low}
+        share, low, _ = share_within(draws[:, columns.rows[sent]], router.margin, router.confidence, seed)
+        parts |= {"routed_share": share, "routed_low": low}
     if router.prices:
         ours, others = (router.prices[name] for name in (router.model, router.other))
         parts |= {"cost": float(others + sent.mean() * (ours - others)), "cost_of_other": float(others)}

@@ -16,14 +16,7 @@ from bonwise.factors import (
     leaderboards,
     prompt_columns,
     prompt_properties,
-)
-from bonwise.factors.result_models import (
-    AdvantageRecord,
-    FactorStrengths,
-    GroupAdvantage,
-    NumberByRank,
-    PromptAdvantage,
-    RankedMedian,
+    result_models,
 )
 from bonwise.printable import quoted
 from bonwise.results import given
@@ -39,7 +32,7 @@ _RESAMPLES = 8
 
 def find_strengths(
     view: human_view.HumanView, model: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None
-) -> FactorStrengths:
+) -> result_models.FactorStrengths:
     """Find the groups of prompts, and the prompts, on which a model's advantage is largest and smallest.
 
     The advantage is over the mean of the other models; a strength has one above the model's own mean, by an interval
@@ -55,8 +48,8 @@ def find_strengths(
     weights = np.full(len(view.models), -1 / (len(view.models) - 1))
     weights[at] = 1.0
     factors = view.prompt_factors(weights)
-    groups: list[GroupAdvantage] = []
-    by_rank: list[NumberByRank] = []
+    groups: list[result_models.GroupAdvantage] = []
+    by_rank: list[result_models.NumberByRank] = []
     notes: list[str] = []
     if prompts is not None or any(view.prompt_categories):
         properties, notes = prompt_columns.properties_of_prompts(view, prompts, tags)
@@ -76,10 +69,10 @@ def find_strengths(
     mean = difference_bands.band_of_covariance(
         whole.estimate, whole.covariance, view.confidence, len(view.prompts) - 1, view.seed
     )
-    return FactorStrengths(
+    return result_models.FactorStrengths(
         model=model,
         models=len(view.models),
-        advantage=AdvantageRecord(**mean.alone(0), prompts=len(view.prompts)),
+        advantage=result_models.AdvantageRecord(**mean.alone(0), prompts=len(view.prompts)),
         groups=groups,
         **given(numbers=by_rank or None),
         prompts=_prompts(view, factors.gaps),
@@ -90,7 +83,7 @@ def find_strengths(
 
 def _groups(
     view: human_view.HumanView, factors: latent_regression.PromptFactors, inside: Sequence[tuple[str, str, Floats]]
-) -> list[GroupAdvantage]:
+) -> list[result_models.GroupAdvantage]:
     """Return the mean advantage in each group, and how far it lies from the mean of the prompts that are known."""
     if not inside:
         return []
@@ -115,7 +108,9 @@ def _groups(
 
     level, apart = band(to_levels), band(to_differences)
     rows = [
-        GroupAdvantage(column=name, level=word, prompts=int(np.nansum(values)), **_advantage(level, apart, at))
+        result_models.GroupAdvantage(
+            column=name, level=word, prompts=int(np.nansum(values)), **_advantage(level, apart, at)
+        )
         for at, (name, word, values) in enumerate(inside)
     ]
     return sorted(rows, key=lambda one: -one.difference)
@@ -123,7 +118,7 @@ def _groups(
 
 def number_by_rank(
     view: human_view.HumanView, model: int, number: prompt_properties.PromptProperty
-) -> NumberByRank | None:
+) -> result_models.NumberByRank | None:
     """Return the medians of a number where a model is the first and the last; None on fewer than five such prompts.
 
     In every draw the model has a rank on each prompt, with the prior mean of a prompt on the line of its number, and
@@ -153,18 +148,21 @@ def number_by_rank(
     tail = (1 - view.confidence) / 2
     low, middle, high = np.nanquantile(figures, [tail, 0.5, 1 - tail], axis=0).tolist()
     first, last = (
-        RankedMedian(prompts=counts[at], estimate=middle[at], low=low[at], high=high[at]) for at in range(2)
+        result_models.RankedMedian(prompts=counts[at], estimate=middle[at], low=low[at], high=high[at])
+        for at in range(2)
     )
     apart = first.estimate - last.estimate
     ends = {"low": min(low[2], apart), "high": max(high[2], apart)}
-    return NumberByRank(column=number.name, prompts=len(rows), first=first, last=last, estimate=apart, **ends)
+    return result_models.NumberByRank(
+        column=number.name, prompts=len(rows), first=first, last=last, estimate=apart, **ends
+    )
 
 
-def _prompts(view: human_view.HumanView, draws: Floats) -> list[PromptAdvantage]:
+def _prompts(view: human_view.HumanView, draws: Floats) -> list[result_models.PromptAdvantage]:
     level = difference_bands.band_of_draws(draws, view.confidence)
     apart = difference_bands.band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
     return [
-        PromptAdvantage(
+        result_models.PromptAdvantage(
             prompt_id=view.prompts[at], category=view.prompt_categories[at], **_advantage(level, apart, at)
         )
         for at in np.argsort(-apart.estimate, kind="stable")
