@@ -18,6 +18,7 @@ from bonwise.factors.result_models import (
     FactorPrediction,
     FactorStrengths,
 )
+from bonwise.flags import takes_numbers
 from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Number, Positive, Record, Share, alike
 
 if TYPE_CHECKING:
@@ -299,6 +300,7 @@ class FactorFit(Document):
 
         return rank_models(self._shown("leaderboard()"), prompt=prompt, category=category)
 
+    @takes_numbers
     def compare(self, model: str, other: str, *, equivalence: float | None = None, **known: Any) -> FactorComparison:
         """Compare two models; see `bonwise.factors.comparisons.compare_models`, also for what may be `known`."""
         from bonwise.factors.comparisons import compare_models  # noqa: PLC0415 - as above
