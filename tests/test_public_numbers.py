@@ -106,6 +106,12 @@ def fitted():
 
 
 @cache
+def rated_fit():
+    """Return a factor model of one skill."""
+    return bw.fit_factors(ratings(), human="human", rank=1, prior=1.0, restarts=1)
+
+
+@cache
 def ratings():
     """Return ratings of four models."""
     return simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
@@ -375,6 +381,7 @@ DOORS = {
         lambda folder, **n: bw.draw_pairs(scores(), pools=_pools(folder), **n),
         {"pairs": 20, "gap_groups": 3, "seed": 3, **READING},
     ),
+    "FactorFit.compare": (lambda **n: rated_fit().compare("m0", "m1", **n), {"equivalence": 0.5}),
     "fit_factors": (
         lambda **n: bw.fit_factors(ratings(), human="human", interval=None, **n),
         {"holdout": 0.5, **FACTORS},

@@ -154,6 +154,7 @@ REFUSED_FIRST = {
     ("compare", "pools"),
     ("study confidence", "labels"),
     ("doctor", "labels"),
+    ("factor compare", "prompts"),
     ("factor explain", "prompts"),
     ("factor strengths", "prompts"),
     ("judge", "run"),

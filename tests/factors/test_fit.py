@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bonwise as bw
 from bonwise.errors import FileError, InputError, UsageError
+from bonwise.factors import leaderboards
 from bonwise.factors.difference_bands import Band, band_of_draws
 from bonwise.factors.engine import refuse_unfit
-from bonwise.factors.leaderboards import composites
+from bonwise.factors.human_view import HumanView
+from bonwise.factors.leaderboards import cohesion_of_categories, composites, rank_models
+from bonwise.factors.posterior_draws import PosteriorDraws
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.ratings import RatingTable
 from bonwise.factors.view_answers import LIMITS
@@ -138,6 +145,114 @@ def test_a_category_of_one_skill_is_cohesive():
     along = np.array([-1.0, 0.5]) / np.sqrt(1.25)
     assert np.allclose(models, view.draws.by_model @ along)
     assert fitted.leaderboard(category="even").cohesion.p < 0.05
+
+
+def cohesive(names, skills, models=4):
+    """Return a view of prompts in named categories with these factors, (draws, prompts, skills)."""
+    draws = PosteriorDraws(np.ones((len(skills), models, skills.shape[2])), skills, np.zeros((len(skills), 1)))
+    return HumanView.of(
+        draws,
+        human="ann",
+        side_by_side=False,
+        categories=["1", "2"],
+        points=[1.0, 2.0],
+        prompts=[f"p{at}" for at in range(len(names))],
+        models=[f"m{at}" for at in range(models)],
+        prompt_categories=names,
+        human_ratings=[9] * models,
+        confidence=0.95,
+        seed=0,
+        source="table",
+        version="0",
+    )
+
+
+def grouped(sizes, seed, *, together=0.0, draws=3):
+    """Return such a view; prompts of the first category ask for one skill as far as `together` says."""
+    rng = np.random.default_rng(seed)
+    names = [f"c{at}" for at, size in enumerate(sizes) for _ in range(size)]
+    skills = rng.standard_normal((len(names), 3))
+    skills[: sizes[0]] += together * rng.choice([-1, 1], (sizes[0], 1)) * np.array([2.0, 0.0, 0.0])
+    return cohesive(names, skills + 0.05 * rng.standard_normal((draws, *skills.shape)))
+
+
+def test_an_adjusted_p_worked_by_hand():
+    """Of the three ways to pair four prompts on two axes, one has pairs of one skill: p is 1/3, adjusted too.
+
+    Both pairs are then cohesive, so the largest of two is as large as often as each.
+    """
+    view = cohesive(list("aabb"), np.array([[[1.0, 0], [1, 0], [0, 1], [0, 1]]]))
+    for one in cohesion_of_categories(view):
+        assert one.cohesion.share == pytest.approx(1)
+        assert one.cohesion.p == pytest.approx(1 / 3, abs=0.05)
+        assert one.cohesion.p_adjusted == one.cohesion.p
+        assert one.random == pytest.approx(1 / 3 + 2 / 3 * 0.5, abs=0.03)
+        assert one.cohesion.categories == 2
+
+
+def test_only_categories_of_several_prompts_are_looked_at():
+    """A category of one prompt has no cohesion, and does not count."""
+    view = cohesive(list("aabbc"), np.random.default_rng(0).standard_normal((2, 5, 2)))
+    assert {one.category: one.cohesion.categories for one in cohesion_of_categories(view)} == {"a": 2, "b": 2}
+    assert rank_models(view, category="c").cohesion is None
+    assert rank_models(view, category="a").cohesion.p_adjusted >= rank_models(view, category="a").cohesion.p
+    assert cohesion_of_categories(cohesive(["a"] * 4, np.ones((1, 4, 1)))) == []
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.integers(0, 10_000))
+def test_plain_loops_find_the_same_adjusted_p(seed):
+    """Permutation by permutation and category by category, the labels of the same shuffles."""
+    sizes = [5, 7, 12]
+    view = grouped(sizes, seed, together=0.5)
+    rng, draws = np.random.default_rng(view.seed), view.draws.by_prompt
+    starts = np.cumsum([0, *sizes])
+
+    def share(rows):
+        values = np.linalg.eigvalsh(sum(np.outer(row, row) for row in rows))
+        return values[-1] / values.sum()
+
+    own = [[share(draw[first:last]) for first, last in pairwise(starts)] for draw in draws]
+    random = []
+    for at in range(60):
+        order = rng.permutation(sum(sizes))
+        shuffled = draws[at % len(draws)][order]
+        random.append([share(shuffled[first:last]) for first, last in pairwise(starts)])
+    mean, deviation = np.mean(random, axis=0), np.std(random, axis=0)
+    with patch.object(leaderboards, "PERMUTATIONS", 60):
+        found = {one.category: one.cohesion for one in cohesion_of_categories(view)}
+    for category in range(3):
+        above = as_large = 1
+        for at, shares in enumerate(random):
+            observed = own[at % len(draws)][category]
+            above += shares[category] >= observed
+            largest = max((shares[one] - mean[one]) / deviation[one] for one in range(3))
+            as_large += largest >= (observed - mean[category]) / deviation[category]
+        cohesion = found[f"c{category}"]
+        assert cohesion.p == pytest.approx(above / 61)
+        assert cohesion.p_adjusted == pytest.approx(max(above, as_large) / 61)
+
+
+def smallest(seed, together):
+    """Return the smallest p and the smallest adjusted p of twelve categories."""
+    every = [one.cohesion for one in cohesion_of_categories(grouped([8] * 12, seed, together=together))]
+    return min(one.p for one in every), min(one.p_adjusted for one in every)
+
+
+def test_looking_at_all_categories_is_counted():
+    """Where no category is cohesive some p is often small, an adjusted one rarely; a cohesive one is found."""
+    single, adjusted = np.mean([np.array(smallest(seed, 0.0)) <= 0.05 for seed in range(16)], axis=0)
+    assert single >= 0.2
+    assert adjusted <= 0.2
+    assert np.mean([smallest(seed, 1.5)[1] <= 0.05 for seed in range(4)]) == 1
+
+
+@pytest.mark.slow
+def test_the_level_of_adjusted_p_in_many_sets():
+    """At the level 0.05 an adjusted p is false in one of twenty sets, a single one in nearly half."""
+    single, adjusted = np.mean([np.array(smallest(seed, 0.0)) <= 0.05 for seed in range(300)], axis=0)
+    assert single >= 0.3
+    assert 0.02 <= adjusted <= 0.085
 
 
 def test_a_comparison_mirrors_itself(fit):

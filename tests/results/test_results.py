@@ -111,6 +111,14 @@ def fitted(**settings):
     return bw.fit_factors(ratings, human="human", rank=1, prior=1.0, restarts=1, interval="fixed", **settings)
 
 
+def routed_models():
+    """Compare two models with a margin, by the category of the prompts."""
+    ratings = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
+    ratings["category"] = np.where(ratings["prompt_id"].str[-1].isin(list("02468")), "even", "odd")
+    fit = bw.fit_factors(ratings, human="human", rank=1, prior=1.0, restarts=1)
+    return fit.compare("m0", "m1", equivalence=0.5)
+
+
 def studied(_folder):
     """Study one budget of human ratings."""
     ratings = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
@@ -125,6 +133,7 @@ RESULTS = {
     "factor": lambda _: fitted(holdout=0.5),
     "factor_draws": lambda _: fitted().view,
     "factor_leaderboard": lambda _: fitted().leaderboard(),
+    "factor_router": lambda _: routed_models().router,
     "factor_study": studied,
     "doctor": lambda _: bw.doctor(arena(12)),
     "label_designs": lambda _: bw.compare_designs(arena(), shares=[0.25], draws=5),

@@ -11,7 +11,7 @@ import typer
 
 from bonwise.cli.shared_flags import Reading, TableOutput, TypedCall, command_of, flags_of, shared_flags, steps_next
 from bonwise.errors import UsageError
-from bonwise.factors.front import COMMANDS, fit_factors, study_factors
+from bonwise.factors.front import COMMANDS, compare_models, fit_factors, study_factors
 from bonwise.printable import shell_path
 from bonwise.stacks.front import AUDIT, fit_stack
 from bonwise.table.reading_options import LabelledKeywords, ReadingOptions
@@ -78,6 +78,33 @@ def study_ratings(*, call: TypedCall, reading: Reading[LabelledKeywords], output
     """
     output.refuse_overwriting(*call.paths())
     output.deliver(call.run(**_of_scores(call, reading)))
+    return 0
+
+
+@factor.command("compare")
+@shared_flags(of=compare_models)
+def compare(
+    *,
+    call: TypedCall,
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write the router of --equivalence here (JSON).")
+    ] = None,
+    output: TableOutput,
+) -> int:
+    """Compare two models on every prompt, and by category.
+
+    With --equivalence it says where the first can replace the second, and --save writes a rule for new prompts.
+    """
+    output.refuse_overwriting(*call.paths(), also=(save,))
+    from bonwise.report.blocks import Said
+    from bonwise.table.writing import write_whole
+
+    compared = call.run()
+    route = []
+    if save is not None:
+        write_whole(save, compared.router.to_json())
+        route = [Said("finding", f'Route new prompts by it, in Python: bw.load("{save}").choose("prompts.csv")')]
+    output.deliver(compared, then=steps_next(route))
     return 0
 
 

@@ -21,6 +21,7 @@ DOCUMENTS = {
     "factor_explanation": ("result_models:FactorExplanation", "view_models:describe_explanation", _ANSWER),
     "factor_leaderboard": ("result_models:FactorLeaderboard", "view_models:describe_leaderboard", _ANSWER),
     "factor_prediction": ("result_models:FactorPrediction", "view_models:describe_prediction", _ANSWER),
+    "factor_router": ("replacement:ModelRouter", "view_models:describe_router"),
     "factor_strengths": ("result_models:FactorStrengths", "view_models:describe_strengths", _ANSWER),
     "factor_study": ("result:FactorStudy", "view:describe_study", _ANSWER),
 }

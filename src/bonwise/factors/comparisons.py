@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bonwise.arrays import Floats
 from bonwise.errors import UsageError
-from bonwise.factors import difference_bands, human_view, leaderboards, prompt_columns, result_models
-from bonwise.printable import quoted
+from bonwise.factors import difference_bands, human_view, leaderboards, prompt_columns, replacement, result_models
+from bonwise.printable import listed, quoted
 from bonwise.results import given
 
 if TYPE_CHECKING:
@@ -19,27 +19,33 @@ if TYPE_CHECKING:
 __all__ = ["compare_models", "explain_gaps"]
 
 
-def compare_models(view: human_view.HumanView, model: str, other: str) -> result_models.FactorComparison:
+def compare_models(
+    view: human_view.HumanView, model: str, other: str, *, equivalence: float | None = None, **known: Any
+) -> result_models.FactorComparison:
     """Compare two models on every prompt.
 
     Per prompt this is the difference of capabilities ``t[m, p] - t[m', p]``, with a simultaneous interval; by
-    category it is the mean difference. A model that is unknown, or the same one twice, raises `UsageError`.
+    category it is the mean difference. With a margin `equivalence` in logits it also says on which prompts the model
+    can replace the other; `known` are the ``prompts``, ``tags`` and ``prices`` of
+    `bonwise.factors.replacement.with_replacement`. An unknown model, or the same one twice, raises `UsageError`.
     """
     one, two = view.model_at(model), view.model_at(other)
     if one == two:
         raise UsageError(f"{quoted(model)} is compared with itself", hint="name two models")
+    if equivalence is None and any(value is not None for value in known.values()):
+        raise UsageError(f"{listed(known)} are for a replacement", hint="add --equivalence MARGIN, or equivalence=")
     draws = view.draws.differences(one, two)
-    return result_models.FactorComparison(
+    comparison = result_models.FactorComparison(
         model=model,
         other=other,
         prompts=_prompts(view, draws),
         gaps=list(_gaps(view, draws)),
-        confidence=view.confidence,
         notes=[difference_bands.UNSEEN_TRAITS, *leaderboards.unrated(view)],
-        human=view.human,
-        source=view.source,
-        version=view.version,
+        **view.origin,
     )
+    if equivalence is None:
+        return comparison
+    return replacement.with_replacement(view, comparison, draws, equivalence, **known)
 
 
 def _prompts(view: human_view.HumanView, draws: Floats) -> list[result_models.PromptDifference]:
@@ -101,12 +107,17 @@ def explain_gaps(
     design = columns.design
     tag_coefficients = factors.regression(design)
     degrees = len(columns.rows) - design.shape[1]
-    constant = difference_bands.band_of_covariance(
-        tag_coefficients.estimate[:1], tag_coefficients.covariance[:1, :1], view.confidence, degrees, view.seed
-    ).alone(0)
-    band = difference_bands.band_of_covariance(
-        tag_coefficients.estimate[1:], tag_coefficients.covariance[1:, 1:], view.confidence, degrees, view.seed
-    )
+    bands = [
+        difference_bands.band_of_covariance(
+            tag_coefficients.estimate[part],
+            tag_coefficients.covariance[part, part],
+            view.confidence,
+            degrees,
+            view.seed,
+        )
+        for part in (slice(1), slice(1, None))
+    ]
+    constant = bands[0].alone(0)
     shares = tag_coefficients.explained
     ends = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2])
     return result_models.FactorExplanation(
@@ -131,16 +142,13 @@ def explain_gaps(
                 kind=column.kind,
                 unit=column.unit,
                 prompts=column.count,
-                **band.figures(at),
+                **bands[1].figures(at),
             )
             for at, column in enumerate(columns.columns)
         ],
         explained=float(shares.mean()),
         explained_low=float(min(ends[0], shares.mean())),
         explained_high=float(max(ends[1], shares.mean())),
-        confidence=view.confidence,
         notes=[*notes, *columns.notes, _NO_CAUSES, *leaderboards.unrated(view)],
-        human=view.human,
-        source=view.source,
-        version=view.version,
+        **view.origin,
     )

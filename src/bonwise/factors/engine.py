@@ -321,7 +321,7 @@ def _view(
         models=list(table.models),
         prompt_categories=[named[at] for at in table.prompt_category],
         human_ratings=counts.tolist(),
-        **given(left_out=left_out or None),
+        **given(left_out=left_out or None, interval=settings.interval),
         confidence=settings.confidence,
         seed=settings.seed,
         source=table.source,

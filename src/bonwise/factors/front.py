@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from bonwise.asked import remembers
 from bonwise.extras import linear_algebra
 from bonwise.factors.settings import FactorKeywords
-from bonwise.flags import Command, Flag, as_share, completed, shows
+from bonwise.flags import Command, Flag, as_share, completed, numbers, shows, takes_numbers
 
 if TYPE_CHECKING:
     from bonwise.factors.difference_bands import StageOneError
@@ -233,13 +233,27 @@ def predict_averages(
 
 
 @remembers
+@takes_numbers
 def compare_models(
-    view: Annotated[HumanView, _FITTED], model: Annotated[str, _MODEL], other: Annotated[str, _OTHER]
+    view: Annotated[HumanView, _FITTED],
+    model: Annotated[str, _MODEL],
+    other: Annotated[str, _OTHER],
+    *,
+    equivalence: Annotated[
+        float | None, Flag("Find prompts on which the model is less than so many logits worse than the other.")
+    ] = None,
+    prompts: Annotated[RowSource | None, _PROMPTS] = None,
+    tags: Annotated[Sequence[str] | None, _TAGS] = None,
+    prices: Annotated[
+        Mapping[str, float] | None,
+        Flag("MODEL=PRICE of an answer, for both models.", "--price", kind=list[str], read=numbers),
+    ] = None,
 ) -> FactorComparison:
     """Compare two models, see `bonwise.factors.comparisons.compare_models`."""
     from bonwise.factors import comparisons
 
-    return comparisons.compare_models(view, model, other)
+    known: dict[str, Any] = {"prompts": prompts, "tags": tags, "prices": prices}
+    return comparisons.compare_models(view, model, other, equivalence=equivalence, **known)
 
 
 @remembers
@@ -273,7 +287,6 @@ def find_strengths(
 
 COMMANDS = {
     "leaderboard": Command(rank_models, "Rank the models on all prompts, on one, or on a category."),
-    "compare": Command(compare_models, "Compare two models on every prompt, and by category."),
     "explain": Command(
         explain_gaps, "Explain the gap between two models by tags of the prompts and by their length."
     ),
@@ -288,4 +301,4 @@ COMMANDS = {
         """,
     ),
 }
-"""What is typed after ``bonwise factor``, beside ``fit`` and ``study``."""
+"""What is typed after ``bonwise factor``, beside ``fit``, ``study`` and ``compare``."""

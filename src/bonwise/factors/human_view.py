@@ -94,6 +94,8 @@ class HumanView(Document):
     """Draws, prompts, models: what the human heeds of what judges share of an answer, beyond the skills."""
     left_out: dict[Literal["model", "category"], LeftOutPart] | None = None
     """What was predicted without human ratings of each model, and of each category of prompts."""
+    interval: Literal["laplace_gibbs", "propagated", "fixed"] | None = None
+    """How the draws treat the error of stage 1."""
     confidence: Confidence
     seed: Count
     source: str
@@ -147,6 +149,11 @@ class HumanView(Document):
         """What judges miss of models, where that was added to models that no human has rated."""
         part = (self.left_out or {}).get("model")
         return part.trait if part and 0 in self.human_ratings else None
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What documents that are made of the view say of where they come from."""
+        return {name: getattr(self, name) for name in ("confidence", "human", "source", "version")}
 
     @property
     def skills(self) -> Floats:

@@ -14,7 +14,7 @@ prompts share. The sandwich counts both that prompts differ and that their facto
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -94,10 +94,8 @@ class PromptFactors:
         # What all prompts share moves slowly along the chain, and leaves the difference of two neighbours.
         steps = np.diff(prompts, axis=0)
         spread = np.einsum("dpk,dpl->pkl", steps, steps) / (2 * len(steps))
-        off = prompts - prompts.mean(axis=1, keepdims=True)
-        between = np.einsum("dpk,dpl->kl", off, off) / off[..., 0].size
         shrunk = np.zeros_like(spread)
-        shrunk[:, :rank, :rank] = _shrunk(spread[:, :rank, :rank], between[:rank, :rank])
+        shrunk[:, :rank, :rank] = _shrunk(spread[:, :rank, :rank], _covariance(prompts[:, :, :rank]))
         return cls(contrast, prompts, spread, shrunk, prompts.mean(axis=1))
 
     def only(self, rows: Ints) -> PromptFactors:
@@ -112,28 +110,45 @@ class PromptFactors:
     def regression(self, z: Floats, weight: Mask | None = None) -> TagCoefficients:
         """Return coefficients of the gaps on `z`, (prompts, coefficients), constant first; `weight` marks prompts."""
         count, width = len(z) if weight is None else int(weight.sum()), z.shape[1]
-        rank = self.prompts.shape[2]
         z = z if weight is None else z * weight[:, None]
-        kept = np.eye(rank) - self.shrunk
-        bread = np.einsum("pt,ps,pkl->tksl", z, z, kept).reshape(width * rank, width * rank)
-        moved = self.prompts - np.einsum("pkl,dl->dpk", self.shrunk, self.centre)
-        right = np.einsum("pt,dpk->dtk", z, moved).reshape(len(moved), -1)
-        inverse = np.linalg.inv(bread)
-        by_skill = (right @ inverse.T).reshape(-1, width, rank)
-        mean = self.contrast.mean(axis=0)
-        rows = np.einsum("tksl,k->tsl", inverse.reshape(width, rank, width, rank), mean)
+        by_skill, freed, inverse = self._by_skill(z)
+        kept = np.eye(self.prompts.shape[2]) - self.shrunk
+        rows = np.einsum("tksl,k->tsl", inverse, self.contrast.mean(axis=0))
         noise = np.einsum("tsk,ps->tpk", rows, z)
         # Of a prompt without weight the residual is not used: its row of `noise` is 0.
-        residual = moved.mean(axis=0) - np.einsum("pkl,ps,sl->pk", kept, z, by_skill.mean(axis=0))
+        residual = freed.mean(axis=0) - np.einsum("pkl,ps,sl->pk", kept, z, by_skill.mean(axis=0))
         influences = np.einsum("tpk,pk->pt", noise, residual) * np.sqrt(count / (count - width))
         draws = np.einsum("dtk,dk->dt", by_skill, self.contrast)
-        shares = self._explained(z, by_skill, moved, kept, count)
+        shares = self._explained(z, by_skill, freed, kept, count)
         return TagCoefficients(draws.mean(axis=0), influences, draws, noise, self.spread, shares)
 
-    def _explained(self, z: Floats, by_skill: Floats, moved: Floats, kept: Floats, count: int) -> Floats:
+    def around(self, z: Floats) -> PromptFactors:
+        """Return the factors with the mean of its columns `z` as the prior mean of each prompt.
+
+        What is left around these means is scaled to the variance of all prompts less that of the means.
+        """
+        means = np.einsum("ps,dsl->dpl", z, self._by_skill(z)[0])
+        moves = np.einsum("pkl,dpl->dpk", self.shrunk, means - self.centre[:, None])
+        rest = self.prompts + moves - means
+        whole, of_means, left = (_covariance(part) for part in (self.prompts, means, rest))
+        turn = _root(left, -0.5) @ _root(whole - of_means, 0.5)
+        return replace(self, prompts=means + rest @ turn)
+
+    def _by_skill(self, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return ``G`` of each draw, ``P_p - B_p mu``, and the inverse by which the first follows from the second."""
+        width, rank = z.shape[1], self.prompts.shape[2]
+        kept = np.eye(rank) - self.shrunk
+        bread = np.einsum("pt,ps,pkl->tksl", z, z, kept).reshape(width * rank, width * rank)
+        freed = self.prompts - np.einsum("pkl,dl->dpk", self.shrunk, self.centre)
+        right = np.einsum("pt,dpk->dtk", z, freed).reshape(len(freed), -1)
+        inverse = np.linalg.inv(bread)
+        by_skill = (right @ inverse.T).reshape(-1, width, rank)
+        return by_skill, freed, inverse.reshape(width, rank, width, rank)
+
+    def _explained(self, z: Floats, by_skill: Floats, freed: Floats, kept: Floats, count: int) -> Floats:
         """Return the adjusted share of the variance that the columns explain in each draw."""
         fitted = np.einsum("ps,dsk->dpk", z, by_skill)
-        rest = np.einsum("dpk,dk->dp", moved - np.einsum("pkl,dpl->dpk", kept, fitted), self.contrast)
+        rest = np.einsum("dpk,dk->dp", freed - np.einsum("pkl,dpl->dpk", kept, fitted), self.contrast)
         line = np.einsum("dpk,dk->dp", fitted, self.contrast)
         inside = z[:, 0] != 0
         unexplained = rest[:, inside].var(axis=1) / max(count - z.shape[1], 1)
@@ -153,11 +168,19 @@ def _aligned(contrast: Floats, prompts: Floats) -> tuple[Floats, Floats]:
     return contrast, prompts
 
 
+def _covariance(factors: Floats) -> Floats:
+    off = factors - factors.mean(axis=1, keepdims=True)
+    return np.asarray(np.einsum("dpk,dpl->kl", off, off) / off[..., 0].size)
+
+
+def _root(covariance: Floats, power: float) -> Floats:
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.maximum(values, max(values[-1], 1e-300) * 1e-12) ** power) @ vectors.T)
+
+
 def _shrunk(spread: Floats, between: Floats) -> Floats:
     """Return ``V_p Omega^-1``, its eigenvalues at most `_MOST_SHRUNK`."""
-    values, vectors = np.linalg.eigh(between)
-    values = np.maximum(values, max(values[-1], 1e-300) * 1e-12)
-    root, back = (vectors * np.sqrt(values)) @ vectors.T, (vectors / np.sqrt(values)) @ vectors.T
+    root, back = _root(between, 0.5), _root(between, -0.5)
     shares, along = np.linalg.eigh(back @ spread @ back)
     clipped = (along * np.clip(shares, 0, _MOST_SHRUNK)[:, None, :]) @ along.transpose(0, 2, 1)
     return np.asarray(root @ clipped @ back)

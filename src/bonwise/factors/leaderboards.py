@@ -21,6 +21,9 @@ __all__ += ["left_out_part", "predict_averages", "rank_models", "unseen_trait", 
 PERMUTATIONS = 999
 """Random sets of prompts with which the cohesion of a category is compared."""
 
+_EQUAL = 1e-9
+"""Share by which cohesions that are equal may differ by rounding."""
+
 _COMPOSITE = (
     "A category is ranked by its reference composite. Composites of different categories are on different scales."
 )
@@ -37,8 +40,9 @@ def rank_models(
     notes: list[str] = []
     if category is not None:
         rows = view.prompts_of(category)
-        draws, shares = composites(view, rows)
-        cohesion, _ = _cohesion(view, rows, shares)
+        draws, _ = composites(view, rows)
+        every = {one.category: one.cohesion for one in cohesion_of_categories(view)}
+        cohesion = every.get(category)
         notes.append(_COMPOSITE)
     elif prompt is not None:
         if prompt not in view.prompts:
@@ -55,11 +59,8 @@ def rank_models(
         prompts=len(rows),
         models=_ranked(view, draws),
         **given(cohesion=cohesion),
-        confidence=view.confidence,
         notes=[*notes, *unrated(view)],
-        human=view.human,
-        source=view.source,
-        version=view.version,
+        **view.origin,
     )
 
 
@@ -93,37 +94,58 @@ def composites(view: human_view.HumanView, rows: Ints) -> tuple[Floats, Floats]:
 
 
 def cohesion_of_categories(view: human_view.HumanView) -> list[result.CategoryCohesion]:
-    """Return the cohesion of every category with at least two prompts, the most cohesive first."""
-    found = []
-    for name in sorted({category for category in view.prompt_categories if category}):
-        rows = view.prompts_of(name)
-        if 1 < len(rows) < len(view.prompts):
-            cohesion, random = _cohesion(view, rows, composites(view, rows)[1])
-            found.append(result.CategoryCohesion(category=name, prompts=len(rows), cohesion=cohesion, random=random))
-    return sorted(found, key=lambda one: -one.cohesion.share)
+    """Return the cohesion of every category with at least two prompts, the most cohesive first.
 
-
-def _cohesion(view: human_view.HumanView, rows: Ints, shares: Floats) -> tuple[result_models.CohesionRecord, float]:
-    """Return the cohesion of some prompts, and the mean of random sets of as many."""
-    rng = np.random.default_rng(view.seed)
-    as_cohesive, total = 0, 0.0
-    for at in range(PERMUTATIONS):
-        # Each random set is compared in the coordinates of one draw.
-        draw = at % len(shares)
-        chosen = view.skills[draw][rng.choice(len(view.prompts), len(rows), replace=False)]
-        values = np.linalg.eigvalsh(chosen.T @ chosen)
-        share = float(values[-1] / values.sum())
-        total += share
-        as_cohesive += bool(share >= shares[draw] * (1 - 1e-12))
-    low, high = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2])
-    record = result_models.CohesionRecord(
-        share=float(min(shares.mean(), 1.0)),
-        low=float(low),
-        high=float(min(high, 1.0)),
-        p=(1 + as_cohesive) / (PERMUTATIONS + 1),
-        permutations=PERMUTATIONS,
+    Random sets are those of permuted labels, all categories at once. The adjusted p compares a category with the
+    largest of all that a permutation makes (Westfall and Young), each less the mean of its size over its deviation.
+    """
+    names = sorted({category for category in view.prompt_categories if category})
+    rows = [(name, at) for name in names if 1 < len(at := view.prompts_of(name)) < len(view.prompts)]
+    if not rows:
+        return []
+    sizes = [len(at) for _, at in rows]
+    shares = np.stack([composites(view, at)[1] for _, at in rows], axis=1)
+    random = _random_cohesion(view, sizes)
+    own = shares[np.arange(PERMUTATIONS) % len(shares)]
+    mean, deviation = random.mean(axis=0), random.std(axis=0)
+    scale = np.where(deviation > _EQUAL, deviation, np.inf)
+    largest = ((random - mean) / scale).max(axis=1, keepdims=True)
+    p, adjusted = (
+        (1 + as_cohesive.sum(axis=0)) / (PERMUTATIONS + 1)
+        for as_cohesive in (random >= own * (1 - _EQUAL), largest >= (own - mean) / scale - _EQUAL)
     )
-    return record, min(total / PERMUTATIONS, 1.0)
+    low, high = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2], axis=0)
+    cohesive = [
+        result.CategoryCohesion(
+            category=name,
+            prompts=sizes[at],
+            cohesion=result_models.CohesionRecord(
+                share=float(min(shares[:, at].mean(), 1.0)),
+                low=float(low[at]),
+                high=float(min(high[at], 1.0)),
+                p=float(p[at]),
+                p_adjusted=float(max(p[at], adjusted[at])),
+                categories=len(rows),
+                permutations=PERMUTATIONS,
+            ),
+            random=float(min(mean[at], 1.0)),
+        )
+        for at, (name, _) in enumerate(rows)
+    ]
+    return sorted(cohesive, key=lambda category: -category.cohesion.share)
+
+
+def _random_cohesion(view: human_view.HumanView, sizes: Sequence[int]) -> Floats:
+    """Return the cohesion of random sets of these sizes that share no prompt, (permutations, sets)."""
+    rng, skills = np.random.default_rng(view.seed), view.skills
+    starts, count = np.cumsum([0, *sizes[:-1]]), sum(sizes)
+    cohesion = np.empty((PERMUTATIONS, len(sizes)))
+    for at in range(PERMUTATIONS):
+        # Each permutation is compared in the coordinates of one draw.
+        chosen = skills[at % len(skills)][rng.permutation(len(view.prompts))[:count]]
+        values = np.linalg.eigvalsh(np.add.reduceat(chosen[:, :, None] * chosen[:, None, :], starts))
+        cohesion[at] = values[:, -1] / values.sum(axis=1)
+    return cohesion
 
 
 def _ranked(view: human_view.HumanView, draws: Floats) -> list[result_models.LeaderboardRow]:
@@ -151,11 +173,8 @@ def predict_averages(view: human_view.HumanView, *, leave_one_out: bool = False)
         prompts=len(view.prompts),
         models=models,
         **(given(left_out=left_out["model"], left_out_categories=left_out.get("category")) if leave_one_out else {}),
-        confidence=view.confidence,
         notes=unrated(view) or [difference_bands.UNSEEN_TRAITS],
-        human=view.human,
-        source=view.source,
-        version=view.version,
+        **view.origin,
     )
 
 

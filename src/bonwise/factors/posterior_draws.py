@@ -25,6 +25,11 @@ _KEEP_EVERY = 2
 _HUMAN_VARIANCE = 4.0
 """Of the human's row relative to the judges': people may heed a skill that judges hardly heed."""
 
+_PROMPT_SQUARES = 5.0
+"""Added to the squares of prompts' factors about their mean, of which a prompt has about 1. With less, a skill that
+judges hardly show ends as one that all prompts ask for alike, and intervals take that as known.
+"""
+
 _CUTOFF_PRECISION = 0.01
 _FIRST_SD, _FIRST_WEIGHT = 0.1, 0.5
 """Standard deviation of the effects that judges share, before it is drawn, and the human's weight of them."""
@@ -341,7 +346,7 @@ class _Sampler:
         count, k = state.prompts.shape
         mean = state.prompts.mean(axis=0)
         off = state.prompts - mean
-        scale = 0.05 * np.eye(k) + off.T @ off
+        scale = _PROMPT_SQUARES * np.eye(k) + off.T @ off
         drawn = stats.invwishart.rvs(df=k + 2 + count - 1, scale=scale, random_state=self.rng)
         state.spread = np.asarray(drawn, dtype=np.float64).reshape(k, k)
         state.centre = mean + np.linalg.cholesky(state.spread / count) @ self.rng.standard_normal(k)
@@ -409,16 +414,6 @@ class PluggedIn:
         products = (z[:, :, None] * z[:, None, :]).reshape(len(z), -1)
         information = (counted.by_prompt @ (bend[:, None] * products)).reshape(-1, rank, rank)
         return cls(capabilities, human, information + prior * np.eye(rank))
-
-    @property
-    def _scales(self) -> Floats:
-        scales = self.human.design.scales
-        return np.ones(self.capabilities.rank) if scales is None else scales
-
-    @property
-    def _weights(self) -> Floats:
-        """Weight of each skill before features were scaled."""
-        return np.asarray(self.human.regression.coefficients / self._scales)
 
     def draws(self, rng: np.random.Generator, count: int = DRAWS) -> PosteriorDraws:
         """Draw the weights of the skills, and the prompts' factors where their error counts."""

@@ -71,6 +71,16 @@ class PromptColumn:
     values: Floats = field(repr=False)
     count: int
     """Prompts that have the tag or are in the category; of a number, all."""
+    base: str = ""
+    """The baseline of a category."""
+    centre: float = 0.0
+    scale: float = 1.0
+    """Both: what a number, or the doublings of a length, was reduced by, and then divided by."""
+
+    @property
+    def indicates(self) -> bool:
+        """Whether values are 1 and 0."""
+        return self.kind in ("tag", "category")
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +151,6 @@ def prompt_groups(
             else:
                 groups.append((one.name, level, inside))
     notes = [f"Left out, because fewer than {FEWEST} prompts are in or outside it: {listed(small)}."] if small else []
-    if numbers := [one.name for one in properties if one.kind in ("number", "length")]:
-        notes.append(f"Numbers make no group of prompts: {listed(numbers)}. See bonwise factor explain.")
     return groups, notes
 
 
@@ -175,18 +183,17 @@ def _columns(one: prompt_properties.PromptProperty, rows: Ints) -> Iterator[Prom
         base = places[np.argmax(counts)] if len(places) else 0.0
         for place, count in zip(places, counts, strict=True):
             if place != base:
-                unit = f"instead of {one.levels[int(base)]}"
-                level = one.levels[int(place)]
-                yield PromptColumn(one.name, level, one.kind, unit, (values == place).astype(np.float64), int(count))
-    elif one.kind == "length":
-        doublings = np.log2(np.maximum(values, 1))
-        yield PromptColumn(
-            one.name, "", one.kind, "per doubling of the length", doublings - doublings.mean(), len(rows)
-        )
+                level, rest = one.levels[int(place)], one.levels[int(base)]
+                inside = (values == place).astype(np.float64)
+                yield PromptColumn(one.name, level, one.kind, f"instead of {rest}", inside, int(count), rest)
     else:
-        spread = float(values.std()) if len(rows) else 0.0
-        scaled = (values - values.mean()) / spread if spread > 0 else np.zeros(len(rows))
-        yield PromptColumn(one.name, "", one.kind, f"per standard deviation, {spread:.3g}", scaled, len(rows))
+        length = one.kind == "length"
+        values = np.log2(np.maximum(values, 1)) if length else values
+        spread = 1.0 if length else float(values.std()) if len(rows) else 0.0
+        unit = "per doubling of the length" if length else f"per standard deviation, {spread:.3g}"
+        centre = float(values.mean()) if len(rows) else 0.0
+        scaled = (values - centre) / spread if spread > 0 else np.zeros(len(rows))
+        yield PromptColumn(one.name, "", one.kind, unit, scaled, len(rows), "", centre, spread or 1.0)
 
 
 def _unfit(column: PromptColumn, before: Floats) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from bonwise.factors.result_models import (
     FactorPrediction,
     FactorStrengths,
 )
+from bonwise.flags import takes_numbers
 from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Number, Positive, Record, Share, alike
 
 if TYPE_CHECKING:
@@ -299,11 +300,12 @@ class FactorFit(Document):
 
         return rank_models(self._shown("leaderboard()"), prompt=prompt, category=category)
 
-    def compare(self, model: str, other: str) -> FactorComparison:
-        """Compare two models on every prompt; see `bonwise.factors.comparisons.compare_models`."""
+    @takes_numbers
+    def compare(self, model: str, other: str, *, equivalence: float | None = None, **known: Any) -> FactorComparison:
+        """Compare two models; see `bonwise.factors.comparisons.compare_models`, also for what may be `known`."""
         from bonwise.factors.comparisons import compare_models  # noqa: PLC0415 - as above
 
-        return compare_models(self._shown("compare()"), model, other)
+        return compare_models(self._shown("compare()"), model, other, equivalence=equivalence, **known)
 
     def explain(
         self, model: str, other: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Number, Record, Share
+from bonwise.errors import UsageError
+from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Number, Positive, Record, Share
+
+if TYPE_CHECKING:
+    from bonwise.factors.replacement import ModelRouter
 
 __all__ = [
     "AdvantageRecord",
@@ -23,9 +27,12 @@ __all__ = [
     "LeaderboardRow",
     "LeftOutPart",
     "LeftOutRow",
+    "NumberByRank",
     "PredictedModel",
     "PromptAdvantage",
     "PromptDifference",
+    "RankedMedian",
+    "ReplacementRecord",
     "UnseenTrait",
 ]
 
@@ -62,6 +69,36 @@ class GapRecord(Record):
     """Of all prompts: the share of the variance between prompts that categories explain, by least squares."""
 
 
+class ReplacementRecord(Record):
+    """Whether the model can replace the other: on which prompts it loses less than a margin."""
+
+    margin: Positive
+    """In logits: how much worse the model may be."""
+    share: Share
+    low: Share
+    high: Share
+    """All three: share of the prompts on which it loses less, with its interval."""
+    shown: Count
+    """Prompts whose simultaneous interval shows that: all of them together with the stated confidence."""
+    shown_share: Share
+    """The same of all prompts: a lower bound of the share."""
+    worse: Count
+    """Prompts on which it is shown to lose more."""
+    ties: Count
+    """Prompts whose simultaneous interval holds 0."""
+    ties_not_shown: Count
+    """Those of them on which it may lose more than the margin: a tie is not equivalence."""
+    routed: Count | None = None
+    routed_of: Count | None = None
+    """Both: prompts that the router sends to the model, and all it was made from; where tags are known."""
+    routed_share: Share | None = None
+    routed_low: Share | None = None
+    """Both: share of the routed prompts on which the model loses less, and the low end of its interval."""
+    cost: NonNegative | None = None
+    cost_of_other: NonNegative | None = None
+    """Both: price of an answer by the router, and by the other model alone; where prices are known."""
+
+
 class FactorComparison(Document):
     """A model beside another on every prompt, as the human rater would say."""
 
@@ -72,6 +109,8 @@ class FactorComparison(Document):
     """Largest difference first."""
     gaps: Annotated[list[GapRecord], Field(min_length=1)]
     """All prompts first, then categories."""
+    replacement: ReplacementRecord | None = None
+    """Whether the model can replace the other; where a margin was given."""
     confidence: Confidence
     notes: list[str]
     human: str
@@ -80,6 +119,14 @@ class FactorComparison(Document):
 
     frame_columns = ("prompt_id", "category", "estimate", "se", "low", "high", "band_low", "band_high", "verdict")
     frame_of = "prompts"
+
+    @property
+    def router(self) -> ModelRouter:
+        """A rule for new prompts, by tags: where a margin was given, and something is known of the prompts."""
+        if self.replacement is None or self.replacement.routed is None:
+            raise UsageError("no router was made", hint="give a margin with --equivalence, and tags with --prompts")
+        router: ModelRouter = self.source_of("router")
+        return router
 
 
 class GapCoefficient(Record):
@@ -163,6 +210,10 @@ class CohesionRecord(Record):
     high: Share
     p: Share
     """Share of random sets of as many prompts that are as cohesive, this one counted."""
+    p_adjusted: Share | None = None
+    """Share of random groupings of which some category is as cohesive for its size: p where all were looked at."""
+    categories: Count | None = None
+    """How many were looked at."""
     permutations: Count
 
 
@@ -343,6 +394,30 @@ class PromptAdvantage(Record):
     """By the simultaneous interval."""
 
 
+class RankedMedian(Record):
+    """Median of a number on the prompts where a model has a rank."""
+
+    prompts: NonNegative
+    """Expected number of such prompts."""
+    estimate: Number
+    low: Number
+    high: Number
+
+
+class NumberByRank(Record):
+    """A number of the prompts where a model is the first of all, beside those where it is the last."""
+
+    column: str
+    prompts: Count
+    """That have the number."""
+    first: RankedMedian
+    last: RankedMedian
+    estimate: Number
+    low: Number
+    high: Number
+    """All three: the first median less the last, with its interval."""
+
+
 class FactorStrengths(Document):
     """The groups of prompts, and the prompts, on which a model's advantage is largest and smallest."""
 
@@ -354,6 +429,8 @@ class FactorStrengths(Document):
     """On all prompts."""
     groups: list[GroupAdvantage]
     """Largest difference first; empty where nothing groups the prompts."""
+    numbers: list[NumberByRank] | None = None
+    """Of columns of numbers, and of lengths of texts; where there are any."""
     prompts: Annotated[list[PromptAdvantage], Field(min_length=1)]
     """Largest difference first."""
     confidence: Confidence

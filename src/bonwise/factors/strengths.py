@@ -9,18 +9,30 @@ import numpy as np
 
 from bonwise.arrays import Floats
 from bonwise.errors import UsageError
-from bonwise.factors import difference_bands, human_view, latent_regression, leaderboards, prompt_columns
-from bonwise.factors.result_models import AdvantageRecord, FactorStrengths, GroupAdvantage, PromptAdvantage
+from bonwise.factors import (
+    difference_bands,
+    human_view,
+    latent_regression,
+    leaderboards,
+    prompt_columns,
+    prompt_properties,
+    result_models,
+)
+from bonwise.printable import quoted
+from bonwise.results import given
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["find_strengths"]
+__all__ = ["find_strengths", "number_by_rank"]
+
+_RESAMPLES = 8
+"""Of the prompts, in each draw."""
 
 
 def find_strengths(
     view: human_view.HumanView, model: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None
-) -> FactorStrengths:
+) -> result_models.FactorStrengths:
     """Find the groups of prompts, and the prompts, on which a model's advantage is largest and smallest.
 
     The advantage is over the mean of the other models; a strength has one above the model's own mean, by an interval
@@ -36,34 +48,42 @@ def find_strengths(
     weights = np.full(len(view.models), -1 / (len(view.models) - 1))
     weights[at] = 1.0
     factors = view.prompt_factors(weights)
-    groups: list[GroupAdvantage] = []
+    groups: list[result_models.GroupAdvantage] = []
+    by_rank: list[result_models.NumberByRank] = []
     notes: list[str] = []
     if prompts is not None or any(view.prompt_categories):
         properties, notes = prompt_columns.properties_of_prompts(view, prompts, tags)
         inside, further = prompt_columns.prompt_groups(properties)
         notes += further
         groups = _groups(view, factors, inside)
+        for number in (one for one in properties if one.kind in ("number", "length")):
+            row = number_by_rank(view, at, number)
+            if row is None:
+                fewer = (
+                    f"fewer than {prompt_columns.FEWEST} prompts on which {model} is the first, or the last, have it"
+                )
+                notes.append(f"{quoted(number.name)} is left out: {fewer}.")
+            else:
+                by_rank.append(row)
     whole = factors.regression(np.ones((len(view.prompts), 1)))
     mean = difference_bands.band_of_covariance(
         whole.estimate, whole.covariance, view.confidence, len(view.prompts) - 1, view.seed
     )
-    return FactorStrengths(
+    return result_models.FactorStrengths(
         model=model,
         models=len(view.models),
-        advantage=AdvantageRecord(**mean.alone(0), prompts=len(view.prompts)),
+        advantage=result_models.AdvantageRecord(**mean.alone(0), prompts=len(view.prompts)),
         groups=groups,
+        **given(numbers=by_rank or None),
         prompts=_prompts(view, factors.gaps),
-        confidence=view.confidence,
         notes=[*notes, difference_bands.UNSEEN_TRAITS, *leaderboards.unrated(view)],
-        human=view.human,
-        source=view.source,
-        version=view.version,
+        **view.origin,
     )
 
 
 def _groups(
     view: human_view.HumanView, factors: latent_regression.PromptFactors, inside: Sequence[tuple[str, str, Floats]]
-) -> list[GroupAdvantage]:
+) -> list[result_models.GroupAdvantage]:
     """Return the mean advantage in each group, and how far it lies from the mean of the prompts that are known."""
     if not inside:
         return []
@@ -88,17 +108,61 @@ def _groups(
 
     level, apart = band(to_levels), band(to_differences)
     rows = [
-        GroupAdvantage(column=name, level=word, prompts=int(np.nansum(values)), **_advantage(level, apart, at))
+        result_models.GroupAdvantage(
+            column=name, level=word, prompts=int(np.nansum(values)), **_advantage(level, apart, at)
+        )
         for at, (name, word, values) in enumerate(inside)
     ]
     return sorted(rows, key=lambda one: -one.difference)
 
 
-def _prompts(view: human_view.HumanView, draws: Floats) -> list[PromptAdvantage]:
+def number_by_rank(
+    view: human_view.HumanView, model: int, number: prompt_properties.PromptProperty
+) -> result_models.NumberByRank | None:
+    """Return the medians of a number where a model is the first and the last; None on fewer than five such prompts.
+
+    In every draw the model has a rank on each prompt, with the prior mean of a prompt on the line of its number, and
+    prompts are drawn with replacement: intervals count both.
+    """
+    rows = np.flatnonzero(~np.isnan(number.values))
+    values = number.values[rows]
+    line = np.log2(np.maximum(values, 1)) if number.kind == "length" else values
+    if not len(rows) or np.ptp(line) == 0:
+        return None
+    z = np.column_stack([np.ones(len(rows)), (line - line.mean()) / line.std()])
+    weights = np.eye(len(view.models))
+    others = [at for at in range(len(view.models)) if at != model]
+    gaps = [view.prompt_factors(weights[model] - weights[at]).only(rows).around(z).gaps for at in others]
+    ranked = [np.min(gaps, axis=0) > 0, np.max(gaps, axis=0) < 0]
+    counts = [float(inside.sum(axis=1).mean()) for inside in ranked]
+    if min(counts) < prompt_columns.FEWEST:
+        return None
+    rng = np.random.default_rng(view.seed)
+    medians = np.full((len(ranked[0]) * _RESAMPLES, 2), np.nan)
+    for at in range(len(medians)):
+        chosen = rng.integers(len(rows), size=len(rows))
+        for side, inside in enumerate(ranked):
+            kept = chosen[inside[at % len(inside)][chosen]]
+            medians[at, side] = np.median(values[kept]) if len(kept) else np.nan
+    figures = np.column_stack([medians, medians[:, 0] - medians[:, 1]])
+    tail = (1 - view.confidence) / 2
+    low, middle, high = np.nanquantile(figures, [tail, 0.5, 1 - tail], axis=0).tolist()
+    first, last = (
+        result_models.RankedMedian(prompts=counts[at], estimate=middle[at], low=low[at], high=high[at])
+        for at in range(2)
+    )
+    apart = first.estimate - last.estimate
+    ends = {"low": min(low[2], apart), "high": max(high[2], apart)}
+    return result_models.NumberByRank(
+        column=number.name, prompts=len(rows), first=first, last=last, estimate=apart, **ends
+    )
+
+
+def _prompts(view: human_view.HumanView, draws: Floats) -> list[result_models.PromptAdvantage]:
     level = difference_bands.band_of_draws(draws, view.confidence)
     apart = difference_bands.band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
     return [
-        PromptAdvantage(
+        result_models.PromptAdvantage(
             prompt_id=view.prompts[at], category=view.prompt_categories[at], **_advantage(level, apart, at)
         )
         for at in np.argsort(-apart.estimate, kind="stable")

@@ -26,14 +26,16 @@ def _cohesion(found: Sequence[result.CategoryCohesion]) -> Iterator[Block]:
     yield Said(
         "note",
         "Cohesion is the share of what the prompts of a category ask for that is one skill. p is the share of random "
-        "sets of as many prompts that are as cohesive. Only a category with a small p is more than a set of prompts.",
+        "sets of as many prompts that are as cohesive. The adjusted p counts that all categories were looked at: the "
+        "share of random groupings of which any category is as cohesive for its size.",
     )
     few = sum(one.cohesion.p <= 0.05 for one in found)
+    sure = sum((one.cohesion.p_adjusted or 1) <= 0.05 for one in found)
     by_chance = numbers.setting(round(0.05 * len(found), 1))
     yield Said(
         "finding",
         f"Categories with p of at most 0.05: {numbers.count(few)} of {numbers.count(len(found))}. By chance it would "
-        f"be about {by_chance}.",
+        f"be about {by_chance}. With an adjusted p of at most 0.05: {numbers.count(sure)}.",
     )
     columns = (
         Column("category", "name"),
@@ -42,6 +44,7 @@ def _cohesion(found: Sequence[result.CategoryCohesion]) -> Iterator[Block]:
         Column("interval"),
         Column("random sets"),
         Column("p"),
+        Column("adjusted p"),
     )
     rows = [
         (
@@ -51,6 +54,7 @@ def _cohesion(found: Sequence[result.CategoryCohesion]) -> Iterator[Block]:
             numbers.interval(_share(one), "share"),
             numbers.number(one.random, "share"),
             _p(one),
+            "" if one.cohesion.p_adjusted is None else numbers.setting(round(one.cohesion.p_adjusted, 3)),
         )
         for one in found
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bonwise.factors import figures, human_view, result_models, view_answers
 from bonwise.printable import printable
@@ -15,12 +15,16 @@ from bonwise.report.figures.forest import forest_figure
 from bonwise.report.limits import limits
 from bonwise.report.numbers import Ends, count, counted, estimate, interval, number, percent, setting, with_interval
 
+if TYPE_CHECKING:
+    from bonwise.factors import replacement
+
 __all__ = [
     "describe_comparison",
     "describe_draws",
     "describe_explanation",
     "describe_leaderboard",
     "describe_prediction",
+    "describe_router",
     "describe_strengths",
 ]
 
@@ -94,6 +98,8 @@ def _blocks_of_comparison(document: result_models.FactorComparison, first: str, 
         f"Of {counted(total, 'prompt')} {first} is better on {count(better)} and {second} "
         f"on {count(worse)}; {count(total - better - worse)} are open. These verdicts hold together.",
     )
+    if document.replacement is not None:
+        yield from _replacement(document.replacement, first, second)
     if len(document.gaps) > 1:
         yield from forest_figure(
             [(_category_name(gap), gap.estimate, gap.low, gap.high) for gap in document.gaps],
@@ -121,6 +127,50 @@ def _blocks_of_comparison(document: result_models.FactorComparison, first: str, 
         yield Said("caveat", printable(note))
     yield Part("Every prompt", [table], anchor="prompts", folded=f"A table of {counted(total, 'prompt')}")
     yield limits(view_answers.LIMITS)
+
+
+def _replacement(found: result_models.ReplacementRecord, first: str, second: str) -> Iterator[Block]:
+    share = Ends(found.share, found.low, found.high)
+    odds = number(math.exp(found.margin))
+    facts = [
+        ("margin", f"{setting(found.margin)} logits: the odds of the better rating times {odds}"),
+        ("loses less", f"on {with_interval(share, 'share')} of the prompts"),
+        ("shown for all together", f"on {count(found.shown)}, {number(found.shown_share, 'share')}"),
+        ("shown to lose more", f"on {count(found.worse)}"),
+    ]
+    if found.routed is not None and found.routed_of is not None:
+        facts.append(
+            ("router sends", f"{count(found.routed)} of {count(found.routed_of)}, which lose less on average")
+        )
+    if found.routed_share is not None and found.routed_low is not None:
+        low, each = (number(value, "share") for value in (found.routed_low, found.routed_share))
+        facts.append(("of these", f"{each} lose less each, at least {low}"))
+    if found.cost is not None and found.cost_of_other is not None:
+        cost, alone = (setting(round(value, 6)) for value in (found.cost, found.cost_of_other))
+        facts.append(("price of an answer", f"{cost} by the router, {alone} by {second} alone"))
+    yield Table.of((Column(first, "name"), Column("", "words")), facts, f"Can {first} replace {second}?")
+    if found.ties_not_shown:
+        yield Said(
+            "caveat",
+            f"A tie is not equivalence: {counted(found.ties, 'prompt')} have an interval that holds 0, and on "
+            f"{count(found.ties_not_shown)} of these {first} may be more than the margin worse.",
+        )
+    if found.routed is None:
+        yield Said("caveat", "Give a table of prompts with tags (--prompts) for a router of new prompts.")
+
+
+def describe_router(document: replacement.ModelRouter) -> Part:
+    """Describe the rule."""
+    first, second = (printable(one, longest=_LONGEST) for one in (document.model, document.other))
+    figures_of = zip(document.columns, document.coefficients[1:], strict=True)
+    rows = [(_column_name(one), one.kind, number(value)) for one, value in figures_of]
+    says = (
+        f"A prompt goes to {first} instead of {second} if prompts like it are shown to lose less than "
+        f"{setting(document.margin)} logits on average. The rule rests on {counted(document.prompts, 'prompt')}; "
+        f"without tags the difference is {number(document.coefficients[0])}."
+    )
+    table = Table.of((Column("prompts with", "name"), Column("read as", "words"), Column("adds")), rows)
+    return Part("Router between two models", [Said("lead", says), table, limits(view_answers.LIMITS)])
 
 
 def _category_name(one: result_models.GapRecord) -> str:
@@ -191,7 +241,7 @@ def _blocks_of_explanation(document: result_models.FactorExplanation, first: str
     yield from _end(document)
 
 
-def _column_name(one: result_models.GapCoefficient) -> str:
+def _column_name(one: result_models.GapCoefficient | replacement.RouterColumn) -> str:
     if one.kind == "constant":
         return "none of these"
     column = printable(one.column, longest=_LONGEST)
@@ -257,10 +307,12 @@ def _blocks_of_leaderboard(document: result_models.FactorLeaderboard) -> Iterato
 
 
 def _cohesion(found: result_models.CohesionRecord) -> str:
-    ends = Ends(found.share, found.low, found.high)
+    ends, adjusted = Ends(found.share, found.low, found.high), ""
+    if found.p_adjusted is not None and found.categories is not None:
+        adjusted = f"; adjusted for {count(found.categories)} categories, p = {number(found.p_adjusted)}"
     return (
         f"One skill carries {with_interval(ends, 'share')} of what the prompts of the category ask for; "
-        f"p = {number(found.p)} against {counted(found.permutations, 'random set')} of as many prompts."
+        f"p = {number(found.p)} against {counted(found.permutations, 'random set')} of as many prompts{adjusted}."
     )
 
 
@@ -292,9 +344,7 @@ def _blocks_of_prediction(document: result_models.FactorPrediction) -> Iterator[
         yield from _left_out_part(document.left_out, words, "model")
     if document.left_out_categories is not None:
         yield Part("By category", list(_left_out_part(document.left_out_categories, words, "category")), "detail")
-    for note in document.notes:
-        yield Said("caveat", printable(note))
-    yield limits(view_answers.LIMITS)
+    yield from _end(document)
 
 
 def _left_out_part(part: result_models.LeftOutPart, words: str, what: str) -> Iterator[Block]:
@@ -365,6 +415,8 @@ def _blocks_of_strengths(document: result_models.FactorStrengths) -> Iterator[Bl
             across="advantage, less the mean of all prompts",
         )
         yield _groups(document.groups)
+    if document.numbers:
+        yield _numbers_by_rank(document)
     yield Said("finding", _verdicts(document.prompts, "prompt"))
     top = document.prompts[:_ENDS]
     yield _table_of_prompts(top, "Prompts with the largest advantage", glance=_ENDS_AT_A_GLANCE)
@@ -413,6 +465,16 @@ def _groups(groups: Sequence[result_models.GroupAdvantage]) -> Table:
         figures = (estimate(level, sign=True), interval(level), estimate(apart, sign=True), interval(apart))
         rows.append((_group_name(group), count(group.prompts), *figures, group.verdict))
     return Table.of(columns, rows, "Advantage by group of prompts")
+
+
+def _numbers_by_rank(document: result_models.FactorStrengths) -> Table:
+    on = [Column(words, spare=spare) for words, spare in 2 * (("prompts", 2), ("median", 1))]
+    rows = []
+    for one in document.numbers or ():
+        sides = [text for side in (one.first, one.last) for text in (count(round(side.prompts)), with_interval(side))]
+        rows.append((printable(one.column, longest=_LONGEST), *sides, with_interval(one, sign=True)))
+    title = f"Median of each number where {printable(document.model, longest=_LONGEST)} is the first, then the last"
+    return Table.of((Column("number", "name"), *on, Column("first less last")), rows, title)
 
 
 def _table_of_prompts(prompts: Sequence[result_models.PromptAdvantage], title: str, glance: int = 0) -> Table:
