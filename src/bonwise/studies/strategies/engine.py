@@ -27,7 +27,7 @@ from bonwise.selection.protocol import Draw, Entrants, Question, Strategy
 from bonwise.selection.registry import StrategySpec
 from bonwise.selection.strategies.matches import Knockout, RoundRobin, TieBreak
 from bonwise.selection.strategies.scores import Adaptive, Greedy, Resample
-from bonwise.stats import correlation, estimand, estimation, jackknife, redraws, routing
+from bonwise.stats import catalog, correlation, estimand, estimation, jackknife, laws, redraws, routing
 from bonwise.stats.partial import label_features, label_sample
 from bonwise.stats.sums import Sums
 from bonwise.stats.top_of_scores import at_top
@@ -324,6 +324,7 @@ def every_strategy(pools: StoredPools) -> tuple[list[PlayedStrategy], dict[str, 
 
 
 _OF_EACH = ("gain", "top1_accuracy", "hit_rate", "calls", "cost")
+_AT_MOST_PROMPTS = {e.name for e in catalog.ESTIMANDS if e.at_most_prompts}
 _PLACES = (1, 3, 4)  # of J - R, top-1 and hit among the outcomes of a prompt; M - R is at 2
 
 
@@ -336,6 +337,8 @@ class Outcomes:
     """Positions of the labelled prompts."""
     confidence: float
     method: str = "complete"
+    ess: float = np.inf
+    """Labels drawn alike that the labels are worth."""
 
     @classmethod
     def of(
@@ -379,7 +382,7 @@ class Outcomes:
             return np.concatenate([*columns, getattr(paid, name)], axis=-1)
 
         found = _influence(every("means"), every("spread"), every("pulls"))
-        return cls(found, np.flatnonzero(sample.labelled), settings.confidence, method)
+        return cls(found, np.flatnonzero(sample.labelled), settings.confidence, method, sample.ess)
 
     @property
     def strategies(self) -> int:
@@ -417,9 +420,18 @@ class Outcomes:
             return EstimateRecord.of(unknown)
         return self._record(law.a / law.b, jackknife.Scatter(se, law.df), law, level)
 
-    def mean(self, contrast: Floats, low: float) -> EstimateRecord:
-        """Estimate a contrast of the means of shares, from `low` to 1."""
-        law = label_interval.student(self.found, contrast, (low, 1.0))
+    def share(self, what: str, at: int) -> EstimateRecord:
+        """Estimate a mean of shares, one of `_OF_EACH` of a strategy, as an audit does."""
+        law = label_interval.student(self.found, self.column(what, at), (0.0, 1.0))
+        value, se, df = law.estimate, law.se, law.df
+        inner = 0 < value < 1 and se > 0
+        most = self.ess if what in _AT_MOST_PROMPTS else np.inf
+        drawn = laws.EffectiveShare(value, se, df, most=most) if inner else law
+        return self._record(value, jackknife.Scatter(se, df), drawn, self.confidence)
+
+    def difference(self, contrast: Floats) -> EstimateRecord:
+        """Estimate a difference of two means of shares."""
+        law = label_interval.student(self.found, contrast, (-1.0, 1.0))
         return self._record(law.estimate, jackknife.Scatter(law.se, law.df), law, self.confidence)
 
     def _record(self, value: float, scatter: jackknife.Scatter, law: Any, level: float) -> EstimateRecord:
@@ -626,7 +638,7 @@ def _judge(
 
 def _row(measured: Outcomes, at: int, each: PlayedStrategy, ends: list[float] | None) -> result.StrategyRow:
     shares, further, gain = ("top1_accuracy", "hit_rate"), measured.lead("calls", at), measured.lead("gain", at)
-    leads = {name: measured.mean(measured.lead(name, at), -1.0) for name in shares if at}
+    leads = {name: measured.difference(measured.lead(name, at)) for name in shares if at}
     return result.StrategyRow(
         strategy=each.strategy,
         kind=each.kind,
@@ -634,7 +646,7 @@ def _row(measured: Outcomes, at: int, each: PlayedStrategy, ends: list[float] | 
         calls=measured.value(measured.column("calls", at)),
         cost=measured.value(measured.column("cost", at)),
         recovery=measured.ratio(measured.column("gain", at), measured.room, most=1.0),
-        **{name: measured.mean(measured.column(name, at), 0.0) for name in shares},
+        **{name: measured.share(name, at) for name in shares},
         over_greedy={"recovery": measured.ratio(gain, measured.room), **leads} if at else {},
         simultaneous=ends,
         gain_per_call=measured.ratio(gain, further) if measured.value(further) > 1e-9 else None,
