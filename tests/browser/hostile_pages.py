@@ -127,6 +127,7 @@ PAGES = {
     "route": _of_scores(lambda frame, _: bw.route(frame.assign(text=frame["candidate"], prompt=frame["prompt_id"]))),
     "requirements": _of_scores(lambda frame, _: bw.study_requirements(frame)),
     "calibration": _of_scores(lambda frame, _: bw.study_calibration(frame)),
+    "strategies": _of_scores(lambda frame, _: bw.study_strategies(frame, seeds=1)),
     "mix": _of_scores(lambda frame, first: bw.study_mix(frame, control=text_at(first + 7))),
     "label-strategy": _label_strategy,
     "factor": _factor(lambda found, models: (found, models)),

@@ -88,6 +88,10 @@ def _mix(path):
     bw.study_mix("scores.csv", control="c3").to_html(path)
 
 
+def _strategies(path):
+    bw.study_strategies("scores.csv", seeds=1).to_html(path)
+
+
 def _preferences(path):
     bw.study_preferences("votes.csv", ties="half").to_html(path)
 
@@ -129,6 +133,7 @@ KINDS = {
     "study-label-strategy": (_label_strategy, "Ways of asking a judge"),
     "study-calibration": (_calibration, "Calibration of judges"),
     "study-mix": (_mix, "Mixed difficulty of "),
+    "study-strategies": (_strategies, "Strategies on "),
     "watch": (_command("watch picks/*.jsonl --labels picks_labels.csv", (1,)), "Watch of "),
     "stack": (_command("stack fit five-judges.csv"), "Stack of "),
     "monitor": (_monitor, "Recovery of judge"),

@@ -352,6 +352,7 @@ OPENS = {
     "study label-strategy": bw.study_label_strategy,
     "study mix": bw.study_mix,
     "study requirements": bw.study_requirements,
+    "study strategies": bw.study_strategies,
     "watch": bw.watch,
 }
 """Every command that opens a table of scores or of labels, and its function."""

@@ -306,6 +306,7 @@ def results(tmp_path_factory):
             "label-strategy": bw.study_label_strategy("scores.csv", verdicts="pairs.csv"),
             "calibration": bw.study_calibration("scores.csv"),
             "mix": bw.study_mix("scores.csv", control="c3"),
+            "strategies": bw.study_strategies("scores.csv", seeds=1),
         }
 
 

@@ -13,6 +13,7 @@ from bonwise.studies.label_strategy.front import study_label_strategy, study_ver
 from bonwise.studies.label_strategy.pair_draw import draw_pairs
 from bonwise.studies.mix.front import study_mix
 from bonwise.studies.requirements.front import study_requirements
+from bonwise.studies.strategies.front import study_strategies
 from bonwise.testing import simulate
 from studies.pairwise_judges import verdicts
 
@@ -79,6 +80,7 @@ RESULTS = {
     "mix": lambda _: study_mix(controlled(judged("ab")), control="bad"),
     "calibration": lambda _: study_calibration(judged("ab")),
     "strategies": lambda _: strategies(),
+    "replay": lambda _: study_strategies(simulate("one_model", n=30, seed=2, draws=3).frame(), seeds=1),
     "verdicts": lambda _: orders(judges=("j", "k")),
     "one order": lambda _: orders(two=False),
     "draw": drawn,

@@ -48,6 +48,7 @@ PASSES = (1.25, 1.5, 2.0)
 SHARES = (0.1, 0.25, 0.5)
 """Of the prompts that are sent to a stronger judge."""
 FOLDS = 10
+_SLACK = 1.01  # a mean number of calls that was asked for is met up to chance
 _CAP = 3  # draws of one candidate under the paper's rule
 _UNREAD = Unscored("this score is blank in the file")
 
@@ -178,10 +179,16 @@ def played(pools: StoredPools, rules: Sequence[Rule] | None = None) -> list[Play
             rule.strategy.name,
             _select(judges[rule.strategy.compares], rule.strategy.name),
             own,
-            {judge: asked for judge, asked in zip(judges, of_judges, strict=True) if asked.any()},
+            _by_judge(judges, of_judges),
         )
         for rule, own, of_judges in zip(rules, picks, calls, strict=True)
     ]
+
+
+def _by_judge(judges: Sequence[str], calls: Floats) -> dict[str, Floats]:
+    """Add up the calls of each judge: the one that scores may also compare."""
+    alike = {judge: calls[[by == judge for by in judges]].sum(axis=0) for judge in judges}
+    return {judge: asked for judge, asked in alike.items() if asked.any()}
 
 
 def _select(judge: str, strategy: str) -> str:
@@ -446,9 +453,9 @@ def _influence(means: Floats, spread: Floats, pulls: Floats) -> label_interval.I
 
 
 def best_within(gains: Floats, costs: Floats, budget: float) -> int:
-    """Return the strategy with the most gain among those within a budget, the cheaper one of equals."""
+    """Return the strategy with the most gain within a budget, up to 1 %; of equals the cheaper one."""
     order = np.argsort(costs, kind="stable")
-    return int(order[np.argmax(np.where(costs <= budget * (1 + 1e-9), gains, -np.inf)[order])])
+    return int(order[np.argmax(np.where(costs <= budget * _SLACK, gains, -np.inf)[order])])
 
 
 def chosen(
@@ -479,7 +486,9 @@ def chosen(
         for own, shared in ((gains[every, taken] - gains[:, 0], by_prompt[:, 0]), (pulls, found.pulls[:, 0]))
     ]
     means = columns[0].mean(axis=0)
-    apart = replace(outcomes, found=_influence(means, columns[0] - means, columns[1])).ratio(*np.eye(2))
+    made = replace(outcomes, found=_influence(means, columns[0] - means, columns[1]))
+    # Each part is measured by a choice that all others made: at the plain confidence this would hold too seldom.
+    apart = made.ratio(np.array([1.0, 0.0]), np.array([0.0, 1.0]), joint.after)
     use = best if means[0] > 0 else 0
     choice = result.StrategyChoice(
         strategy=names[use],

@@ -58,7 +58,9 @@ class StrategyChoice(Record):
     difference: EstimateRecord | None
     """Recovery less that of greedy; its interval holds although the strategy was chosen. Null where greedy is."""
     out_of_fold: EstimateRecord
-    """Recovery less that of greedy where the strategy is chosen anew without the prompts that it is measured on."""
+    """Recovery less that of greedy where the strategy is chosen anew without the prompts that it is measured on; its
+    interval, too, holds although strategies were chosen.
+    """
     out_of_fold_cost: NonNegative
     """Mean cost per prompt of what was so chosen."""
     folds: dict[str, Count]
