@@ -76,7 +76,7 @@ COMMANDS = {
     "study label-strategy": "study label-strategy scores.csv",
     "study mix": "study mix scores.csv",
     "study requirements": "study requirements scores.csv",
-    "study strategies": "study strategies drawn.csv",
+    "study strategies": "study strategies scores.csv",
     "watch": "watch first.jsonl",
 }
 """Commands with files that they write, as far as they come before anything is read."""

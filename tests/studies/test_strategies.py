@@ -409,9 +409,8 @@ def test_two_commands_lead_from_draws_to_picks(capsys, tmp_path, monkeypatch):
         '{"prompt_id": "p", "prompt": "name a bright colour", "candidates": ["a bright red colour", "seven"]}\n',
         encoding="utf-8",
     )
-    done = typed(
-        capsys, "study", "strategies", "draws.csv", "--budget", "2", "--json", "study.json", "--html", "page.html"
-    )
+    flags = ["--budget", "2", "--seeds", "3", "--json", "study.json", "--html", "page.html"]
+    done = typed(capsys, "study", "strategies", "draws.csv", *flags)
     assert done.code == 0
     command = done.out.strip().splitlines()[-1]
     assert command == "bonwise select POOLS.jsonl --judge local:lexical --strategy greedy"

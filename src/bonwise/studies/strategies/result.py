@@ -132,8 +132,9 @@ class StrategyReplay(StudyDocument):
     judges: dict[str, ReplayJudge]
 
     about = (
-        "Choose a strategy at your price, from repeated scores and labels.\n\n"
-        "Every strategy of bonwise select is played on the stored scores; nothing is asked of a model."
+        "Choose a strategy at your price.\n\n"
+        "Needs repeated scores and labels. Every strategy of bonwise select is played on the stored scores; nothing is "
+        "asked of a model."
     )
     place = 1
 
