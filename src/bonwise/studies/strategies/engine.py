@@ -39,7 +39,16 @@ from bonwise.table.panel import Panel, PromptLeftOut, lay_out
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
 
-__all__ = ["Outcomes", "PlayedStrategy", "Rule", "StoredPools", "chosen", "every_strategy", "played", "replayed"]
+__all__ = [
+    "PlayedRule",
+    "PlayedStrategy",
+    "StoredPools",
+    "StrategyOutcomes",
+    "chosen",
+    "every_strategy",
+    "played",
+    "replayed",
+]
 
 MARGINS = (0.02, 0.05, 0.1, 0.15, 0.2)
 """Of the adaptive rule, on scores from 0 to 1."""
@@ -125,7 +134,7 @@ class PlayedStrategy:
     """Of each prompt, by judge."""
 
 
-class Rule(NamedTuple):
+class PlayedRule(NamedTuple):
     """A strategy that is played by its contests."""
 
     kind: result.StrategyKind
@@ -134,32 +143,32 @@ class Rule(NamedTuple):
     """What the order of candidates decides: nothing, ties, or also who meets whom."""
 
 
-def _rules(pools: StoredPools) -> Iterator[Rule]:
+def _rules(pools: StoredPools) -> Iterator[PlayedRule]:
     """Yield the strategies whose questions the file answers."""
-    yield Rule("greedy", Greedy(), "none")
+    yield PlayedRule("greedy", Greedy(), "none")
     most, low, high = pools.draws.shape[1], float(np.nanmin(pools.draws)), float(np.nanmax(pools.draws))
-    yield from (Rule("resample", Resample(draws), "none") for draws in range(2, most + 1))
+    yield from (PlayedRule("resample", Resample(draws), "none") for draws in range(2, most + 1))
     unit = 1.0 if low >= 0 and high <= 1 else high - low
     for margin in MARGINS if most > 1 else ():
         for repick in (True, False):
             rule = Adaptive(float(f"{margin * unit:.3g}"), max_draws=min(_CAP, most), repick=repick)
-            yield Rule("adaptive", rule, "ties")
+            yield PlayedRule("adaptive", rule, "ties")
     if pools.matches is not None:
         judge = StoredJudge(pools.compares)
-        yield Rule("tie_break", TieBreak(judge), "none")
-        yield Rule("tie_break", TieBreak(judge, knockout=True), "all")
-        yield Rule("round_robin", RoundRobin(), "none")
-        yield Rule("round_robin", RoundRobin("matched"), "all")
-        yield Rule("knockout", Knockout(), "all")
+        yield PlayedRule("tie_break", TieBreak(judge), "none")
+        yield PlayedRule("tie_break", TieBreak(judge, knockout=True), "all")
+        yield PlayedRule("round_robin", RoundRobin(), "none")
+        yield PlayedRule("round_robin", RoundRobin("matched"), "all")
+        yield PlayedRule("knockout", Knockout(), "all")
 
 
-class _Outcome(NamedTuple):
+class _PlayedContest(NamedTuple):
     winners: tuple[int, ...]
     scores: int
     comparisons: int
 
 
-def played(pools: StoredPools, rules: Sequence[Rule] | None = None) -> list[PlayedStrategy]:
+def played(pools: StoredPools, rules: Sequence[PlayedRule] | None = None) -> list[PlayedStrategy]:
     """Play strategies by their contests, prompt by prompt and order by order; all that the file allows, if None."""
     rules = list(_rules(pools)) if rules is None else rules
     picks, calls = np.zeros((len(rules), len(pools.panel.scores))), np.zeros((len(rules), 2, len(pools.panel.sizes)))
@@ -206,22 +215,28 @@ def _inner(judge: str) -> str:
     return judge.partition(",of=")[2] or judge
 
 
-def _by_orders(rule: Rule, orders: Sequence[tuple[int, ...]], size: int, answer: Answer) -> Counter[_Outcome]:
+def _by_orders(
+    rule: PlayedRule, orders: Sequence[tuple[int, ...]], size: int, answer: Answer
+) -> Counter[_PlayedContest]:
     """Return outcomes with the number of orders that lead to each; an order that cannot matter is not played."""
     play = partial(_outcome, rule, size, answer, {})
     first = play(orders[0])
     # Where an order only breaks ties, what it and its reverse ask alike is asked under every order.
     if rule.orders == "none" or (rule.orders == "ties" and play(orders[0][::-1]) is first):
         return Counter({first: len(orders)})
-    outcomes: Counter[_Outcome] = Counter()
+    outcomes: Counter[_PlayedContest] = Counter()
     for order, times in Counter(orders).items():
         outcomes[play(order)] += times
     return outcomes
 
 
 def _outcome(
-    rule: Rule, size: int, answer: Answer, known: dict[frozenset[tuple[int, ...]], _Outcome], order: tuple[int, ...]
-) -> _Outcome:
+    rule: PlayedRule,
+    size: int,
+    answer: Answer,
+    known: dict[frozenset[tuple[int, ...]], _PlayedContest],
+    order: tuple[int, ...],
+) -> _PlayedContest:
     """Play one contest; of what was asked before under another order, take the outcome that is `known`."""
     contest, asked, comparisons = rule.strategy.contest(Entrants(size, order)), set[tuple[int, ...]](), 0
     while questions := contest.next():
@@ -235,7 +250,7 @@ def _outcome(
     if key not in known or rule.orders == "all":  # what a bracket makes of the same matches depends on the order
         standing = contest.standing()
         scores = sum(len(question) == 2 for question in asked)
-        known[key] = _Outcome(_winners(standing.verdicts, order, standing.second), scores, comparisons)
+        known[key] = _PlayedContest(_winners(standing.verdicts, order, standing.second), scores, comparisons)
     return known[key]
 
 
@@ -336,10 +351,10 @@ _PLACES = (1, 3, 4)  # of J - R, top-1 and hit among the outcomes of a prompt; M
 
 
 @dataclass(frozen=True, eq=False)
-class Outcomes:
+class StrategyOutcomes:
     """Means over prompts, with the labels there are: M - R, then each of `_OF_EACH` of all strategies."""
 
-    found: label_interval.Influence
+    influence: label_interval.Influence
     rows: Ints = field(repr=False)
     """Positions of the labelled prompts."""
     confidence: float
@@ -358,7 +373,7 @@ class Outcomes:
         sample: label_sample.LabelSample | None = None,
         method: str = "complete",
         others: Sequence[Floats] = (),
-    ) -> Outcomes:
+    ) -> StrategyOutcomes:
         """Combine what strategies pick with the labels of all prompts, or of the sample of them that is labelled."""
         sample = label_sample.LabelSample.uniform(panel.labelled_cells == panel.sizes) if sample is None else sample
         known, cells = panel.keep(sample.labelled), np.repeat(sample.labelled, panel.sizes)
@@ -388,23 +403,23 @@ class Outcomes:
             columns = [getattr(parts[at], name)[..., place][..., None] for at, place in order]
             return np.concatenate([*columns, getattr(paid, name)], axis=-1)
 
-        found = _influence(every("means"), every("spread"), every("pulls"))
-        return cls(found, np.flatnonzero(sample.labelled), settings.confidence, method, sample.ess)
+        influence = _influence(every("means"), every("spread"), every("pulls"))
+        return cls(influence, np.flatnonzero(sample.labelled), settings.confidence, method, sample.ess)
 
     @property
     def strategies(self) -> int:
         """How many there are."""
-        return len(self.found.means) // len(_OF_EACH)
+        return len(self.influence.means) // len(_OF_EACH)
 
     @property
     def room(self) -> Floats:
         """The contrast that is M - R."""
-        return np.asarray(np.eye(1, len(self.found.means))[0])
+        return np.asarray(np.eye(1, len(self.influence.means))[0])
 
     def column(self, what: str, at: int) -> Floats:
         """Return the contrast that is one of `_OF_EACH` of a strategy."""
         place = 1 + _OF_EACH.index(what) * self.strategies + at
-        return np.asarray(np.eye(1, len(self.found.means), place)[0])
+        return np.asarray(np.eye(1, len(self.influence.means), place)[0])
 
     def lead(self, what: str, at: int) -> Floats:
         """Return the contrast that is one of `_OF_EACH` of a strategy less that of greedy."""
@@ -412,7 +427,7 @@ class Outcomes:
 
     def value(self, contrast: Floats) -> float:
         """Return a contrast of the means."""
-        return float(contrast @ self.found.means)
+        return float(contrast @ self.influence.means)
 
     def ratio(
         self, above: Floats, below: Floats, confidence: float | None = None, most: float = np.inf
@@ -422,14 +437,14 @@ class Outcomes:
         unknown = estimand.Estimate.undefined(estimand.NOT_DISTINGUISHABLE, prompts).with_method(self.method)
         if self.value(below) <= 0:
             return EstimateRecord.of(unknown)
-        law, se = label_interval.fieller(self.found, above, below, (-np.inf, most))
+        law, se = label_interval.fieller(self.influence, above, below, (-np.inf, most))
         if law.at(level) is None:
             return EstimateRecord.of(unknown)
         return self._record(law.a / law.b, jackknife.Scatter(se, law.df), law, level)
 
     def share(self, what: str, at: int) -> EstimateRecord:
         """Estimate a mean of shares, one of `_OF_EACH` of a strategy, as an audit does."""
-        law = label_interval.student(self.found, self.column(what, at), (0.0, 1.0))
+        law = label_interval.student(self.influence, self.column(what, at), (0.0, 1.0))
         value, se, df = law.estimate, law.se, law.df
         inner = 0 < value < 1 and se > 0
         most = self.ess if what in _AT_MOST_PROMPTS else np.inf
@@ -438,7 +453,7 @@ class Outcomes:
 
     def difference(self, contrast: Floats) -> EstimateRecord:
         """Estimate a difference of two means of shares."""
-        law = label_interval.student(self.found, contrast, (-1.0, 1.0))
+        law = label_interval.student(self.influence, contrast, (-1.0, 1.0))
         return self._record(law.estimate, jackknife.Scatter(law.se, law.df), law, self.confidence)
 
     def _record(self, value: float, scatter: jackknife.Scatter, law: Any, level: float) -> EstimateRecord:
@@ -459,20 +474,20 @@ def best_within(gains: Floats, costs: Floats, budget: float) -> int:
 
 
 def chosen(
-    outcomes: Outcomes, names: Sequence[str], budget: float, seed: int = 0
+    outcomes: StrategyOutcomes, names: Sequence[str], budget: float, seed: int = 0
 ) -> tuple[result.StrategyChoice, list[list[float] | None]]:
     """Choose a strategy, and return the intervals of all leads over greedy that hold together."""
-    S, found, room = outcomes.strategies, outcomes.found, outcomes.value(outcomes.room)
+    S, influence, room = outcomes.strategies, outcomes.influence, outcomes.value(outcomes.room)
     leads = np.array([outcomes.lead("gain", at) for at in range(1, S)])
-    moves = leads - np.outer(leads @ found.means / (room or 1.0), outcomes.room)
-    influences = moves @ found.spread.T / (room or 1.0) / len(found.spread)
+    moves = leads - np.outer(leads @ influence.means / (room or 1.0), outcomes.room)
+    influences = moves @ influence.spread.T / (room or 1.0) / len(influence.spread)
     joint = simultaneous.joint_confidence(influences, outcomes.confidence, seed=seed)
     together: list[list[float] | None] = [None]
     for lead in leads:
         figure = outcomes.ratio(lead, outcomes.room, joint.simultaneous)
         together.append(None if figure.low is None or figure.high is None else [figure.low, figure.high])
     # Choosing is measured on prompts that did not choose: means of all but one part of them, ten times.
-    by_prompt = found.means + found.spread
+    by_prompt = influence.means + influence.spread
     gains, costs = by_prompt[:, 1 : S + 1], by_prompt[:, 1 + 4 * S :]
     parts, every = np.random.default_rng(seed).permutation(len(gains)) % FOLDS, np.arange(len(gains))
     best, *folds = (
@@ -480,13 +495,13 @@ def chosen(
         for rest in (parts >= 0, *(parts != part for part in range(FOLDS)))
     )
     taken = np.array(folds)[parts]
-    pulls = found.pulls[np.arange(len(outcomes.rows)), 1 + taken[outcomes.rows]] - found.pulls[:, 1]
+    pulls = influence.pulls[np.arange(len(outcomes.rows)), 1 + taken[outcomes.rows]] - influence.pulls[:, 1]
     columns = [
         np.stack([own, shared], axis=1)
-        for own, shared in ((gains[every, taken] - gains[:, 0], by_prompt[:, 0]), (pulls, found.pulls[:, 0]))
+        for own, shared in ((gains[every, taken] - gains[:, 0], by_prompt[:, 0]), (pulls, influence.pulls[:, 0]))
     ]
     means = columns[0].mean(axis=0)
-    made = replace(outcomes, found=_influence(means, columns[0] - means, columns[1]))
+    made = replace(outcomes, influence=_influence(means, columns[0] - means, columns[1]))
     # Each part is measured by a choice that all others made: at the plain confidence this would hold too seldom.
     apart = made.ratio(np.array([1.0, 0.0]), np.array([0.0, 1.0]), joint.after)
     use = best if means[0] > 0 else 0
@@ -545,7 +560,7 @@ def _stored(
     lost = [PromptLeftOut(str(panel.prompt_ids[at]), str(reasons[at])) for at in np.flatnonzero(~whole)]
     known = labelling.label_state(replace(panel, scores=draws[:, 0]).keep(whole, lost), stated)
     if known.method == "cells" or known.labelled.sum() < correlation.LEAST_CARRIERS:
-        why = listed(sorted({one.reason for one in known.panel.dropped})) if known.panel.dropped else "no labels"
+        why = listed(sorted({drop.reason for drop in known.panel.dropped})) if known.panel.dropped else "no labels"
         raise InputError(
             f"{table.source}: {int(known.labelled.sum())} prompts have all scores, verdicts and labels",
             hint=f"{correlation.LEAST_CARRIERS} are needed, with labels of all candidates; of the others: {why}",
@@ -582,7 +597,10 @@ def replayed(  # noqa: PLR0913 - all but the source are named
     table.check_scales()
     read = None if verdicts is None else PairVerdicts.read(verdicts, pairwise)
     priced = [*table.judges, *([] if read is None else [read.judge])]
-    for name, names in [*((one, table.judges) for one in (strong, judge) if one), *((one, priced) for one in prices)]:
+    for name, names in [
+        *((each, table.judges) for each in (strong, judge) if each),
+        *((each, priced) for each in prices),
+    ]:
         if name not in names:
             raise UsageError(f"{table.source}: no judge named {quoted(name)}", hint=f"the judges are {listed(names)}")
     panels = {panel.judge: panel for panel in lay_out(table, exclude=options.exclude, shape=options.shape)}
@@ -613,7 +631,7 @@ def _judge(
     prices: Mapping[str, float],
     budget: float | None,
     settings: Settings,
-) -> result.ReplayJudge:
+) -> result.ReplayedJudge:
     """Play, measure and choose."""
     strategies, absent = every_strategy(pools)
     if len(strategies) == 1:
@@ -625,7 +643,7 @@ def _judge(
         )
     others = [pools.panel.scores, np.nanmean(pools.draws, axis=1), *pools.others.values()]
     drawn: dict[str, Any] = {"sample": known.sample, "method": known.method, "others": others}
-    measured = Outcomes.of(strategies, pools.panel, prices, settings, **drawn)
+    measured = StrategyOutcomes.of(strategies, pools.panel, prices, settings, **drawn)
     first = measured.value(measured.column("cost", 0))
     budget = 2 * first if budget is None else budget
     if budget < first * (1 - 1e-9):
@@ -638,14 +656,14 @@ def _judge(
         "labelled_prompts": len(measured.rows),
         "rows": len(pools.draws),
         "draws": pools.draws.shape[1],
-        "dropped": dict(Counter(one.reason for one in pools.panel.dropped)),
+        "dropped": dict(Counter(drop.reason for drop in pools.panel.dropped)),
         "method": known.method,
     }
     rows = [rows[0], *sorted(rows[1:], key=lambda row: row.cost)]
-    return result.ReplayJudge(data=result.ReplayCounts(**data), rows=rows, choice=choice, absent=absent)
+    return result.ReplayedJudge(data=result.ReplayCounts(**data), rows=rows, choice=choice, absent=absent)
 
 
-def _row(measured: Outcomes, at: int, each: PlayedStrategy, ends: list[float] | None) -> result.StrategyRow:
+def _row(measured: StrategyOutcomes, at: int, each: PlayedStrategy, ends: list[float] | None) -> result.StrategyRow:
     shares, further, gain = ("top1_accuracy", "hit_rate"), measured.lead("calls", at), measured.lead("gain", at)
     leads = {name: measured.difference(measured.lead(name, at)) for name in shares if at}
     return result.StrategyRow(

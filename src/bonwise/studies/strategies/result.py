@@ -12,7 +12,7 @@ from bonwise.results import Count, Ends, FrameRow, NonNegative, NotBlank, Number
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import StudyCounts, StudySettings
 
-__all__ = ["ReplayCounts", "ReplayJudge", "ReplaySettings", "StrategyChoice", "StrategyKind", "StrategyReplay"]
+__all__ = ["ReplayCounts", "ReplaySettings", "ReplayedJudge", "StrategyChoice", "StrategyKind", "StrategyReplay"]
 
 StrategyKind = Literal[
     "greedy", "resample", "adaptive", "value_of_information", "tie_break", "round_robin", "knockout", "jury", "route"
@@ -85,7 +85,7 @@ class ReplayCounts(StudyCounts):
     """What the labels stand for, as in an audit."""
 
 
-class ReplayJudge(StudyJudge):
+class ReplayedJudge(StudyJudge):
     """The strategies of one judge."""
 
     data: ReplayCounts
@@ -129,12 +129,12 @@ class StrategyReplay(StudyDocument):
 
     study: Literal["strategies"] = "strategies"
     settings: ReplaySettings
-    judges: dict[str, ReplayJudge]
+    judges: dict[str, ReplayedJudge]
 
     about = (
         "Choose a strategy at your price.\n\n"
-        "Needs repeated scores and labels. Every strategy of bonwise select is played on the stored scores; nothing is "
-        "asked of a model."
+        "Needs repeated scores and labels. Every strategy of bonwise select is played on the stored scores; nothing "
+        "is asked of a model."
     )
     place = 1
 

@@ -10,7 +10,7 @@ from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy
-from bonwise.studies.strategies.result import MODEL_FILE, ReplayJudge, StrategyReplay, StrategyRow
+from bonwise.studies.strategies.result import MODEL_FILE, ReplayedJudge, StrategyReplay, StrategyRow
 
 __all__ = ["described"]
 
@@ -45,7 +45,7 @@ def described(document: StrategyReplay) -> DescribedStudy:
     )
 
 
-def _title(name: str, judge: ReplayJudge) -> str:
+def _title(name: str, judge: ReplayedJudge) -> str:
     data = judge.data
     labelled = "" if data.labelled_prompts == data.prompts else f", {numbers.count(data.labelled_prompts)} labelled"
     return f"{printable(name, longest=60)}: {numbers.counted(data.prompts, 'prompt')}{labelled}"
@@ -55,7 +55,7 @@ def _amount(document: StrategyReplay, cost: float) -> str:
     return f"{numbers.brief(cost)} {'calls' if document.settings.prices is None else 'in your prices'} per prompt"
 
 
-def _answer(document: StrategyReplay, judge: ReplayJudge) -> answers.StatedVerdict:
+def _answer(document: StrategyReplay, judge: ReplayedJudge) -> answers.StatedVerdict:
     """Return the strategy to use, and what is left of its lead where it did not choose itself."""
     choice, row = judge.choice, judge.row(judge.choice.strategy)
     at_price = f"At up to {_amount(document, choice.budget)} use this: {printable(row.strategy, longest=80)}"
@@ -74,7 +74,7 @@ def _answer(document: StrategyReplay, judge: ReplayJudge) -> answers.StatedVerdi
     return answers.StatedVerdict(word, "good" if shown else "open", says, choice.difference)
 
 
-def _commands(document: StrategyReplay, judge: ReplayJudge) -> Iterator[Said]:
+def _commands(document: StrategyReplay, judge: ReplayedJudge) -> Iterator[Said]:
     """Yield what runs the strategy; one that goes by learnt prices has them learnt first."""
     row = judge.row(judge.choice.strategy)
     yield Said("finding", "Use it:")
@@ -86,7 +86,7 @@ def _commands(document: StrategyReplay, judge: ReplayJudge) -> Iterator[Said]:
     yield Said("command", f"bonwise select POOLS.jsonl {row.select}")
 
 
-def _judge(document: StrategyReplay, judge: ReplayJudge, key: str) -> Iterator[Block]:
+def _judge(document: StrategyReplay, judge: ReplayedJudge, key: str) -> Iterator[Block]:
     data = judge.data
     if data.method != "complete":
         what = (
@@ -111,7 +111,7 @@ def _judge(document: StrategyReplay, judge: ReplayJudge, key: str) -> Iterator[B
         yield Part("", [Table.of((Column("not played", "name"), Column("why", "words")), rows)], "detail")
 
 
-def _table(document: StrategyReplay, judge: ReplayJudge) -> Table:
+def _table(document: StrategyReplay, judge: ReplayedJudge) -> Table:
     frontier = {row.strategy for row in judge.frontier}
     columns = (
         Column("strategy", "name"),
@@ -152,7 +152,7 @@ def _over_greedy(row: StrategyRow) -> tuple[str, str]:
     return numbers.estimate(figure, "points", sign=True), numbers.interval(figure, "points", sign=True)
 
 
-def _figure(document: StrategyReplay, judge: ReplayJudge, key: str) -> Sequence[Drawing[Curves]]:
+def _figure(document: StrategyReplay, judge: ReplayedJudge, key: str) -> Sequence[Drawing[Curves]]:
     """Draw recovery against cost, a line per kind of strategy and the frontier on top."""
     kinds = dict.fromkeys(row.kind for row in judge.rows if row.kind != "greedy")
     best, choice = judge.frontier, judge.choice
