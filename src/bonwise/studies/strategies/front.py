@@ -55,7 +55,7 @@ def study_strategies(  # noqa: PLR0913 - all but the source are named
     verdicts : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
         Verdicts on every pair of a prompt, for the strategies that compare; a prompt that lacks some is dropped.
     prices : mapping of str to float, optional
-        Price of a call by judge, in any one currency; without them a call costs 1.
+        Price of a call by judge, in any one currency; for all judges or for none. A call costs 1 without them.
     budget : float, optional
         The most that one prompt may cost on average. Two first passes if not given.
     strong : str, optional
