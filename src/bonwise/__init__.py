@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from bonwise.studies.label_strategy.pair_draw import draw_pairs as draw_pairs
     from bonwise.studies.mix.front import study_mix as study_mix
     from bonwise.studies.requirements.front import study_requirements as study_requirements
+    from bonwise.studies.strategies.front import study_strategies as study_strategies
     from bonwise.table.label_design import LabelDesign as LabelDesign
     from bonwise.table.pools import Candidate as Candidate
     from bonwise.table.pools import Pool as Pool

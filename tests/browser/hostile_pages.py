@@ -129,6 +129,7 @@ PAGES = {
     "calibration": _of_scores(lambda frame, _: bw.study_calibration(frame)),
     "candidates": _of_scores(lambda frame, _: bw.study_candidates(frame)),
     "transfer": _of_scores(lambda frame, _: bw.study_transfer(frame, to=frame)),
+    "strategies": _of_scores(lambda frame, _: bw.study_strategies(frame, seeds=1)),
     "mix": _of_scores(lambda frame, first: bw.study_mix(frame, control=text_at(first + 7))),
     "label-strategy": _label_strategy,
     "factor": _factor(lambda found, models: (found, models)),

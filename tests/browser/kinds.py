@@ -96,6 +96,10 @@ def _mix(path):
     bw.study_mix("scores.csv", control="c3").to_html(path)
 
 
+def _strategies(path):
+    bw.study_strategies("scores.csv", seeds=1).to_html(path)
+
+
 def _preferences(path):
     bw.study_preferences("votes.csv", ties="half").to_html(path)
 
@@ -139,6 +143,7 @@ KINDS = {
     "study-candidates": (_candidates, "How many candidates to ask for"),
     "study-transfer": (_transfer, "From scores.csv to scores.csv"),
     "study-mix": (_mix, "Mixed difficulty of "),
+    "study-strategies": (_strategies, "Strategies on "),
     "watch": (_command("watch picks/*.jsonl --labels picks_labels.csv", (1,)), "Watch of "),
     "stack": (_command("stack fit five-judges.csv"), "Stack of "),
     "monitor": (_monitor, "Recovery of judge"),

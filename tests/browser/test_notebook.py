@@ -52,6 +52,7 @@ MAKERS = {
     "label-strategy": lambda: bw.study_label_strategy("scores.csv", verdicts="pairs.csv"),
     "calibration": lambda: bw.study_calibration("scores.csv"),
     "mix": lambda: bw.study_mix("scores.csv", control="c3"),
+    "strategies": lambda: bw.study_strategies("scores.csv", seeds=1),
     "doctor": lambda: bw.doctor("scores.csv"),
 }
 

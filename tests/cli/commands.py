@@ -97,6 +97,7 @@ def every_command():
         "label-strategy",
         "mix",
         "requirements",
+        "strategies",
         "transfer",
     ):
         inner = app_for(["study", study]).registered_groups[0].typer_instance

@@ -78,6 +78,7 @@ COMMANDS = {
     "study mix": "study mix scores.csv",
     "study requirements": "study requirements scores.csv",
     "study transfer": "study transfer scores.csv --to others.csv",
+    "study strategies": "study strategies scores.csv",
     "watch": "watch first.jsonl",
 }
 """Commands with files that they write, as far as they come before anything is read."""

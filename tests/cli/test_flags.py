@@ -29,7 +29,7 @@ from bonwise.cli.select import select
 from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading, option_flags, shared_flags
 from bonwise.flags import options_of
 from bonwise.judges import ask_forms
-from bonwise.selection.learning import learn
+from bonwise.selection.learnt import learn
 from bonwise.selection.settings import Engines
 from bonwise.table import reading_options
 from bonwise.table.checks import CONFIDENCE, SEED
@@ -354,6 +354,7 @@ OPENS = {
     "study mix": bw.study_mix,
     "study requirements": bw.study_requirements,
     "study transfer": bw.study_transfer,
+    "study strategies": bw.study_strategies,
     "watch": bw.watch,
 }
 """Every command that opens a table of scores or of labels, and its function."""

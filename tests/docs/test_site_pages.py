@@ -212,6 +212,8 @@ OTHERWISE = {
     ("judge", "max_concurrency"): "its pools have no deadline",
     ("monitor", "confidence"): "it also limits false claims",
     ("plan", "confidence"): "of a test",
+    ("study_strategies", "judge"): "every judge with repeated scores is studied",
+    ("study_strategies", "strong"): "of three shares",
     ("route", "judge"): "it may be all but the stronger one",
     ("route", "prices"): "in US dollars",
     ("study_candidates", "judge_cost"): "described beside the price of a candidate",

@@ -67,6 +67,7 @@ MAKERS = {
     "candidates": lambda: bw.study_candidates("scores.csv"),
     "transfer": lambda: bw.study_transfer("scores.csv", to="scores.csv"),
     "mix": lambda: bw.study_mix("scores.csv", control="c3"),
+    "strategies": lambda: bw.study_strategies("scores.csv", seeds=1),
 }
 
 

@@ -307,6 +307,7 @@ def results(tmp_path_factory):
             "calibration": bw.study_calibration("scores.csv"),
             "candidates": bw.study_candidates("scores.csv"),
             "mix": bw.study_mix("scores.csv", control="c3"),
+            "strategies": bw.study_strategies("scores.csv", seeds=1),
         }
 
 

@@ -14,6 +14,7 @@ from bonwise.studies.label_strategy.front import study_label_strategy, study_ver
 from bonwise.studies.label_strategy.pair_draw import draw_pairs
 from bonwise.studies.mix.front import study_mix
 from bonwise.studies.requirements.front import study_requirements
+from bonwise.studies.strategies.front import study_strategies
 from bonwise.testing import simulate
 from studies.pairwise_judges import verdicts
 
@@ -82,6 +83,7 @@ RESULTS = {
     "candidates": lambda _: study_candidates(judged("ab", prompts=50), value=1.0, candidate_cost=0.01),
     "transfer": lambda _: study_transfer(judged("ab", prompts=50), to=judged("abc", prompts=25)),
     "strategies": lambda _: strategies(),
+    "replay": lambda _: study_strategies(simulate("one_model", n=30, seed=2, draws=3).frame(), seeds=1),
     "verdicts": lambda _: orders(judges=("j", "k")),
     "one order": lambda _: orders(two=False),
     "draw": drawn,

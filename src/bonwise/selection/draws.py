@@ -29,12 +29,14 @@ class Draws:
     def __init__(self, candidates: int) -> None:
         self._heard: tuple[dict[int, Verdict], ...] = tuple([{} for _ in range(candidates)])
         self._temperatures: set[float | None] = set()
+        self._means: dict[int, float | None] = {}
 
     def hear(self, question: Question, answer: Heard) -> None:
         """Take the answer to a draw; anything else raises `TypeError`."""
         if not isinstance(question, Draw) or isinstance(answer, Preference):
             raise TypeError(f"{type(answer).__name__} is no answer to {question}: only scores were asked for")
         self._heard[question.candidate][question.number] = answer
+        self._means.pop(question.candidate, None)
         self._temperatures.add(question.temperature)
 
     def asked(self, candidate: int) -> int:
@@ -56,7 +58,9 @@ class Draws:
 
     def mean(self, candidate: int) -> float | None:
         """Return the mean of a candidate's scores; None without one."""
-        return mean_of(self._scored(candidate))
+        if candidate not in self._means:  # a strategy looks at every mean before each question
+            self._means[candidate] = mean_of(self._scored(candidate))
+        return self._means[candidate]
 
     @property
     def owed(self) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,11 +48,13 @@ class Study:
     document: type[StudyDocument]
     """Of its documents."""
     with_audit: WithAudit | None = None
+    without: Mapping[str, str] = field(default_factory=lambda: NO_PROPENSITY)
+    """Flags of columns that the command has no use for, and why."""
 
     @property
     def command(self) -> Command:
         """What is typed for it."""
-        return Command(self.function, self.document.about, without=NO_PROPENSITY)
+        return Command(self.function, self.document.about, without=self.without)
 
 
 def study_of(name: str) -> Study:
