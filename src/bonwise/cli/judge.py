@@ -87,12 +87,12 @@ def judge(
     if asking.dry_run:
         from bonwise.cli.dry_run import show_estimate
 
-        return show_estimate(coming, judges, asking.run, asking.engine["reask"])
+        return show_estimate(coming, judges, asking.place, asking.engine["reask"])
     asked = list(coming)
     engines = settings.Engines.of(**asking.engine_settings(asks=any(map(protocol.is_asking, judges))))
     many_pools.refuse_without_key(asked, judges, engines)
     judged: list[JudgedPool] = []
-    summary = running.judge_all(asked, judges, engines, asking.run, judged.append)
+    summary = running.judge_all(asked, judges, engines, asking.place, judged.append)
     judged_pools = many_pools.JudgedPools(tuple(judged), judges, summary.engine.totals.bill, engines.run)
     _write(judged_pools, out, pairs, raw=raw, tokens=tokens)
     return running.outcome(summary, allow_unscored=allow_unscored)

@@ -189,7 +189,7 @@ def _summary_lines(summary: RunSummary, totals: CallTotals) -> Iterator[str]:
     yield from tally(totals.owed_because, "pending")
 
 
-def _summary_figures(totals: CallTotals, run: Path | None) -> str:
+def _summary_figures(totals: CallTotals, run: Path | str | None) -> str:
     ledger = "the ledger" if run is None else f"the ledger {run}"
     return f"{counted(totals.answers, 'answer')}: {figures_of(totals.bill, ledger)}"
 
@@ -242,7 +242,7 @@ def judge_all(
     pools: Sequence[Pool],
     judges: Sequence[protocol.Judge],
     engines: settings.Engines,
-    run: Path,
+    run: Path | str,
     each: Callable[[scoring.JudgedPool], None],
 ) -> RunSummary:
     """Judge pools, hand each on in input order, and return how it went; whatever ends it, what was paid is said."""
@@ -267,7 +267,7 @@ def judge_all(
 def select_all(
     pools: Iterator[Pool],
     selector: Selector,
-    run: Path,
+    run: Path | str,
     each: Callable[[selection.Selection], None],
     *,
     total: int | None,
