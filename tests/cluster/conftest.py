@@ -28,7 +28,9 @@ def _missing():
         return "asyncpg is not installed"
     if _programs() is None:
         return "no PostgreSQL server is installed"
-    return "" if os.geteuid() or shutil.which("setpriv") else "PostgreSQL does not run as root, and there is no setpriv"
+    return (
+        "" if os.geteuid() or shutil.which("setpriv") else "PostgreSQL does not run as root, and there is no setpriv"
+    )
 
 
 class Server:
@@ -75,9 +77,20 @@ class Server:
 
     def sql(self, statement, schema):
         """Return the lines that a statement prints."""
-        command = [str(_programs() / "psql"), "-h", str(self.folder), "-U", "postgres", "-tA", "-v", "ON_ERROR_STOP=1"]
+        command = [
+            str(_programs() / "psql"),
+            "-h",
+            str(self.folder),
+            "-U",
+            "postgres",
+            "-tA",
+            "-v",
+            "ON_ERROR_STOP=1",
+        ]
         environment = os.environ | {"PGOPTIONS": f"-c search_path={schema}"}
-        done = subprocess.run([*command, "-c", statement], check=True, capture_output=True, text=True, env=environment)
+        done = subprocess.run(
+            [*command, "-c", statement], check=True, capture_output=True, text=True, env=environment
+        )
         return done.stdout.splitlines()
 
     def close(self):

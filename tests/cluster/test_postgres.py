@@ -119,7 +119,9 @@ def test_one_value_that_cannot_be_held_fails_alone(ledger):
         good, bad = await ledger.claim([key(1)], request(), 1.0), await ledger.claim([key(2)], request(), 1.0)
         wrong = recorded({key(2): 2**70})
         return await asyncio.gather(
-            ledger.answer(good.call_id, recorded({key(1): 0})), ledger.answer(bad.call_id, wrong), return_exceptions=True
+            ledger.answer(good.call_id, recorded({key(1): 0})),
+            ledger.answer(bad.call_id, wrong),
+            return_exceptions=True,
         )
 
     fine, failed = run(course())

@@ -64,10 +64,9 @@ class MoneySlices:
         """Set the worst case of a call aside and return its number; None where the slice has no room for it."""
         with self._lock:
             part = self._slices.setdefault(terms, _Slice())
-            part.used_at = time.monotonic()
             if part.size - part.held < cost:
                 return None
-            part.held += cost
+            part.held, part.used_at = part.held + cost, time.monotonic()
             number = next(self._numbers)
             self._holds[number] = part, cost
             return number
@@ -92,9 +91,11 @@ class MoneySlices:
             return part.size - part.held
 
     def grow(self, terms: Terms, amount: int) -> None:
-        """Hear that a slice was given more, by a transaction that was committed."""
+        """Hear that a slice was given more, by a transaction that was committed; without it is given back."""
         with self._lock:
-            self._slices[terms].size += amount
+            part = self._slices[terms]
+            # Two that wait for the rest of each other's slices would wait for ever.
+            part.size, part.used_at = part.size + amount, time.monotonic() if amount else 0.0
 
     def to_write(self, *, leaves: bool) -> _Flushed:
         """Return what has changed; slices that idle, or all where the process leaves, shrink to what is held."""
