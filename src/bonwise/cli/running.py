@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -32,6 +32,7 @@ __all__ = [
     "figures_of",
     "filled_lines",
     "judge_all",
+    "judge_all_by_ray",
     "outcome",
     "select_all",
     "shown_count",
@@ -262,6 +263,29 @@ def judge_all(
     total = scoring.expected_answers(pools, judges) if any(map(is_asking, judges)) else len(pools)
     with shown_progress() as progress:
         return _finished(RunControl(progress, Stop(), total), work)
+
+
+def judge_all_by_ray(
+    pools: Sequence[Pool],
+    judges: Sequence[protocol.Judge],
+    engines: settings.Engines,
+    shares: Mapping[str, int | None],
+    each: Callable[[scoring.JudgedPool], None],
+) -> RunSummary:
+    """Do what `judge_all` does, in processes of Ray; `shares` says how the work is divided among them."""
+    from bonwise.calls.engine import Engine
+    from bonwise.scale import judge_blocks
+    from bonwise.selection.run import RunSummary
+
+    stated = {name: value for name, value in shares.items() if value is not None}
+    summary, totals = RunSummary(Engine(), judges, engines.run), {}
+    for judged, (worker, asked) in shown_count(judge_blocks(pools, judges, engines.settings, **stated), "pool"):
+        summary.note(judged)
+        totals[worker] = asked
+        each(judged)
+    for asked in totals.values():
+        summary.engine.totals.add(asked)
+    return summary
 
 
 def select_all(

@@ -52,6 +52,7 @@ __all__ = [
     "aselect_many",
     "judge",
     "judged_by",
+    "judges_of",
     "refuse_without_key",
     "select_many",
     "selected_by",
@@ -264,7 +265,7 @@ def judge(
     >>> found, found.cost
     (<JudgedPools: 1 pool, 2 candidates, 1 judge>, 0.0)
     """
-    judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
+    judges, engines = judges_of(judge), Engines.of(ledger=run, **settings)
     control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
     if not control.stop.requests:
         refuse_without_key(pools, judges, engines, text)
@@ -303,7 +304,7 @@ async def ajudge(
     >>> asyncio.run(ajudge([("Name a colour", ["red", "sky blue"])], judge=judge_length))
     <JudgedPools: 1 pool, 2 candidates, 1 judge>
     """
-    judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
+    judges, engines = judges_of(judge), Engines.of(ledger=run, **settings)
     expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text)
     control = RunControl(progress, stop or Stop(), expected)
     if not control.stop.requests:
@@ -334,7 +335,8 @@ async def judged_by(
             yield judged
 
 
-def _judges(given: Judging) -> tuple[Judge, ...]:
+def judges_of(given: Judging) -> tuple[Judge, ...]:
+    """Return judges as they are asked; none, or two of one name, are refused."""
     several = given if isinstance(given, Sequence) else [given]
     judges = tuple(map(as_judge, several))
     if not judges:

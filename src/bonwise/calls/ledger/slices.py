@@ -237,7 +237,7 @@ class SharedBucket(limiter.Bucket):
 
     def _allow(self, limit: int) -> None:
         self._limit, self._burst = limit, float(max(1, limit // 100))
-        self._rate = limiter.MARGIN * (limit - self._burst + 1) / limiter.MINUTE
+        self._rate = limiter.MARGIN * limit / limiter.MINUTE
 
     def _filled(self, now: float) -> float:
         if now - self._granted_at > KEEP:
