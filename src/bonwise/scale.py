@@ -68,8 +68,8 @@ def judge_dataset(
     Returns
     -------
     ray.data.Dataset
-        One row per prompt, candidate and judge, with the columns of ``bonwise judge --out``; ``score`` is null where
-        a candidate is unscored, and ``reason`` says why.
+        One row per prompt, candidate and judge, with the columns of ``bonwise judge --out``; ``judge_score`` is null where
+        a candidate is unscored, and ``unscored`` says why.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def _judged(
     ledger = settings.get("ledger")
     if ledger is not None and not is_address(ledger) and sum(node["Alive"] for node in ray.nodes()) > 1:
         raise _on_one_node(ledger)
-    ray.data.DataContext.get_current().execution_options.preserve_order = True
+    dataset.context.execution_options.preserve_order = True
     return dataset.repartition(target_num_rows_per_block=block_size).map_batches(
         _Worker,
         fn_constructor_args=(judges, settings, ray.get_runtime_context().get_node_id()),
@@ -188,7 +188,7 @@ def _rows_of(batch: Mapping[str, Any], judges: Sequence[Judge]) -> pa.Table:
 
     header, rows = scoring.score_table([_opened(pickled) for pickled in batch["judged"]], judges)
     columns = {name: [None if row[at] == "" else row[at] for row in rows] for at, name in enumerate(header)}
-    texts = {"prompt_id", "candidate", "judge", "reason"}
+    texts = {*scoring.SCORE_HEADER} - {"judge_score"}
     return pa.table(
         {name: pa.array(values, pa.string() if name in texts else pa.float64()) for name, values in columns.items()}
     )
