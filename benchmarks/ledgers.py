@@ -1,7 +1,7 @@
 """How fast a ledger takes calls: that of a run folder, and one on PostgreSQL, by several processes on one machine.
 
-``python benchmarks/ledgers.py --ledger postgresql://USER@HOST/DATABASE``; each call is a claim, an answer of 2 kB and a
-note, with a limit on money or without. How to read it: ``benchmarks/README.md``.
+Run ``python benchmarks/ledgers.py --ledger postgresql://USER@HOST/DB``. Each call is a claim, a request of 2 kB, an
+answer and a note, with a limit on money or without. How to read it: ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from bonwise.calls.ask import Request
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.records import Recorded
 
-BODY = {"model": "m", "messages": [{"role": "user", "content": "x" * 2000}]}
-RAW = json.dumps({"choices": [{"message": {"content": "7"}}], "padding": "y" * 500}).encode()
+TEXT = Path(__file__).with_name("README.md").read_text("utf-8")[:2000]
+BODY = {"model": "m", "messages": [{"role": "user", "content": TEXT}]}
+RAW = json.dumps({"choices": [{"message": {"content": "7"}}], "usage": TEXT[:500]}).encode()
 REQUEST = Request("openai", "https://api.openai.com/v1", "", "/chat/completions", BODY, "m")
 AT_ONCE = 64
 COST, MOST, DAY = 10**6, 10**18, 86_400.0

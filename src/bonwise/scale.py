@@ -68,8 +68,8 @@ def judge_dataset(
     Returns
     -------
     ray.data.Dataset
-        One row per prompt, candidate and judge, with the columns of ``bonwise judge --out``; ``judge_score`` is null where
-        a candidate is unscored, and ``unscored`` says why.
+        One row per prompt, candidate and judge, with the columns of ``bonwise judge --out``: ``judge_score`` is null
+        where a candidate is unscored, and ``unscored`` says why.
 
     Raises
     ------

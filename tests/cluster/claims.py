@@ -1,4 +1,4 @@
-"""A process that pays for claims it wins: ``claims.py ADDRESS KEYS SEED MOST COST``; each payment is a line of stdout.
+"""A process that pays for claims it wins: ``claims.py ADDRESS KEYS SEED MOST COST``; each payment is a line.
 
 It says ``paid NUMBER COST`` before it answers and ``kept NUMBER`` once the answer is in the ledger, then ``done``.
 """
@@ -28,7 +28,7 @@ def say(*words):
 
 async def held(ledger, most, cost):
     """Return what is held for a call once there is room for it, None where there never will be."""
-    while (row := await ledger.hold_money(cost, most, HOUR, time.time())) == 0:
+    while (row := await ledger.hold_money(cost, most, HOUR, time.time())) == 0:  # noqa: ASYNC110 - of other processes
         await asyncio.sleep(PAUSE)
     return row
 
@@ -58,7 +58,7 @@ async def worked(ledger, numbers, chance, most, cost):
 
 async def main(address, keys, seed, most, cost):
     """Work with several calls at once."""
-    chance = random.Random(f"{seed} {os.getpid()}")
+    chance = random.Random(f"{seed} {os.getpid()}")  # noqa: S311 - an order, no secret
     numbers = list(range(keys))
     chance.shuffle(numbers)
     with PostgresLedger(address) as ledger:

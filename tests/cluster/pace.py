@@ -1,4 +1,4 @@
-"""A process that starts as many calls as it may: ``pace.py ADDRESS KIND LIMIT SECONDS``; it prints when each began."""
+"""A process that starts as many calls as it may: ``pace.py ADDRESS KIND LIMIT UNTIL``; it prints when."""
 
 from __future__ import annotations
 

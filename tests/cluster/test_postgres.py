@@ -7,10 +7,14 @@ import os
 
 import pytest
 
+from bonwise.calls.ask import Ask, Model
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.ledger.postgres import PostgresLedger, split_address
+from bonwise.calls.providers.protocol import Connection
 from bonwise.errors import LedgerError, UsageError
+from bonwise.testing.script import Script
+from bonwise.testing.transport import FakeTransport
 from calls.ledgers import ask, key, recorded, request
 
 
@@ -20,6 +24,8 @@ def run(course):
 
 
 def test_what_was_answered_is_never_claimed_again(ledger):
+    """Texts that no database holds are kept as escapes."""
+
     async def course():
         first = await ask(ledger, key(1), key(2), cost=0.25, effective={"a": "\0 \ud800"}, note="n\0")
         again = await ledger.claim([key(1), key(2), key(3)], request(), wall=2.0)
@@ -35,6 +41,8 @@ def test_what_was_answered_is_never_claimed_again(ledger):
 
 
 def test_a_key_that_is_asked_for_is_busy_and_free_again_when_it_failed(ledger, address):
+    """Between two ledgers, as between two processes."""
+
     async def course(other):
         mine = await ledger.claim([key(1)], request(), wall=1.0)
         busy = await other.claim([key(1)], request(), wall=1.0)
@@ -49,6 +57,8 @@ def test_a_key_that_is_asked_for_is_busy_and_free_again_when_it_failed(ledger, a
 
 
 def test_a_ledger_that_closes_leaves_its_calls_unknown(ledger, address):
+    """They may have been billed."""
+
     async def course(other):
         await other.claim([key(1)], request(), wall=1.0)
 
@@ -60,6 +70,8 @@ def test_a_ledger_that_closes_leaves_its_calls_unknown(ledger, address):
 
 
 def test_a_claim_that_is_cancelled_is_taken_back(ledger):
+    """Whoever asks next gets the key."""
+
     async def course():
         task = asyncio.create_task(ledger.claim([key(1)], request(), wall=1.0))
         await asyncio.sleep(0)
@@ -76,6 +88,8 @@ def test_a_claim_that_is_cancelled_is_taken_back(ledger):
 
 
 def test_a_rejected_request_is_stored_for_each_of_its_keys(ledger):
+    """Asking again would bring the same."""
+
     async def course():
         claim = await ledger.claim([key(1), key(2)], request(), wall=1.0)
         await ledger.answer(claim.call_id, recorded({}, rejected=True, status=400, raw=b"no"))
@@ -86,6 +100,8 @@ def test_a_rejected_request_is_stored_for_each_of_its_keys(ledger):
 
 
 def test_it_holds_what_a_run_folder_holds(ledger, tmp_path):
+    """The same rows and the same sums, of whatever became of calls."""
+
     async def fill(where):
         for number in range(7):
             await ask(where, key(number), cost=0.5, answered_at=3.0, model=f"m{number % 2}")
@@ -108,6 +124,7 @@ def test_it_holds_what_a_run_folder_holds(ledger, tmp_path):
 
 
 def test_what_was_changed_in_the_database_is_no_answer(ledger, server, address):
+    """Its digest tells."""
     run(ask(ledger, key(1)))
     server.sql("UPDATE response SET raw = 'other'", split_address(address)[1])
     with pytest.raises(LedgerError, match="damaged"):
@@ -115,6 +132,8 @@ def test_what_was_changed_in_the_database_is_no_answer(ledger, server, address):
 
 
 def test_one_value_that_cannot_be_held_fails_alone(ledger):
+    """Also where both are written by one transaction."""
+
     async def course():
         good, bad = await ledger.claim([key(1)], request(), 1.0), await ledger.claim([key(2)], request(), 1.0)
         wrong = recorded({key(2): 2**70})
@@ -131,6 +150,8 @@ def test_one_value_that_cannot_be_held_fails_alone(ledger):
 
 
 def test_the_server_may_be_killed_while_calls_are_under_way(ledger, server):
+    """Answers wait for it to come back."""
+
     async def course():
         claims = [await ledger.claim([key(number)], request(), 1.0) for number in range(20)]
         server.kill()
@@ -147,6 +168,7 @@ def test_the_server_may_be_killed_while_calls_are_under_way(ledger, server):
 
 
 def test_a_process_that_forked_does_not_use_the_ledger(ledger):
+    """The connections belong to its parent, which goes on."""
     run(ask(ledger, key(1)))
     child = os.fork()
     if not child:
@@ -160,7 +182,7 @@ def test_a_process_that_forked_does_not_use_the_ledger(ledger):
     assert ledger.stored(key(2)) is not None
 
 
-SECRET = "hunter2-and-more"
+SECRET = "hunter2-and-more"  # noqa: S105 - nobody's
 
 
 @pytest.mark.parametrize(
@@ -178,37 +200,35 @@ SECRET = "hunter2-and-more"
     ],
 )
 def test_an_address_with_a_password_is_refused_and_not_repeated(text):
+    """Nor is anything else that may be one."""
     with pytest.raises(UsageError) as refused:
         split_address(text)
     assert SECRET not in f"{refused.value} {refused.value.hint}"
 
 
 def test_a_schema_is_a_ledger_of_its_own(server):
+    """Two of them share nothing."""
     with PostgresLedger(server.address("one")) as first, PostgresLedger(server.address("two")) as second:
         run(ask(first, key(1)))
         assert second.stored(key(1)) is None
 
 
 def test_a_server_that_is_not_there_is_one_sentence(tmp_path, server):
+    """Nothing waits for it."""
     with pytest.raises(LedgerError, match="cannot be used"):
         PostgresLedger(f"postgresql://u@/db?host={tmp_path}")
 
 
-def test_a_password_comes_from_the_environment_and_is_never_told(server, monkeypatch, tmp_path):
-    del tmp_path
+def test_a_password_comes_from_the_environment_and_is_never_told(server, monkeypatch):
+    """Also where it is wrong."""
     monkeypatch.setenv("PGPASSWORD", SECRET)
     with pytest.raises(LedgerError) as refused:
         PostgresLedger(f"postgresql://nobody@/postgres?host={server.folder}")
     assert SECRET not in f"{refused.value} {refused.value.hint} {refused.value.__cause__}"
 
 
-def test_an_engine_asks_nothing_that_another_engine_has_asked(address, server):
-    from bonwise.calls.ask import Ask, Model
-    from bonwise.calls.providers.protocol import Connection
-    from bonwise.testing.script import Script
-    from bonwise.testing.transport import FakeTransport
-
-    del server
+def test_an_engine_asks_nothing_that_another_engine_has_asked(address):
+    """Over the address of the database alone."""
     asked = []
     script = Script(lambda _: "7", on_paid=asked.append)
 

@@ -8,11 +8,13 @@ import subprocess
 import time
 from contextlib import suppress
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
 import bonwise as bw
 from bonwise.errors import UsageError
+from bonwise.scale import judge_dataset
 from bonwise.testing.script import Script
 from bonwise.testing.server import ScriptedServer
 from crash.runs import Trap, judging, pool_file, start
@@ -64,6 +66,7 @@ def wait_until(paid, count, process):
 
 
 def test_a_worker_and_the_driver_are_killed(tmp_path):
+    """All rows are there once, the same bytes as without Ray."""
     trap = Trap()
     pool_file(tmp_path / "pools.jsonl", POOLS, CANDIDATES)
     script = Script(lambda _: "7", latency=0.15, on_paid=trap)
@@ -83,7 +86,7 @@ def test_a_worker_and_the_driver_are_killed(tmp_path):
         finally:
             kill(driver.pid)
         until = time.monotonic() + 60
-        while any(os.path.exists(f"/proc/{pid}") for pid, line in below if "MapBatches" in line):
+        while any(Path(f"/proc/{pid}").exists() for pid, line in below if "MapBatches" in line):
             assert time.monotonic() < until
             time.sleep(0.1)
         before = sum(trap.paid.values())
@@ -100,10 +103,9 @@ def test_a_worker_and_the_driver_are_killed(tmp_path):
 
 
 def test_datasets_keep_their_rows_and_node_local_ledgers_are_refused_on_several_nodes(tmp_path, monkeypatch):
-    import ray
-    from ray.cluster_utils import Cluster
-
-    from bonwise.scale import judge_dataset
+    """Rows keep their order."""
+    import ray  # noqa: PLC0415 - an extra brings it
+    from ray.cluster_utils import Cluster  # noqa: PLC0415 - as above
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-scripted")
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
@@ -114,7 +116,7 @@ def test_datasets_keep_their_rows_and_node_local_ledgers_are_refused_on_several_
             for at in range(20)
         ]
         dataset = ray.data.from_items(pools)
-        rows = judge_dataset(dataset, judge=lambda prompt, text: len(text), ledger=tmp_path / "run", block_size=4)
+        rows = judge_dataset(dataset, judge=lambda _, text: len(text), ledger=tmp_path / "run", block_size=4)
         frame = rows.to_pandas()
         assert list(frame["prompt_id"].drop_duplicates()) == [pool["prompt_id"] for pool in pools]
         assert frame["judge_score"].tolist()[1::2] == [4.0 * (at % 3) for at in range(20)]
@@ -129,7 +131,6 @@ def test_datasets_keep_their_rows_and_node_local_ledgers_are_refused_on_several_
 
 @pytest.mark.parametrize("limit", [{"max_calls": 5}, {"max_tokens": 500}, {"max_cost": 1.0}])
 def test_limits_of_one_process_are_refused(tmp_path, limit):
-    from bonwise.scale import judge_dataset
-
+    """Before Ray is started."""
     with pytest.raises(UsageError, match="kept by one process"):
         judge_dataset(None, judge=bw.Pointwise("openai/gpt-5-mini"), ledger=tmp_path, **limit)

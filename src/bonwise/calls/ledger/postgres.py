@@ -167,6 +167,10 @@ class PostgresLedger:
 
         return self._server.run(read).result()
 
+    def integrity(self) -> str:
+        """Say who looks after the file."""
+        return "kept by PostgreSQL"
+
     def rows(
         self,
         *,
@@ -280,6 +284,7 @@ class _Server:
         self._passing = (  # a server is down, ends, begins, or sees two transactions in each other's way
             OSError,
             asyncpg.InterfaceError,
+            asyncpg.InternalClientError,
             asyncpg.PostgresConnectionError,
             asyncpg.OperatorInterventionError,
             asyncpg.TransactionRollbackError,
@@ -335,7 +340,11 @@ class _Server:
         while True:
             try:
                 async with self._pool.acquire() as connection:
-                    return await work(connection)
+                    try:
+                        return await work(connection)
+                    except self._passing:
+                        connection.terminate()
+                        raise
             except self._passing:
                 if self._loop.time() >= until:
                     raise
