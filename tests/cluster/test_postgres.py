@@ -245,3 +245,48 @@ def test_an_engine_asks_nothing_that_another_engine_has_asked(address):
     answers = run(course())
     assert len(answers) == 10
     assert len(asked) == 5
+
+
+def test_money_that_nobody_waits_for_any_more_is_free_again(ledger):
+    """Also where its caller went away while the database was setting it aside."""
+
+    async def course():
+        most = 1000
+        for _ in range(5):
+            task = asyncio.create_task(ledger.hold_money(most, most, 3600.0, 60.0))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        for _ in range(100):
+            if row := await ledger.hold_money(most, most, 3600.0, 60.0):
+                return row, await ledger.hold_money(1, most, 3600.0, 60.0)
+            await asyncio.sleep(0.05)
+        return None
+
+    row, more = run(course())
+    assert row
+    assert more == 0
+
+
+def test_what_is_spent_is_seen_by_all_and_leaves_the_window(ledger, address):
+    """A limit that is reached stays so until its window has passed; a clock that goes back frees nothing."""
+
+    async def course(other):
+        for number in range(3):
+            row = await ledger.hold_money(300, 1000, 3600.0, 6000.0)
+            ledger.spend_money(300, 6000.0 + number, row)
+        await asyncio.sleep(3.5)  # what this one has set aside and does not use is given back
+        late = 6000.0 + 3700.0
+        full = [await other.hold_money(200, 1000, 3600.0, wall) for wall in (6010.0, 10.0)]
+        return (
+            full,
+            await other.hold_money(100, 1000, 3600.0, 6010.0),
+            await other.hold_money(900, 1000, 3600.0, late),
+        )
+
+    with PostgresLedger(address) as other:
+        full, fits, later = run(course(other))
+    assert full == [None, None]
+    assert fits
+    assert later

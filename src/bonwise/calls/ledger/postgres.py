@@ -127,8 +127,16 @@ class PostgresLedger:
 
     async def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> int | None:
         """Set pico-dollars aside, with at most `most` in so many seconds; 0 to wait for calls, None for no room."""
-        number = self._money.hold((most, seconds), cost)
-        return number or await self._server.do("hold", (most, seconds), cost, wall)
+        if number := self._money.hold((most, seconds), cost):
+            return number
+        task = self._server.put("hold", (most, seconds), cost, wall)
+        try:
+            number = await task.future
+        except (asyncio.CancelledError, GeneratorExit):
+            with suppress(LedgerError):
+                self._server.post("release", task)
+            raise
+        return number
 
     def spend_money(self, cost: int, wall: float, row: int | None = None) -> None:
         """Count what a call has cost, in place of what was held for it at `row`, where something was."""
@@ -242,11 +250,15 @@ class _Server:
         self._begun.result()
 
     async def do(self, *work: Any) -> Any:
+        return await self.put(*work).future
+
+    def put(self, *work: Any) -> Any:
+        """Have something written, and return what holds the future of its result."""
         self._check()
-        task = WriteTask(work, loop := asyncio.get_running_loop(), future := loop.create_future())
+        task = WriteTask(work, loop := asyncio.get_running_loop(), loop.create_future())
         self._queue.append(task)
         self._loop.call_soon_threadsafe(self._wanted.set)
-        return await future
+        return task
 
     def post(self, *work: Any) -> None:
         """Have something written with the next transaction; nobody waits for it."""
@@ -309,7 +321,7 @@ class _Server:
 
     async def _write(self, tasks: list[WriteTask]) -> None:
         """Write a batch, or a sign of life; where something cannot be written, each piece by itself."""
-        if not self._failure and (tasks or self.transactions.owner):
+        if not self._failure and (tasks or self.transactions.is_due(self._loop.time())):
             try:
                 await self._patiently(partial(self._transact, tasks), PATIENCE)
             except self._of_one as error:

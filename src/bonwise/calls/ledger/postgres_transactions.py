@@ -115,6 +115,11 @@ class PostgresTransactions:
         self._numbers = iter(range(0))
         self.owner = 0
 
+    def is_due(self, now: float) -> bool:
+        """Tell whether there is something to write that nobody waits for: a sign of life, or money."""
+        signs = now - self._heard >= HEARTBEAT
+        return self.owner > 0 and (signs or any(self._money.to_write(leaves=False)))
+
     async def write(self, connection: Any, tasks: Iterable[WriteTask], now: float) -> None:
         """Write tasks in one transaction, with a sign of life where the last one is old; `now` is the loop's time."""
         here, by_kind = self._here, defaultdict[str, list[WriteTask]](list)
@@ -142,6 +147,9 @@ class PostgresTransactions:
         self._heard = now if signs else self._heard
         self._money.written(flushed)
         self._hand_out(by_kind["hold"], grants)
+        for task in by_kind["release"]:  # of callers who went away while money was set aside for them
+            if row := task.work[1].result:
+                self._money.spend(0, 0.0, row)
 
     async def _number(self, connection: Any, claims: Iterable[WriteTask]) -> None:
         for task in claims:
