@@ -9,26 +9,23 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from bonwise.calls.bill import CallTotals
+from bonwise.calls import bill, portal
 from bonwise.calls.ledger.place import is_address
-from bonwise.calls.portal import Portal
 from bonwise.calls.settings import CallSettings, EngineSettings
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.extras import RAY
 from bonwise.flags import shows
-from bonwise.judges import pool_loop, scoring
-from bonwise.judges.protocol import Judge, is_asking, variables_of
+from bonwise.judges import pool_loop, protocol, scoring
 from bonwise.selection.many_pools import judges_of
 from bonwise.selection.pools import pools_of
 from bonwise.selection.settings import Engines
-from bonwise.table.checks import check_whole
-from bonwise.table.pools import Pool
+from bonwise.table import checks
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from ray.data import Dataset
 
     from bonwise.calls.engine import Engine
+    from bonwise.table.pools import Pool
 
 __all__ = ["BLOCK_SIZE", "WORKERS", "judge_blocks", "judge_dataset"]
 
@@ -40,7 +37,7 @@ WORKERS = 2
 def judge_dataset(
     dataset: Dataset,
     *,
-    judge: Judge | Callable[[str, str], Any] | Sequence[Judge | Callable[[str, str], Any]],
+    judge: protocol.Judge | Callable[[str, str], Any] | Sequence[protocol.Judge | Callable[[str, str], Any]],
     ledger: str | Path,
     block_size: int = BLOCK_SIZE,
     workers: int = WORKERS,
@@ -90,27 +87,27 @@ def judge_dataset(
     return judged.map_batches(_rows_of, fn_args=(judges,), batch_size=block_size)
 
 
-def _check(judges: Sequence[Judge], settings: EngineSettings, block_size: int, workers: int) -> None:
+def _check(judges: Sequence[protocol.Judge], settings: EngineSettings, block_size: int, workers: int) -> None:
     """Refuse, before a cluster is started, what would not hold in several processes."""
-    check_whole("block_size", block_size, least=1)
-    check_whole("workers", workers, least=1)
+    checks.check_whole("block_size", block_size, least=1)
+    checks.check_whole("workers", workers, least=1)
     RAY.require("judging by Ray")
     engines = Engines.of(**settings)
     limits, ledger = engines.spending, engines.settings["ledger"]
     if limits is not None and (limits.shared is None or limits.bounded):
         hint = "limit money within a window, such as 5/day: the ledger keeps it for all"
         raise UsageError("a limit on calls, on tokens or on money without a window is kept by one process", hint=hint)
-    if ledger is None and any(map(is_asking, judges)):
+    if ledger is None and any(map(protocol.is_asking, judges)):
         raise UsageError("Ray tries blocks again, and needs a ledger", hint="name a run folder or a database")
 
 
 def judge_blocks(
     pools: Sequence[Pool],
-    judges: Sequence[Judge],
+    judges: Sequence[protocol.Judge],
     settings: EngineSettings,
     block_size: int = BLOCK_SIZE,
     workers: int = WORKERS,
-) -> Iterator[tuple[scoring.JudgedPool, tuple[str, CallTotals]]]:
+) -> Iterator[tuple[scoring.JudgedPool, tuple[str, bill.CallTotals]]]:
     """Yield each pool with its judgments, in input order, and a worker with what its engine was asked so far."""
     _check(judges, settings, block_size, workers)
     ray = _started()
@@ -121,7 +118,7 @@ def judge_blocks(
 
 
 def _judged(
-    dataset: Dataset, judges: Sequence[Judge], settings: EngineSettings, block_size: int, workers: int
+    dataset: Dataset, judges: Sequence[protocol.Judge], settings: EngineSettings, block_size: int, workers: int
 ) -> Dataset:
     """Return a dataset of pickled judged pools, in the order of the pools."""
     ray = _started()
@@ -130,7 +127,7 @@ def _judged(
         raise _on_one_node(ledger)
     dataset.context.execution_options.preserve_order = True
     return dataset.repartition(target_num_rows_per_block=block_size).map_batches(
-        _Worker,
+        _BlockJudge,
         fn_constructor_args=(judges, settings, ray.get_runtime_context().get_node_id()),
         batch_size=block_size,
         batch_format="pyarrow",
@@ -139,17 +136,17 @@ def _judged(
     )
 
 
-class _Worker:
+class _BlockJudge:
     """A process that judges blocks, with one engine for all of them."""
 
-    def __init__(self, judges: Sequence[Judge], settings: EngineSettings, home: str) -> None:
+    def __init__(self, judges: Sequence[protocol.Judge], settings: EngineSettings, home: str) -> None:
         ray = _started()
         node, ledger = ray.get_runtime_context().get_node_id(), settings.get("ledger")
         if ledger is not None and not is_address(ledger) and node != home:
             raise _on_one_node(ledger)
         self._name = f"{os.getpid()} on {node}"
-        self._judges, self._wanted = judges, variables_of(judges)
-        self._portal = Portal(Engines.of(**settings).make)
+        self._judges, self._wanted = judges, protocol.variables_of(judges)
+        self._portal = portal.Portal(Engines.of(**settings).make)
 
     def __call__(self, batch: Any) -> dict[str, list[bytes]]:
         """Judge a block; what ends the work is handed on in the place of its pools."""
@@ -157,7 +154,7 @@ class _Worker:
         def begin(reader: Any, engine: Engine) -> AsyncGenerator[scoring.JudgedPool, None]:
             return scoring.judge_pools(reader, self._judges, engine)
 
-        async def totals(engine: Engine) -> CallTotals:
+        async def totals(engine: Engine) -> bill.CallTotals:
             return engine.totals
 
         try:
@@ -182,7 +179,7 @@ def _opened(pickled: bytes) -> scoring.JudgedPool:
     return judged
 
 
-def _rows_of(batch: Mapping[str, Any], judges: Sequence[Judge]) -> pa.Table:
+def _rows_of(batch: Mapping[str, Any], judges: Sequence[protocol.Judge]) -> Any:
     """Return the rows of judged pools as a table that has the same columns whatever was scored."""
     import pyarrow as pa  # noqa: PLC0415 - Ray brings it
 

@@ -53,7 +53,7 @@ def kill(pid):
 
 def busy_worker(pid):
     """Return the process of one actor that judges."""
-    return next(child for child, line in children(pid) if "MapBatches(_Worker)" in line)
+    return next(child for child, line in children(pid) if "MapBatches(_BlockJudge)" in line)
 
 
 def wait_until(paid, count, process):

@@ -72,9 +72,9 @@ class PostgresLedger:
         dsn, schema = split_address(address)
         self.path = address
         self._money = slices.MoneySlices()
-        self._server = _Server(address, dsn, schema, self._money)
-        self._finalize = weakref.finalize(self, self._server.close)
-        self._server.run(partial(prepare_schema, name=schema), patience=0.0).result()
+        self._database = _Database(address, dsn, schema, self._money)
+        self._finalize = weakref.finalize(self, self._database.close)
+        self._database.run(partial(prepare_schema, name=schema), patience=0.0).result()
 
     def __enter__(self) -> Self:
         return self
@@ -87,34 +87,34 @@ class PostgresLedger:
 
     async def look_up(self, keys: Collection[bytes]) -> dict[bytes, records.Stored]:
         """Return those of some samples that are answered or rejected."""
-        return await asyncio.wrap_future(self._server.run(partial(PostgresTransactions.stored, keys=list(keys))))
+        return await asyncio.wrap_future(self._database.run(partial(PostgresTransactions.stored, keys=list(keys))))
 
     def stored(self, key: bytes) -> records.Stored | None:
         """Return an answered or rejected sample, None where there is none; waits for the server."""
-        return self._server.run(partial(PostgresTransactions.stored, keys=[key])).result().get(key)
+        return self._database.run(partial(PostgresTransactions.stored, keys=[key])).result().get(key)
 
     async def claim(self, keys: Sequence[bytes], request: ask.Request, wall: float) -> records.Claim:
         """Enter a call for those keys that are free; undone if cancelled."""
         wanted = _WantedCall(tuple(dict.fromkeys(keys)), *request_columns(request), wall)
         try:
-            claim: records.Claim = await self._server.do("claim", wanted)
+            claim: records.Claim = await self._database.do("claim", wanted)
         except (asyncio.CancelledError, GeneratorExit):
             with suppress(LedgerError):
-                self._server.post("withdraw", wanted)
+                self._database.post("withdraw", wanted)
             raise
         return claim
 
     async def answer(self, call_id: int, recorded: records.Recorded) -> None:
         """Record a call's outcome, even if cancelled."""
-        await self._server.do("answer", call_id, response_columns(recorded), recorded.raw, dict(recorded.choices))
+        await self._database.do("answer", call_id, response_columns(recorded), recorded.raw, dict(recorded.choices))
 
     async def give_up(self, call_id: int, attempts: int, lost_attempts: int, note: str) -> None:
         """Record a call without answer, and free its samples."""
-        await self._server.do("give_up", call_id, attempts, lost_attempts, as_text(note))
+        await self._database.do("give_up", call_id, attempts, lost_attempts, as_text(note))
 
     def note_reading(self, key: bytes, reading: str) -> None:
         """Queue what was read from a sample, as JSON text; nobody waits for it."""
-        self._server.post("note_reading", key, as_text(reading))
+        self._database.post("note_reading", key, as_text(reading))
 
     def dropped(self, base_url: str, model: str) -> frozenset[str]:
         """Return the parameters that a model was found not to take."""
@@ -123,20 +123,20 @@ class PostgresLedger:
 
     async def drop(self, base_url: str, model: str, parameter: str, message: str) -> None:
         """Remember that a model does not take a parameter, and what its server said."""
-        await self._server.do("drop", base_url, model, parameter, as_text(message))
+        await self._database.do("drop", base_url, model, parameter, as_text(message))
 
     async def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> int | None:
         """Set pico-dollars aside, with at most `most` in so many seconds; 0 to wait for calls, None for no room."""
         if number := self._money.hold((most, seconds), cost):
             return number
-        task = self._server.put("hold", (most, seconds), cost, wall)
+        task = self._database.put("hold", (most, seconds), cost, wall)
         try:
-            number = await task.future
+            held: int | None = await task.future
         except (asyncio.CancelledError, GeneratorExit):
             with suppress(LedgerError):
-                self._server.post("release", task)
+                self._database.post("release", task)
             raise
-        return number
+        return held
 
     def spend_money(self, cost: int, wall: float, row: int | None = None) -> None:
         """Count what a call has cost, in place of what was held for it at `row`, where something was."""
@@ -153,7 +153,7 @@ class PostgresLedger:
             return granted, left
 
         def ask(want: float, holds: float, rate: float) -> Future[tuple[float, float]]:
-            return self._server.run(lambda connection: lease(connection, holds, want, rate))
+            return self._database.run(lambda connection: lease(connection, holds, want, rate))
 
         return slices.SharedBucket(limit, ask, own=own)
 
@@ -166,14 +166,14 @@ class PostgresLedger:
 
         async def read(connection: Any) -> records.LedgerStats:
             async with connection.transaction(isolation="repeatable_read", readonly=True):
-                dead = await self._server.transactions.dead(connection, reading.SENDERS)
+                dead = await self._database.transactions.dead(connection, reading.SENDERS)
                 tables = (reading.SAMPLES, reading.TALLY, reading.DROPPED)
                 samples, tallies, dropped = [
                     [tuple(map(_plain, row)) for row in await connection.fetch(one)] for one in tables
                 ]
             return reading.stats_from(samples, tallies, dropped, dead)
 
-        return self._server.run(read).result()
+        return self._database.run(read).result()
 
     def integrity(self) -> str:
         """Say who looks after the file."""
@@ -204,7 +204,7 @@ class PostgresLedger:
             first, left = last, None if left is None else left - len(rows)
 
     def _fetch(self, statement: str, *values: Any) -> list[Any]:
-        rows: list[Any] = self._server.run(lambda connection: connection.fetch(statement, *values)).result()
+        rows: list[Any] = self._database.run(lambda connection: connection.fetch(statement, *values)).result()
         return rows
 
 
@@ -233,7 +233,7 @@ class _WantedCall:
     number: int | None = None
 
 
-class _Server:
+class _Database:
     """A thread with an event loop of its own, which reads at once and writes in batches."""
 
     def __init__(self, address: str, dsn: str, schema: str, money: slices.MoneySlices) -> None:
