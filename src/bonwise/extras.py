@@ -20,6 +20,8 @@ __all__ = [
     "FAST",
     "FIGURES",
     "PAGES",
+    "POSTGRES",
+    "RAY",
     "REMOTE",
     "REWARD",
     "SCHEMA",
@@ -66,6 +68,8 @@ FIGURES = Feature(("matplotlib",))
 BOOTSTRAP = Feature(("threadpoolctl",))
 EXCEL = Feature(("python_calamine",), "excel")
 FAST = Feature(("aiohttp",), "fast")
+POSTGRES = Feature(("asyncpg",), "postgres")
+RAY = Feature(("ray",), "ray")
 REMOTE = Feature(("fsspec",), "scale")
 REWARD = Feature(("torch", "transformers"), "torch")
 SCHEMA = Feature(("jsonschema",), "schema")

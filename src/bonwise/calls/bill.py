@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 __all__ = ["NOTHING_PAID", "PICO", "Bill", "CallTotals", "PartialUsage", "Usage"]
 
@@ -126,6 +126,11 @@ class CallTotals:
     """What servers refused or silently ignored, in one line each, with how often it was seen."""
     owed_because: Counter[str] = field(default_factory=Counter)
     """Why answers are missing."""
+
+    def add(self, other: CallTotals) -> None:
+        """Add the figures of another engine."""
+        for name in (each.name for each in fields(self) if each.name != "trouble"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def owe(self, reason: str, times: int = 1) -> None:
         """Count an answer that did not arrive, or several, and why; words of servers are no end of reasons."""

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from bonwise.calls import attempts, bill, shared_money, tokens
 from bonwise.calls.ask import CALLS_FOR, OCCASION, Answer, Answers, AttemptError, Problem, refused_for_good
 from bonwise.calls.endpoint import Endpoint
-from bonwise.calls.ledger.ledger import Ledger, LedgerProtocol, NullLedger
-from bonwise.calls.limiter import EndpointLimiter, Limiter
+from bonwise.calls.ledger import place
+from bonwise.calls.ledger.ledger import Ledger, NullLedger
+from bonwise.calls.limiter import Bucket, EndpointLimiter, Limiter
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers import parameters, protocol, supplied
 from bonwise.calls.settings import CallSettings
@@ -28,6 +29,8 @@ from bonwise.table.verdicts import Unscored, kept
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask, CallOutcome, Model, Outcome, Request
+    from bonwise.calls.ledger.ledger import LedgerProtocol
+    from bonwise.calls.ledger.postgres import PostgresLedger
     from bonwise.calls.ledger.records import Stored
 
 __all__ = ["GRACE", "MOST_CLIENTS", "AskRun", "Engine"]
@@ -49,8 +52,9 @@ class Engine:
 
     Parameters
     ----------
-    ledger : Ledger, str or pathlib.Path, optional
-        Where answers are kept: a run folder or a ``.sqlite`` file. Without one every question is paid anew.
+    ledger : Ledger, PostgresLedger, str or pathlib.Path, optional
+        Where answers are kept: a run folder, a ``.sqlite`` file or the address of a database,
+        ``postgresql://USER@HOST/DATABASE``. Without one every question is paid anew.
     prices : Prices, optional
         Unless given, the built-in table with the file that ``BONWISE_PRICES`` names.
     limiter : callable, optional
@@ -64,7 +68,7 @@ class Engine:
 
     def __init__(
         self,
-        ledger: Ledger | str | Path | None = None,
+        ledger: Ledger | PostgresLedger | str | Path | None = None,
         *,
         prices: Prices | None = None,
         limiter: Callable[[Model], Limiter] | None = None,
@@ -78,17 +82,17 @@ class Engine:
         self.prices = Prices.load() if prices is None else prices
         self.deadline, self.reask = asked["deadline"], asked["reask"]
         self.ledger: LedgerProtocol = _opened_ledger(ledger)
-        self._owns_ledger = not isinstance(ledger, Ledger)
+        self._owns_ledger = self.ledger is not ledger
         limit, money = self.spending.shared, None
         if limit is not None:
             limit.refuse_without(self.ledger.path)
-        if limit is not None and isinstance(self.ledger, Ledger):
+        if limit is not None and not isinstance(self.ledger, NullLedger):
             money = shared_money.SharedMoney(self.ledger, limit)
         self.terms = attempts.Terms(
             self.ledger, self.spending, money, self.totals, asked["attempts"], self.prices.version
         )
         """What all calls under way share."""
-        self._limiter = limiter or (lambda _model: EndpointLimiter(at_once))
+        self._limiter, self._at_once = limiter, at_once
         self._connection = asked["connection"] or protocol.Connection(connections=at_once)
         self._endpoints: dict[_Key, Endpoint] = {}
         """Each once; those with a client of the user's in the order in which they were used last."""
@@ -127,7 +131,8 @@ class Engine:
         endpoint = self._endpoints.get(key)
         if endpoint is None:
             refused, price = self.ledger.dropped(base_url, model.name), self.prices.of(model, base_url)
-            endpoint = Endpoint(adapter, model, base_url, refused, price, self._limiter, self._connection)
+            limiter = self._limiter or self._paced(f"{base_url} {model.name}")
+            endpoint = Endpoint(adapter, model, base_url, refused, price, limiter, self._connection)
             self._endpoints[key] = endpoint
             supplied_clients = [key for key in self._endpoints if key[-1] is not None]
             # Calls under way keep their endpoint, and what sends by a user's client has nothing to close.
@@ -136,6 +141,12 @@ class Engine:
         elif model.client is not None:
             self._endpoints[key] = self._endpoints.pop(key)
         return endpoint
+
+    def _paced(self, endpoint: str) -> Callable[[Model], Limiter]:
+        """Return what makes the limiter of an endpoint; a ledger of many machines also shares the pace."""
+        share: Callable[..., Bucket] | None = getattr(self.ledger, "bucket", None)
+        buckets = None if share is None else partial(share, endpoint)
+        return lambda _model: EndpointLimiter(self._at_once, bucket=buckets)
 
     def prepare(self, ask: Ask) -> None:
         """Have a client for an ask's model at hand, so that the first call does not wait for one to be made."""
@@ -212,10 +223,14 @@ class Engine:
         await self.aclose()
 
 
-def _opened_ledger(ledger: Ledger | str | Path | None) -> LedgerProtocol:
+def _opened_ledger(ledger: Ledger | PostgresLedger | str | Path | None) -> LedgerProtocol:
     if ledger is None:
         return NullLedger()
-    return ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+    if isinstance(ledger, str) and place.is_address(ledger):
+        from bonwise.calls.ledger.postgres import PostgresLedger  # noqa: PLC0415 - few have one
+
+        return PostgresLedger(ledger)
+    return Ledger.open(ledger) if isinstance(ledger, str | Path) else ledger
 
 
 _JSON = json.JSONEncoder(default=str, allow_nan=False)  # made once: `json.dumps` would make one at each call
@@ -263,7 +278,7 @@ class AskRun:
     async def _ask_second(self, took: float) -> None:
         """Take second answers in place of those that could not be read; the first `took` so many seconds."""
         unread, first = sorted(self._unread), dict(self._answers)
-        missing = self._look_up(dict(zip(self._request.keys(unread, 1), unread, strict=True)))
+        missing = await self._look_up(dict(zip(self._request.keys(unread, 1), unread, strict=True)))
         under_way = self._engine.tasks_by_key
         wanted = [sample for key, sample in missing.items() if sample in self._arrived or key in under_way]
         size = self._size(len(wanted))
@@ -302,7 +317,7 @@ class AskRun:
         wanted = list(samples)
         while wanted:
             self._leave_out_what_is_refused()
-            missing = self._look_up(dict(zip(self._request.keys(wanted, generation), wanted, strict=True)))
+            missing = await self._look_up(dict(zip(self._request.keys(wanted, generation), wanted, strict=True)))
             if not missing:
                 return
             if self._engine.stopped:
@@ -316,17 +331,17 @@ class AskRun:
         """Look for answers that another process is asking for; now and then its lease is to be looked at again."""
         for pause in shared_money.PAUSES:
             await asyncio.sleep(pause)
-            if any(self._terms.ledger.stored(key) is not None for key in missing):
+            if await self._terms.ledger.look_up(missing):
                 return
 
     def _owe(self, missing: Open, reason: str) -> None:
         owed = Unscored(f"owed: {reason}", owed=True)
         self._take(missing, dict.fromkeys(missing, owed), paid=False)
 
-    def _look_up(self, keys: Open) -> Open:
-        missing = {}
+    async def _look_up(self, keys: Open) -> Open:
+        missing, known = {}, await self._terms.ledger.look_up(keys)
         for key, sample in keys.items():
-            stored = self._terms.ledger.stored(key)
+            stored = known.get(key)
             if stored is None:
                 missing[key] = sample
             else:

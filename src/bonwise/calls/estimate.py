@@ -12,7 +12,7 @@ from bonwise.calls import bill, tokens
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.engine import Engine
-from bonwise.calls.ledger.ledger import Ledger
+from bonwise.calls.ledger.ledger import NullLedger
 from bonwise.calls.prices import Price, Prices
 from bonwise.calls.providers.parameters import refuse_impossible
 from bonwise.table.verdicts import Unscored
@@ -378,7 +378,7 @@ def _usable(stored: Stored, ask: Ask, endpoint: Endpoint) -> bool:
 
 
 def _observed(engine: Engine) -> dict[str, float]:
-    if not isinstance(engine.ledger, Ledger):
+    if isinstance(engine.ledger, NullLedger):
         return {}
     tallies = [tally for tally in engine.ledger.stats().models if tally.samples and tally.usage.output]
     return {f"{tally.provider}/{tally.model}": tally.usage.output / tally.samples for tally in tallies}

@@ -8,6 +8,7 @@ import itertools
 import math
 import random
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from bonwise.calls import ask, rate_limits
@@ -51,8 +52,11 @@ class Bucket:
         """Per minute, the lower of the caller's own limit and the server's."""
         return self._limit
 
-    def wait(self, amount: float, now: float, ahead: float = 0.0) -> float:
-        """Return the seconds until an amount may start behind what is `ahead`, 0 for at once; `now` is loop time."""
+    def wait(self, amount: float, now: float, ahead: float = 0.0, queued: float = 0.0) -> float:  # noqa: ARG002
+        """Return the seconds until an amount may start behind what is `ahead`, 0 for at once; `now` is loop time.
+
+        `queued` is all that waits, for buckets that are filled by what is asked for.
+        """
         short = ahead + min(amount, self._burst) - self._filled(now)
         return short / self._rate if short > 0 else 0.0
 
@@ -236,7 +240,8 @@ class EndpointLimiter:
     others); calls at once then stay below `max_concurrency` only. Else the calls at once are found by trying, and
     fewer run where many fail because the server has too much to do: see `ConcurrencyWindow`, and `Bucket` for the
     spread of starts. A call that fails holds nobody else up. All wait after a 429 where the server names limits, then
-    used up, and where it refuses everything: as long as it asks for, or a growing time, jittered by `seed`. Where
+    used up, and where it refuses everything: as long as it asks for, or a growing time, jittered by `seed`. `bucket`
+    makes the buckets, from ``"requests"`` or ``"tokens"`` and a limit, where processes are to share them. Where
     input and output are limited apart, all tokens count as input (a judge writes little), and starts pause when
     hardly any output is left.
     """
@@ -248,10 +253,12 @@ class EndpointLimiter:
         tokens_per_minute: int | None = None,
         *,
         seed: int | None = None,
+        bucket: Callable[..., Bucket] | None = None,
     ) -> None:
         self._window = ConcurrencyWindow(_at_least_one("max_concurrency", max_concurrency))
-        self._requests = _own_bucket("requests_per_minute", requests_per_minute)
-        self._tokens = _own_bucket("tokens_per_minute", tokens_per_minute)
+        self._bucket = bucket or (lambda _kind, limit, spent=0.0, *, own=False: Bucket(limit, spent, own=own))
+        self._requests = self._own("requests", requests_per_minute)
+        self._tokens = self._own("tokens", tokens_per_minute)
         self._jitter = random.Random(seed)  # noqa: S311 - spreads pauses, guards nothing
         self._server_paces = False
         self._running = self._running_tokens = 0
@@ -338,9 +345,10 @@ class EndpointLimiter:
     def _wait(self, tokens: int, now: float, *, behind_queue: bool = False) -> float:
         wait = self._closed_until - now
         if self._requests is not None:
-            wait = max(wait, self._requests.wait(1, now, self._waiting if behind_queue else 0))
+            wait = max(wait, self._requests.wait(1, now, self._waiting if behind_queue else 0, self._waiting))
         if self._tokens is not None:
-            wait = max(wait, self._tokens.wait(tokens, now, self._waiting_tokens if behind_queue else 0))
+            ahead = self._waiting_tokens if behind_queue else 0
+            wait = max(wait, self._tokens.wait(tokens, now, ahead, self._waiting_tokens))
         return max(wait, 0.0)
 
     def _start(self, tokens: int, now: float) -> _LimiterLease:
@@ -411,6 +419,9 @@ class EndpointLimiter:
             self._strikes += 1
             self._window.restart()
 
+    def _own(self, kind: str, limit: int | None) -> Bucket | None:
+        return None if limit is None else self._bucket(kind, _at_least_one(f"{kind}_per_minute", limit), own=True)
+
     def _close(self, until: float) -> None:
         self._closed_until = max(self._closed_until, until)
 
@@ -418,11 +429,11 @@ class EndpointLimiter:
         tokens = limits.input_tokens or limits.tokens
         if limits.requests is not None:
             self._server_paces = True
-            self._requests = self._requests or Bucket(limits.requests.limit, self._running)
+            self._requests = self._requests or self._bucket("requests", limits.requests.limit, self._running)
             self._requests.sync(limits.requests, now, lease.since, self._started - lease.started)
         if tokens is not None:
             self._server_paces = True
-            self._tokens = self._tokens or Bucket(tokens.limit, self._running_tokens)
+            self._tokens = self._tokens or self._bucket("tokens", tokens.limit, self._running_tokens)
             self._tokens.sync(tokens, now, lease.since, self._started_tokens - lease.started_tokens)
         output = limits.output_tokens
         if output is not None and output.remaining is not None and output.remaining < NEARLY_NONE * output.limit:
@@ -477,7 +488,3 @@ def _at_least_one(name: str, value: int) -> int:
     if value < 1:
         raise UsageError(f"{name} is {value}", hint="give at least 1")
     return value
-
-
-def _own_bucket(name: str, limit: int | None) -> Bucket | None:
-    return None if limit is None else Bucket(_at_least_one(name, limit), own=True)

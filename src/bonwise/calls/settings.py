@@ -100,4 +100,4 @@ class EngineSettings(CallSettings, total=False):
     """The settings of an engine, and where answers are kept."""
 
     ledger: Annotated[str | Path | None, Option()]
-    """A run folder: answers are kept there and never paid twice."""
+    """A run folder, or the address of a database: answers are kept there and never paid twice."""

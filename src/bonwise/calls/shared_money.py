@@ -13,6 +13,7 @@ from bonwise.calls import bill, cost_limit, spending
 
 if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import Ledger
+    from bonwise.calls.ledger.postgres import PostgresLedger
 
 __all__ = ["SharedMoney"]
 
@@ -24,7 +25,7 @@ PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 class SharedMoney:
     """The money of a ledger within a limit's window: open calls count with their worst case, and time never falls."""
 
-    def __init__(self, ledger: Ledger, limit: cost_limit.CostLimit) -> None:
+    def __init__(self, ledger: Ledger | PostgresLedger, limit: cost_limit.CostLimit) -> None:
         self._ledger, self._limit = ledger, limit
         self._clock = time.time
         self._turn, self._freed = asyncio.Lock(), asyncio.Event()

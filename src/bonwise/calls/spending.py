@@ -135,7 +135,8 @@ class Spending:
         """Whether a call without a known price cannot be allowed."""
         self._given = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": limit if windowed else max_cost}
         self._limits = (max_calls, max_tokens, None if limit is None or windowed else round(limit.dollars * PICO))
-        self._bounded = any(limit is not None for limit in self._limits)
+        self.bounded = any(limit is not None for limit in self._limits)
+        """Whether a limit is kept here."""
         self._known = Amount()
         self._possible = Amount()
         self._reserved = Amount()
@@ -265,7 +266,7 @@ class Spending:
     def _grant(self, need: Amount, loop: asyncio.AbstractEventLoop, *, priced: bool) -> Reservation:
         self._reserved = self._reserved.plus(need)
         reservation = Reservation(self, need, loop, priced=priced)
-        if self._bounded:
+        if self.bounded:
             self._open.add(reservation)
         return reservation
 
@@ -347,7 +348,7 @@ class Spending:
             self._possible = self._possible.plus(reservation.need)
 
     def _fits(self, need: Amount) -> bool:
-        if not self._bounded:
+        if not self.bounded:
             return True
         total = self._known.plus(self._possible).plus(self._reserved).plus(need)
         return all(limit is None or amount <= limit for amount, limit in zip(total, self._limits, strict=True))
@@ -359,7 +360,7 @@ class Spending:
 
     def _limit_reached(self, need: Amount) -> str | None:
         """Return the limit beyond which a call would go even if all in flight turned out to cost nothing."""
-        if self._bounded:
+        if self.bounded:
             spent = self._known.plus(self._possible)
             for name, gone, more, limit in zip(self._given, spent, need, self._limits, strict=True):
                 if limit is not None and gone + more > limit:

@@ -33,7 +33,7 @@ __all__ = ["MOST_LOOKED_AT", "refuse_plan_without_key", "show_estimate", "show_p
 
 
 def show_estimate(
-    pools: Iterable[Pool], judges: Sequence[Judge], run: Path, reask: int | None, *, as_forms: bool
+    pools: Iterable[Pool], judges: Sequence[Judge], run: Path | str, reask: int | None, *, as_forms: bool
 ) -> int:
     """Print what judging would use beside what the ledger holds; `as_forms` counts by the lengths of texts alone."""
     from bonwise.calls.estimate import estimate_asks
@@ -68,7 +68,7 @@ def show_estimate(
 def show_plan(
     source: Callable[[], Iterator[Pool]],
     plan: SelectionSettings,
-    run: Path,
+    run: Path | str,
     reask: int | None,
     *,
     share: float,
@@ -105,9 +105,9 @@ def show_plan(
     return 0
 
 
-def _forms(run: Path, judges: Iterable[Judge]) -> dict[int, AskForm] | None:
+def _forms(run: Path | str, judges: Iterable[Judge]) -> dict[int, AskForm] | None:
     """Return what counts each judge's questions; None where stored answers, or a judge, need them written out."""
-    from bonwise.calls.ledger.place import ledger_file
+    from bonwise.calls.ledger.place import holds_ledger
     from bonwise.judges.ask_forms import AskForm
     from bonwise.judges.protocol import is_asking
 
@@ -115,10 +115,10 @@ def _forms(run: Path, judges: Iterable[Judge]) -> dict[int, AskForm] | None:
     forms = {name: form for name, form in made.items() if form is not None}
     # Of two judges that ask alike each would count what the other asks.
     alike = len({form.asked_by for form in forms.values()}) < len(made)
-    return None if alike or ledger_file(run).is_file() else forms
+    return None if alike or holds_ledger(run) else forms
 
 
-def _plan_forms(run: Path, plan: SelectionSettings) -> list[dict[int, AskForm]] | None:
+def _plan_forms(run: Path | str, plan: SelectionSettings) -> list[dict[int, AskForm]] | None:
     """Return what counts the first questions, later ones, and the stronger judge's, where all are asked about all."""
     from bonwise.judges.protocol import is_asking
     from bonwise.selection.strategies import matches, scores
@@ -153,27 +153,27 @@ def _counts(forms: Mapping[int, AskForm] | None) -> Iterator[FormCount]:
 
 
 def _undecided(
-    source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path, reask: int | None
+    source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path | str, reask: int | None
 ) -> Callable[[], Iterator[Pool]]:
     """Return what yields the pools that stored answers leave undecided: what is asked later depends on these."""
-    from bonwise.calls.ledger.place import ledger_file
+    from bonwise.calls.ledger.place import holds_ledger
 
-    if not ledger_file(run).is_file() or not plan.asks_models:
+    if not holds_ledger(run) or not plan.asks_models:
         return source
     decided = list(_decided(source(), plan, run, reask))
     return lambda: (pool for pool, is_decided in zip(source(), decided, strict=True) if not is_decided)
 
 
 def refuse_plan_without_key(
-    source: Callable[[], Iterator[Pool]] | None, plan: SelectionSettings, run: Path, reask: int | None
+    source: Callable[[], Iterator[Pool]] | None, plan: SelectionSettings, run: Path | str, reask: int | None
 ) -> None:
     """Do what `bonwise.selection.many_pools.refuse_without_key` does; None for pools that come only once."""
-    from bonwise.calls.ledger.place import ledger_file
+    from bonwise.calls.ledger.place import holds_ledger
     from bonwise.judges.judging import missing_key
 
     judges = [*plan.judges, getattr(plan.strategy, "pairwise", None)]
     error = next((why for judge in judges if judge is not None and (why := missing_key(judge)) is not None), None)
-    stored = run if ledger_file(run).is_file() else None
+    stored = run if holds_ledger(run) else None
     if error is None or (source is None and stored):
         return
     # A copy of the router has seen no pool, and this one is to see each of them once.
@@ -183,7 +183,9 @@ def refuse_plan_without_key(
             raise error
 
 
-def _decided(pools: Iterator[Pool], plan: SelectionSettings, run: Path | None, reask: int | None) -> Iterator[bool]:
+def _decided(
+    pools: Iterator[Pool], plan: SelectionSettings, run: Path | str | None, reask: int | None
+) -> Iterator[bool]:
     from bonwise.selection.selector import Selector
 
     stored = Selector(
@@ -207,11 +209,11 @@ def _is_decided(pick: Selection) -> bool:
 
 
 @contextmanager
-def _engine(run: Path, reask: int | None) -> Iterator[Engine]:
+def _engine(run: Path | str, reask: int | None) -> Iterator[Engine]:
     from bonwise.calls.engine import Engine
-    from bonwise.calls.ledger.place import ledger_file
+    from bonwise.calls.ledger.place import holds_ledger
 
-    engine = Engine(run if ledger_file(run).is_file() else None, reask=reask)
+    engine = Engine(run if holds_ledger(run) else None, reask=reask)
     try:
         yield engine
     finally:

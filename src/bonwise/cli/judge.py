@@ -12,6 +12,7 @@ import typer
 
 from bonwise.cli import arguments, model_flags, running
 from bonwise.cli.shared_flags import Reading, shared_flags
+from bonwise.errors import UsageError
 from bonwise.printable import listed, quoted
 from bonwise.report.numbers import counted
 from bonwise.table.reading_options import ReadingKeywords
@@ -49,6 +50,11 @@ def judge(
     *,
     asking: model_flags.ModelFlags,
     reading: Reading[ReadingKeywords],
+    engine: Annotated[str | None, arguments.rare("--engine", help="ray: judge in several processes.")] = None,
+    block_size: Annotated[
+        int | None, arguments.rare("--block-size", help="Pools in a block, which Ray tries again as a whole.", min=1)
+    ] = None,
+    workers: Annotated[int | None, arguments.rare("--workers", help="Processes of Ray that judge.", min=1)] = None,
     name: Annotated[str | None, arguments.rare("--name", help="What a stack is called as a judge of scores.")] = None,
     allow_unscored: arguments.AllowUnscored = False,
     force: arguments.Force = False,
@@ -74,6 +80,10 @@ def judge(
         )
         return _add_stack(pools, judge[0].removeprefix("stack:"), {"name": name, **reading.keywords()}, out)
     arguments.refuse_flags({"--name": name, **reading.values}, "is for a table of scores with --judge stack:FILE")
+    if engine not in {None, "ray"}:
+        raise UsageError(f"--engine is {engine!r}", hint="--engine ray, or leave it out")
+    if engine is None:
+        arguments.refuse_flags({"--block-size": block_size, "--workers": workers}, "needs --engine ray")
     from bonwise.judges import protocol, scoring
 
     arguments.refuse_overwriting((pools,), (out,), headers=[scoring.SCORE_HEADER], force=force)
@@ -89,12 +99,16 @@ def judge(
         from bonwise.cli.dry_run import show_estimate
 
         as_forms = asking.images is None
-        return show_estimate(coming, judges, asking.run, asking.engine["reask"], as_forms=as_forms)
+        return show_estimate(coming, judges, asking.place, asking.engine["reask"], as_forms=as_forms)
     asked = list(coming)
     engines = settings.Engines.of(**asking.engine_settings(asks=any(map(protocol.is_asking, judges))))
     many_pools.refuse_without_key(asked, judges, engines)
     judged: list[JudgedPool] = []
-    summary = running.judge_all(asked, judges, engines, asking.run, judged.append)
+    if engine == "ray":
+        shares = {"block_size": block_size, "workers": workers}
+        summary = running.judge_all_by_ray(asked, judges, engines, shares, judged.append)
+    else:
+        summary = running.judge_all(asked, judges, engines, asking.place, judged.append)
     judged_pools = many_pools.JudgedPools(tuple(judged), judges, summary.engine.totals.bill, engines.run)
     _write(judged_pools, out, pairs, raw=raw, tokens=tokens)
     return running.outcome(summary, allow_unscored=allow_unscored)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from bonwise.calls.ledger import place
 from bonwise.cli import model_flags, running
 from bonwise.cli.arguments import Force, emit, refuse_overwriting, say
 from bonwise.cli.shared_flags import TableOutput, shared_flags
@@ -20,6 +21,7 @@ from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
     from bonwise.calls.ledger import damage, ledger, records
+    from bonwise.calls.ledger.postgres import PostgresLedger
     from bonwise.cli.accounts import LedgerDocument
 
 __all__ = ["app"]
@@ -27,6 +29,9 @@ __all__ = ["app"]
 app = typer.Typer(name="ledger", help="Look into the ledger of a run folder.", rich_markup_mode=None)
 
 RunArgument = Annotated[Path, typer.Argument(help="Run folder, or its .sqlite file.")]
+PlaceArgument = Annotated[
+    Path, typer.Argument(parser=place.run_place, help="Run folder, its .sqlite file, or the address of a database.")
+]
 ModelFilter = Annotated[str | None, typer.Option("--model", help="Only this model, as the server knows it.")]
 StateFilter = Annotated[
     str | None, typer.Option("--state", help="Only calls that are sent, answered, rejected, failed or unknown.")
@@ -42,11 +47,11 @@ STATES = ("sent", "answered", "rejected", "failed", "unknown")
 
 @app.command("stats")
 @shared_flags()
-def stats(*, run: RunArgument = model_flags.RUN, output: TableOutput) -> int:
+def stats(*, run: PlaceArgument = model_flags.RUN, output: TableOutput) -> int:
     """Sum up calls, answers, tokens and cost by model."""
     from bonwise.cli.accounts import describe_with
 
-    with _opened(run) as ledger:
+    with _any_opened(run) as ledger:
         output.refuse_overwriting(ledger.path)
         sums, verdict = ledger.stats(), ledger.integrity()
     with _damaged(run):
@@ -58,7 +63,7 @@ def stats(*, run: RunArgument = model_flags.RUN, output: TableOutput) -> int:
 
 @app.command("show")
 def show(
-    run: RunArgument = model_flags.RUN,
+    run: PlaceArgument = model_flags.RUN,
     key: Annotated[str, typer.Option("--key", help="First hexadecimal digits of a key: the whole row.")] = "",
     model: ModelFilter = None,
     state: StateFilter = None,
@@ -70,7 +75,7 @@ def show(
     """
     from bonwise.printable import printable
 
-    with _opened(run) as ledger:
+    with _any_opened(run) as ledger:
         for row in ledger.rows(model=model, state=_state(state), key_prefix=key, limit=limit):
             if key:
                 emit(_json(row, indent=2))
@@ -81,7 +86,7 @@ def show(
 
 @app.command("export")
 def export(
-    run: RunArgument = model_flags.RUN,
+    run: PlaceArgument = model_flags.RUN,
     out: Annotated[str, typer.Option("--out", help="Where the rows go (JSONL); - for stdout.")] = "-",
     model: ModelFilter = None,
     state: StateFilter = None,
@@ -91,7 +96,7 @@ def export(
 
     A row holds the request, the response and what was read from it.
     """
-    with _opened(run) as ledger:
+    with _any_opened(run) as ledger:
         refuse_overwriting((ledger.path,), (out,), headers=[EXPORT_HEADER], force=force)
         rows = running.shown_count(ledger.rows(model=model, state=_state(state)), "row")
         count = write_rows(out, map(_json, rows))
@@ -184,6 +189,14 @@ def _opened(run: Path) -> ledger.Ledger:
     from bonwise.calls.ledger.ledger import Ledger
 
     return Ledger.open(_file(run))
+
+
+def _any_opened(run: Path | str) -> ledger.Ledger | PostgresLedger:
+    if isinstance(run, Path):
+        return _opened(run)
+    from bonwise.calls.ledger.postgres import PostgresLedger
+
+    return PostgresLedger(run)
 
 
 def _file(run: Path) -> Path:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bonwise.calls.ledger.place import is_address
 from bonwise.calls.settings import CallSettings, EngineSettings
 from bonwise.cli.arguments import Seed, rare
 from bonwise.errors import UsageError
@@ -57,6 +58,10 @@ _IMAGES = Annotated[
     Path | None, rare("--images", help="Folder of the images in prompts and candidates; judges then see them.")
 ]
 _RUN = Annotated[Path, typer.Option("--run", help="Run folder: the ledger of paid answers.")]
+_LEDGER = Annotated[
+    str | None,
+    rare("--ledger", help="Keep answers in postgresql://USER@HOST/DB, shared by many machines, not in --run."),
+]
 _DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and cost; send nothing.")]
 _OF_A_QUESTION = MappingProxyType(
     {"deadline": "Seconds for one question: after them it is not tried again, but pending."}
@@ -81,6 +86,8 @@ class ModelFlags:
     """Below which files may be sent as images; None sends none."""
     run: Path = field(default=RUN, metadata={"flag": _RUN})
     """The run folder."""
+    ledger: str | None = field(default=None, metadata={"flag": _LEDGER})
+    """The address of a database that takes its place."""
     engine: Mapping[str, Any] = field(
         default_factory=dict, metadata={"options": CallSettings, "words": _OF_A_QUESTION}
     )
@@ -88,6 +95,15 @@ class ModelFlags:
     seed: int = field(default=0, metadata={"flag": Seed})
     dry_run: bool = field(default=False, metadata={"flag": _DRY_RUN})
     """Whether to send nothing, and say what would be sent."""
+
+    @property
+    def place(self) -> Path | str:
+        """Where answers are kept."""
+        if self.ledger is not None and not is_address(self.ledger):
+            raise UsageError(
+                "--ledger is not the address of a database", hint="write postgresql://USER@HOST/DATABASE"
+            )
+        return self.ledger or self.run
 
     def judges(self, specs: Sequence[str]) -> tuple[Judge, ...]:
         """Make the judges that texts name."""
@@ -123,7 +139,7 @@ class ModelFlags:
 
     def engine_settings(self, *, asks: bool) -> EngineSettings:
         """Return what an engine may use; where no model is asked (`asks`) there is no run folder."""
-        given = completed(EngineSettings, {**self.engine, "ledger": self.run if asks else None}, "engine_settings")
+        given = completed(EngineSettings, {**self.engine, "ledger": self.place if asks else None}, "engine_settings")
         transport = self.engine.get("connection")
         if transport is not None:
             from bonwise.calls.providers.protocol import Connection

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -32,6 +32,7 @@ __all__ = [
     "figures_of",
     "filled_lines",
     "judge_all",
+    "judge_all_by_ray",
     "outcome",
     "select_all",
     "shown_count",
@@ -189,7 +190,7 @@ def _summary_lines(summary: RunSummary, totals: CallTotals) -> Iterator[str]:
     yield from tally(totals.owed_because, "pending")
 
 
-def _summary_figures(totals: CallTotals, run: Path | None) -> str:
+def _summary_figures(totals: CallTotals, run: Path | str | None) -> str:
     ledger = "the ledger" if run is None else f"the ledger {run}"
     return f"{counted(totals.answers, 'answer')}: {figures_of(totals.bill, ledger)}"
 
@@ -242,7 +243,7 @@ def judge_all(
     pools: Sequence[Pool],
     judges: Sequence[protocol.Judge],
     engines: settings.Engines,
-    run: Path,
+    run: Path | str,
     each: Callable[[scoring.JudgedPool], None],
 ) -> RunSummary:
     """Judge pools, hand each on in input order, and return how it went; whatever ends it, what was paid is said."""
@@ -264,10 +265,33 @@ def judge_all(
         return _finished(RunControl(progress, Stop(), total), work)
 
 
+def judge_all_by_ray(
+    pools: Sequence[Pool],
+    judges: Sequence[protocol.Judge],
+    engines: settings.Engines,
+    shares: Mapping[str, int | None],
+    each: Callable[[scoring.JudgedPool], None],
+) -> RunSummary:
+    """Do what `judge_all` does, in processes of Ray; `shares` says how the work is divided among them."""
+    from bonwise.calls.engine import Engine
+    from bonwise.scale import judge_blocks
+    from bonwise.selection.run import RunSummary
+
+    stated = {name: value for name, value in shares.items() if value is not None}
+    summary, totals = RunSummary(Engine(), judges, engines.run), {}
+    for judged, (worker, asked) in shown_count(judge_blocks(pools, judges, engines.settings, **stated), "pool"):
+        summary.note(judged)
+        totals[worker] = asked
+        each(judged)
+    for asked in totals.values():
+        summary.engine.totals.add(asked)
+    return summary
+
+
 def select_all(
     pools: Iterator[Pool],
     selector: Selector,
-    run: Path,
+    run: Path | str,
     each: Callable[[selection.Selection], None],
     *,
     total: int | None,

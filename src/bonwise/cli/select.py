@@ -109,7 +109,7 @@ def select(
             raise UsageError("--dry-run picks nothing, so there is no page", hint="leave --html out")
         with without_router_warnings():
             share = 0.0 if router is None else router.share
-            return show_plan(source, plan, asking.run, asking.engine["reask"], share=share, as_forms=images is None)
+            return show_plan(source, plan, asking.place, asking.engine["reask"], share=share, as_forms=images is None)
     picks = PickReport(plan, router)
     page = None if html is None else PickedPage(html, str(pools), picks.totals, router)
     # A line that is no pool is found before a cent is spent.
@@ -117,7 +117,7 @@ def select(
     if plan.asks_models:
         from bonwise.cli.dry_run import refuse_plan_without_key
 
-        refuse_plan_without_key(None if total is None else source, plan, asking.run, asking.engine["reask"])
+        refuse_plan_without_key(None if total is None else source, plan, asking.place, asking.engine["reask"])
     return _pick_all(source, _selection_run(plan, asking, total), picks, page, allow_unscored=allow_unscored)
 
 
@@ -134,7 +134,7 @@ def _selection_run(
         seed=plan.seed,
         **asking.engine_settings(asks=plan.asks_models),
     )
-    return partial(running.select_all, selector=selector, run=asking.run, total=total)
+    return partial(running.select_all, selector=selector, run=asking.place, total=total)
 
 
 def _pick_all(

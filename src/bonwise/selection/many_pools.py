@@ -52,6 +52,7 @@ __all__ = [
     "aselect_many",
     "judge",
     "judged_by",
+    "judges_of",
     "refuse_without_key",
     "select_many",
     "selected_by",
@@ -69,14 +70,14 @@ class JudgedPools(Sequence[JudgedPool]):
     judges : tuple of Judge
     bill : Bill
         Calls, tokens and cost.
-    run : pathlib.Path or None
-        The run folder that keeps the answers.
+    run : pathlib.Path, str or None
+        The run folder, or the address of the database, that keeps the answers.
     """
 
     judged: tuple[JudgedPool, ...]
     judges: tuple[Judge, ...]
     bill: Bill = field(default_factory=Bill)
-    run: Path | None = None
+    run: Path | str | None = None
 
     def __len__(self) -> int:
         return len(self.judged)
@@ -267,7 +268,7 @@ def judge(
     >>> found, found.cost
     (<JudgedPools: 1 pool, 2 candidates, 1 judge>, 0.0)
     """
-    judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
+    judges, engines = judges_of(judge), Engines.of(ledger=run, **settings)
     text = text_with_images(images, judges, text)
     control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
     if not control.stop.requests:
@@ -308,7 +309,7 @@ async def ajudge(
     >>> asyncio.run(ajudge([("Name a colour", ["red", "sky blue"])], judge=judge_length))
     <JudgedPools: 1 pool, 2 candidates, 1 judge>
     """
-    judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
+    judges, engines = judges_of(judge), Engines.of(ledger=run, **settings)
     text = text_with_images(images, judges, text)
     expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text)
     control = RunControl(progress, stop or Stop(), expected)
@@ -325,7 +326,11 @@ async def ajudge(
 
 
 async def judged_by(
-    judges: Sequence[Judge], pools: ItemReader[Pool], engine: Engine, control: RunControl, run: Path | None = None
+    judges: Sequence[Judge],
+    pools: ItemReader[Pool],
+    engine: Engine,
+    control: RunControl,
+    run: Path | str | None = None,
 ) -> AsyncGenerator[JudgedPool, None]:
     """Yield each pool with its verdicts, in input order; after a stop, pending where the ledger has no answer."""
     summary = RunSummary(engine, judges, run)
@@ -336,7 +341,8 @@ async def judged_by(
             yield judged
 
 
-def _judges(given: Judging) -> tuple[Judge, ...]:
+def judges_of(given: Judging) -> tuple[Judge, ...]:
+    """Return judges as they are asked; none, or two of one name, are refused."""
     several = given if isinstance(given, Sequence) else [given]
     judges = tuple(map(as_judge, several))
     if not judges:
@@ -367,9 +373,9 @@ def refuse_without_key(
     lacking = [(judge, error) for judge in judges if (error := missing_key(judge)) is not None]
     if not lacking or engines.settings["offline"]:
         return
-    from bonwise.calls.ledger.place import ledger_file  # noqa: PLC0415 - with all keys at hand nothing is looked up
+    from bonwise.calls.ledger.place import holds_ledger  # noqa: PLC0415 - with all keys at hand nothing is looked up
 
-    run = engines.run if engines.run is not None and ledger_file(engines.run).is_file() else None
+    run = engines.run if engines.run is not None and holds_ledger(engines.run) else None
     if isinstance(pools, str | Path | Collection):
         without_key, reask = [judge for judge, _ in lacking], engines.settings["reask"]
         needed = bool(judge(pools, judge=without_key, run=run, text=text, reask=reask, offline=True).pending)
@@ -448,7 +454,7 @@ async def aselect_many(
 
 
 async def selected_by(
-    selector: Selector, pools: Iterator[Any] | AsyncIterable[Any], control: RunControl, run: Path | None = None
+    selector: Selector, pools: Iterator[Any] | AsyncIterable[Any], control: RunControl, run: Path | str | None = None
 ) -> AsyncGenerator[Selection, None]:
     """Yield the picks of many pools in input order, by a selector of the caller's; after a stop no pool is begun."""
     summary = RunSummary(await selector.engine(), [selector.settings.judge], run)

@@ -43,7 +43,7 @@ class RunSummary:
     engine: Engine
     """Its `totals` and `spending` hold what was asked and paid."""
     judges: Sequence[protocol.Judge]
-    run: Path | None = None
+    run: Path | str | None = None
     """The run folder."""
     interrupted: bool = False
     """Whether the run was told to end."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypedDict, Unpack, get_args
 
+from bonwise.calls.ledger.place import run_place
 from bonwise.calls.settings import EngineSettings, check_seconds
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.flags import Option, completed
@@ -206,10 +207,9 @@ class Engines:
         return _made_again, (self.settings,)
 
     @property
-    def run(self) -> Path | None:
-        """The run folder, None where no answer is kept."""
-        ledger = self.settings["ledger"]
-        return None if ledger is None else Path(ledger)
+    def run(self) -> Path | str | None:
+        """The run folder, or the address of a database; None where no answer is kept."""
+        return run_place(self.settings["ledger"])
 
     @property
     def stated(self) -> Mapping[str, Any]:

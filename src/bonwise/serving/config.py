@@ -160,8 +160,8 @@ class ServeConfig:
     limits: ServerLimits = field(default_factory=ServerLimits)
 
 
-_ELSEWHERE = {"ledger", "max_concurrency", "deadline", "connection"}
-"""Settings of the judge's engine under names of their own: --run, judge_concurrency, deadline, transport."""
+_ELSEWHERE = {"max_concurrency", "deadline", "connection"}
+"""Settings of the judge's engine under names of their own: judge_concurrency, deadline, transport."""
 
 OF_THE_JUDGE = {f"judge_{name}": name for name in options_of(settings.EngineSettings) if name not in _ELSEWHERE}
 """The others, by what they are called here: without ``judge_`` a setting is that of the upstream."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from bonwise.calls import ask, bill
 from bonwise.calls.ledger import damage, place, reading, schema
@@ -20,7 +20,10 @@ from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded
 from bonwise.calls.ledger.transactions import LedgerTransactions, Writer
 from bonwise.errors import LedgerError
 
-__all__ = ["FAILED", "Ledger", "LedgerProtocol", "NullLedger"]
+if TYPE_CHECKING:
+    from bonwise.calls.ledger.postgres import PostgresLedger
+
+__all__ = ["FAILED", "Ledger", "LedgerProtocol", "NullLedger", "as_text", "request_columns", "response_columns"]
 
 FAILED: tuple[State, ...] = ("failed",)
 """What is pruned unless more is named: an unknown call may have been billed, and its record is kept."""
@@ -71,28 +74,32 @@ class Ledger:
         with place.as_ledger_errors(self.path):
             return schema.stored_from(key, rows[0])
 
+    async def look_up(self, keys: Collection[bytes]) -> dict[bytes, Stored]:
+        """Return those of some samples that are answered or rejected."""
+        return {key: stored for key in keys if (stored := self.stored(key)) is not None}
+
     async def claim(self, keys: Sequence[bytes], request: ask.Request, wall: float) -> Claim:
         """Enter a call for those keys (one a sample) that are free; undone if cancelled. `wall` is Unix time."""
-        where, body = _request_columns(request)
+        where, body = request_columns(request)
         wanted = tuple(dict.fromkeys(keys))
         work = partial(LedgerTransactions.claim, keys=wanted, where=where, body=body, wall=wall)
         return await self._writer.do(work, _withdraw)
 
     async def answer(self, call_id: int, recorded: Recorded) -> None:
         """Record a call's outcome, even if cancelled; samples without a choice are freed unless it was rejected."""
-        columns, choices = _response_columns(recorded), dict(recorded.choices)
+        columns, choices = response_columns(recorded), dict(recorded.choices)
         await self._writer.submit(
             partial(LedgerTransactions.answer, call=call_id, columns=columns, raw=recorded.raw, choices=choices)
         )
 
     async def give_up(self, call_id: int, attempts: int, lost_attempts: int, note: str) -> None:
         """Record a call without answer, free its samples; `lost_attempts` may be billed, `note` holds no secret."""
-        why = _as_text(note)
+        why = as_text(note)
         await self._writer.submit(lambda ledger_file: ledger_file.give_up(call_id, attempts, lost_attempts, why))
 
     def note_reading(self, key: bytes, reading: str) -> None:
         """Queue what was read from a sample, as JSON text; nobody waits for it."""
-        self._writer.take_along(partial(LedgerTransactions.note_reading, key=key, reading=_as_text(reading)))
+        self._writer.take_along(partial(LedgerTransactions.note_reading, key=key, reading=as_text(reading)))
 
     def dropped(self, base_url: str, model: str) -> frozenset[str]:
         """Return the parameters that a model was found not to take."""
@@ -101,7 +108,7 @@ class Ledger:
 
     async def drop(self, base_url: str, model: str, parameter: str, message: str) -> None:
         """Remember that a model does not take a parameter, and what its server said."""
-        words = _as_text(message)
+        words = as_text(message)
         await self._writer.submit(lambda ledger_file: ledger_file.drop(base_url, model, parameter, words))
 
     async def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> int | None:
@@ -203,34 +210,35 @@ def _hang_up(reading: list[sqlite3.Connection]) -> None:
         reading.pop().close()
 
 
-def _as_text(text: str) -> str:
-    r"""Return text that UTF-8 can hold: a lone surrogate becomes the escape that JSON has for it."""
-    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+def as_text(text: str) -> str:
+    r"""Return text that any database can hold: a lone surrogate, and NUL, become the escapes that JSON has."""
+    plain = text if text.isascii() else text.encode(errors="backslashreplace").decode()
+    return plain.replace("\0", "\\u0000")
 
 
-def _request_columns(request: ask.Request) -> tuple[tuple[str, ...], str]:
+def request_columns(request: ask.Request) -> tuple[tuple[str, ...], str]:
     """Return what says where a request goes, and its body as JSON text."""
     where = (request.provider, request.base_url, request.api_version, request.endpoint, request.model)
-    return tuple(map(_as_text, where)), request.content.decode()
+    return tuple(map(as_text, where)), request.content.decode()
 
 
-def _response_columns(recorded: Recorded) -> tuple[Any, ...]:
+def response_columns(recorded: Recorded) -> tuple[Any, ...]:
     """Return an answered call's figures in the statement's order, typed as SQLite gives them back: for a digest."""
     usage = recorded.usage
     return (
         "rejected" if recorded.rejected else "answered",
         float(recorded.answered_at),
         int(recorded.status),
-        _as_text(recorded.request_id),
-        _as_text(recorded.model),
-        _as_text(recorded.fingerprint),
+        as_text(recorded.request_id),
+        as_text(recorded.model),
+        as_text(recorded.fingerprint),
         *(_NO_USAGE if usage is None else _counts(usage)),
         None if recorded.cost is None else recorded.cost + 0.0,
         recorded.price_version,
         int(recorded.attempts),
         int(recorded.lost_attempts),
-        _as_text(_JSON.encode(recorded.effective)) if recorded.effective else "{}",
-        _as_text(recorded.note),
+        as_text(_JSON.encode(recorded.effective)) if recorded.effective else "{}",
+        as_text(recorded.note),
     )
 
 
@@ -257,6 +265,10 @@ class NullLedger:
     def stored(self, key: bytes) -> Stored | None:  # noqa: ARG002 - the interface of Ledger
         """Return None: nothing is stored."""
         return None
+
+    async def look_up(self, keys: Collection[bytes]) -> dict[bytes, Stored]:  # noqa: ARG002 - the same
+        """Return nothing: nothing is stored."""
+        return {}
 
     async def claim(self, keys: Sequence[bytes], request: ask.Request, wall: float) -> Claim:  # noqa: ARG002 - the same
         """Claim every key."""
@@ -287,4 +299,4 @@ class NullLedger:
         """Do nothing."""
 
 
-LedgerProtocol = Ledger | NullLedger
+LedgerProtocol: TypeAlias = "Ledger | NullLedger | PostgresLedger"

@@ -25,11 +25,14 @@ __all__ = [
     "connect_leniently",
     "dead_owners",
     "filesystem",
+    "holds_ledger",
+    "is_address",
     "is_alive",
     "is_locked",
     "ledger_file",
     "living_owners",
     "prepare",
+    "run_place",
     "this_process",
     "unclean_owners",
     "watch",
@@ -156,9 +159,26 @@ _LOCAL_DISK = "keep the run folder on a disk of this machine"
 _USABLE = "check the disk and the permissions, or name another run folder"
 
 
+def is_address(place: object) -> bool:
+    """Tell whether something names a ledger on PostgreSQL."""
+    return str(place).startswith(("postgresql://", "postgres://"))
+
+
+def run_place(given: str | Path | None) -> Path | str | None:
+    """Return a run folder as a path, and the address of a database as it is."""
+    return given if given is None or is_address(given) else Path(given)
+
+
+def holds_ledger(place: str | Path) -> bool:
+    """Tell whether answers may be stored at a place."""
+    return is_address(place) or ledger_file(place).is_file()
+
+
 def ledger_file(path: str | Path) -> Path:
     """Return the file for a run folder, or the file itself, which has the suffix ``.sqlite``."""
     place = Path(path)
+    if place.parts[:1] and place.parts[0] in {"postgresql:", "postgres:"}:
+        raise LedgerError("--run names a folder, not a database", hint="name a database by --ledger, or ledger=")
     if place.suffix == ".sqlite" and not place.is_dir():
         return place
     # In this order: another process may make the folder between the two questions.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, cast
@@ -15,19 +15,34 @@ from bonwise.calls.ledger import place, schema
 from bonwise.calls.ledger.records import DroppedParameter, LedgerRow, LedgerStats, ModelTally, State
 from bonwise.errors import LedgerError, UsageError
 
-__all__ = ["forget", "prune", "read_rows", "read_stats"]
+__all__ = [
+    "DROPPED",
+    "ROWS",
+    "SAMPLES",
+    "SENDERS",
+    "TALLY",
+    "check_prefix",
+    "forget",
+    "prune",
+    "read_rows",
+    "read_stats",
+    "row_from",
+    "stats_from",
+]
 
-_TALLY = """
+TALLY = """
     SELECT provider, model, state, owner, COUNT(*), SUM(attempts), SUM(lost_attempts), SUM(cost),
-           SUM(state = 'answered' AND cost IS NULL), SUM(uncached), SUM(cache_read), SUM(cache_write_5m),
-           SUM(cache_write_1h), SUM(output), SUM(reasoning)
+           SUM(CASE WHEN state = 'answered' AND cost IS NULL THEN 1 ELSE 0 END),
+           SUM(uncached), SUM(cache_read), SUM(cache_write_5m), SUM(cache_write_1h), SUM(output), SUM(reasoning)
     FROM call GROUP BY provider, model, state, owner ORDER BY provider, model
 """
-_SAMPLES = """
+SAMPLES = """
     SELECT c.provider, c.model, COUNT(*) FROM sample s JOIN call c ON c.id = s.call
     WHERE s.choice IS NOT NULL GROUP BY c.provider, c.model
 """
-_ROWS = """
+SENDERS = "SELECT DISTINCT owner FROM call WHERE state = 'sent'"
+DROPPED = "SELECT base_url, model, parameter, message, learnt_at FROM dropped"
+ROWS = """
     SELECT coalesce(lower(hex(s.key)), ''), s.choice, s.reading, c.id, c.state, c.provider, c.base_url,
            c.api_version, c.endpoint, c.model, q.body, c.samples, c.sent_at, c.answered_at, c.status, c.request_id,
            r.raw, c.answered_model, c.fingerprint, c.cost, c.price_version, c.effective, c.attempts,
@@ -46,12 +61,22 @@ def read_stats(file: Path, busy_timeout: float) -> LedgerStats:
     with place.as_ledger_errors(file), closing(place.connect(file, busy_timeout)) as connection:
         connection.execute("BEGIN")  # all figures from one moment
         dead = place.dead_owners(connection)
-        samples = {(provider, model): count for provider, model, count in connection.execute(_SAMPLES)}
-        groups: dict[tuple[str, str], list[Any]] = {}
-        for row in connection.execute(_TALLY):
-            groups.setdefault((row[0], row[1]), []).append(row[2:])
-        dropped = connection.execute("SELECT base_url, model, parameter, message, learnt_at FROM dropped").fetchall()
-        models = tuple(_tally(*name, rows, samples.get(name, 0), dead) for name, rows in groups.items())
+        samples, rows, dropped = (connection.execute(read).fetchall() for read in (SAMPLES, TALLY, DROPPED))
+        return stats_from(samples, rows, dropped, dead)
+
+
+def stats_from(
+    samples: Iterable[tuple[Any, ...]],
+    rows: Iterable[tuple[Any, ...]],
+    dropped: Iterable[tuple[Any, ...]],
+    dead: set[int],
+) -> LedgerStats:
+    """Sum up what `SAMPLES`, `TALLY` and `DROPPED` read, with the owners that live no more."""
+    counts = {(provider, model): count for provider, model, count in samples}
+    groups: dict[tuple[str, str], list[Any]] = {}
+    for row in rows:
+        groups.setdefault((row[0], row[1]), []).append(row[2:])
+    models = tuple(_tally(*name, group, counts.get(name, 0), dead) for name, group in groups.items())
     return LedgerStats(models, tuple(DroppedParameter(*row) for row in dropped))
 
 
@@ -59,19 +84,25 @@ def read_rows(
     file: Path, busy_timeout: float, model: str | None, state: State | None, key_prefix: str, limit: int | None
 ) -> Iterator[LedgerRow]:
     """Walk through a ledger; see `bonwise.calls.ledger.ledger.Ledger.rows`."""
-    if not re.fullmatch("[0-9a-fA-F]*", key_prefix):
-        raise UsageError(f"{key_prefix!r} begins no key", hint="a key is written in the digits 0-9 and a-f")
+    check_prefix(key_prefix)
     wanted = {"model": model, "state": state, "prefix": key_prefix, "limit": -1 if limit is None else limit}
     return _walk(file, busy_timeout, wanted)
 
 
+def check_prefix(key_prefix: str) -> None:
+    """Refuse what begins no key."""
+    if not re.fullmatch("[0-9a-fA-F]*", key_prefix):
+        raise UsageError(f"{key_prefix!r} begins no key", hint="a key is written in the digits 0-9 and a-f")
+
+
 def _walk(file: Path, busy_timeout: float, wanted: dict[str, Any]) -> Iterator[LedgerRow]:
     with place.as_ledger_errors(file), closing(place.connect(file, busy_timeout)) as connection:
-        for row in connection.execute(_ROWS, wanted):
-            yield _row(row)
+        for row in connection.execute(ROWS, wanted):
+            yield row_from(row)
 
 
-def _row(row: tuple[Any, ...]) -> LedgerRow:
+def row_from(row: tuple[Any, ...]) -> LedgerRow:
+    """Make what `ROWS` reads."""
     names, cost, price_version, effective, ending, counts = row[:19], row[19], row[20], row[21], row[22:25], row[25:]
     values = (
         *names,

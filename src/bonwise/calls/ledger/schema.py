@@ -20,6 +20,7 @@ __all__ = [
     "OLDER",
     "STORED",
     "STORED_KEYS",
+    "TABLES",
     "DigestSum",
     "add_to_sum",
     "answer_digest",
@@ -145,7 +146,7 @@ OLDER = "take an older copy of it, or begin a new run folder"
 
 # Request and response stand apart from the figures of a call: the row that changes stays small, a change
 # does not write the texts again, and sums over all calls do not read them.
-_TABLES: tuple[Step, ...] = (
+TABLES: tuple[Step, ...] = (
     """
     CREATE TABLE owner (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -236,7 +237,7 @@ _MONEY: tuple[Step, ...] = (
     """,
 )
 
-MIGRATIONS: tuple[tuple[Step, ...], ...] = (_TABLES, _MONEY)
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (TABLES, _MONEY)
 """Steps to the first version, and from each version to the next."""
 
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from bonwise.calls.ledger import damage, place, records, schema
 from bonwise.errors import BonwiseError, LedgerError
 
-__all__ = ["LedgerTransactions", "Writer"]
+__all__ = ["ANSWER", "FILL", "LOSE", "SEND", "LedgerTransactions", "WriteTask", "Writer", "hand_over"]
 
 T = TypeVar("T")
 
@@ -30,20 +30,20 @@ _STANDING = """
     SELECT s.choice, s.digest, s.call, c.state, c.owner
     FROM sample s LEFT JOIN call c ON c.id = s.call WHERE s.key = ?
 """
-_SEND = """
+SEND = """
     INSERT INTO call (state, owner, samples, sent_at, provider, base_url, api_version, endpoint, model)
     VALUES ('sent', ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_ANSWER = """
+ANSWER = """
     UPDATE call SET state = ?, answered_at = ?, status = ?, request_id = ?, answered_model = ?, fingerprint = ?,
         uncached = ?, cache_read = ?, cache_write_5m = ?, cache_write_1h = ?, output = ?, reasoning = ?,
         cost = ?, price_version = ?, attempts = ?, lost_attempts = ?, effective = ?, note = ?
     WHERE id = ?
 """
-_FILL = """
+FILL = """
     INSERT INTO sample (key, call, choice, digest) VALUES (?, ?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET choice = excluded.choice, digest = excluded.digest
-    WHERE call = excluded.call AND digest IS NULL
+    WHERE sample.call = excluded.call AND sample.digest IS NULL
 """
 _SPEND = """
     INSERT INTO spent (minute, at, cost) VALUES (?, ?, ?)
@@ -55,7 +55,7 @@ MOST_AT_ONCE = 10**18
 _GIVEN_UP: set[tuple[tuple[int, int], int]] = set()
 """Files and owners of this process that have failed: it lives, and still nobody waits for their answers."""
 
-_LOSE = "UPDATE call SET state = 'unknown', lost_attempts = 1, note = 'its process ended' WHERE id = ?"
+LOSE = "UPDATE call SET state = 'unknown', lost_attempts = 1, note = 'its process ended' WHERE id = ?"
 
 
 class LedgerTransactions:
@@ -147,13 +147,13 @@ class LedgerTransactions:
                 if state == "sent":
                     lost.add(call)
         for call in lost:
-            self._connection.execute(_LOSE, (call,))
+            self._connection.execute(LOSE, (call,))
         claimed = tuple(free)
         return records.Claim(self._send(claimed, where, body, wall), claimed, stored, tuple(busy), len(lost))
 
     def answer(self, call: int, columns: tuple[Any, ...], raw: bytes, choices: Mapping[bytes, int | None]) -> None:
         """Record a response and the choices that answer samples; see `Ledger.answer`."""
-        if not self._connection.execute(_ANSWER, (*columns, call)).rowcount:
+        if not self._connection.execute(ANSWER, (*columns, call)).rowcount:
             raise LedgerError(f"call {call} is not in the ledger", hint="was it pruned while it was under way?")
         if columns[0] == "rejected":
             keys = self._connection.execute("SELECT key FROM sample WHERE call = ?", (call,)).fetchall()
@@ -163,7 +163,7 @@ class LedgerTransactions:
         self._answers.append(digest)
         for key, choice in choices.items():
             # A key that another call has taken over, or that is answered already, stays as it is.
-            if self._connection.execute(_FILL, (key, call, choice, of_keys[key])).rowcount:
+            if self._connection.execute(FILL, (key, call, choice, of_keys[key])).rowcount:
                 self._keys.append((key, of_keys[key]))
 
     def give_up(self, call: int, attempts: int, lost_attempts: int, note: str) -> None:
@@ -278,7 +278,7 @@ class LedgerTransactions:
     def _send(self, keys: tuple[bytes, ...], where: tuple[str, ...], body: str, wall: float) -> int | None:
         if not keys:
             return None
-        call = self._connection.execute(_SEND, (self.owner, len(keys), wall, *where)).lastrowid
+        call = self._connection.execute(SEND, (self.owner, len(keys), wall, *where)).lastrowid
         assert call is not None  # noqa: S101 - the statement has inserted a row; only its type allows None
         self._connection.execute("INSERT INTO request (call, body) VALUES (?, ?)", (call, body))
         for key in keys:
@@ -306,10 +306,11 @@ _ONE_ONLY = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError
 
 
 @dataclass(slots=True, eq=False)
-class _WriteTask:
+class WriteTask:
     """One piece of work, and who waits for it."""
 
-    work: Callable[[LedgerTransactions], Any]
+    work: Any
+    """Called with `LedgerTransactions`; on PostgreSQL a kind of work and its values."""
     loop: asyncio.AbstractEventLoop | None = None
     future: asyncio.Future[Any] | None = None
     result: Any = None
@@ -347,14 +348,14 @@ class Writer:
 
     def post(self, work: Callable[[LedgerTransactions], object]) -> None:
         """Queue one piece of work that nobody waits for."""
-        self._put(_WriteTask(work))
+        self._put(WriteTask(work))
 
     def take_along(self, work: Callable[[LedgerTransactions], object]) -> None:
         """Queue work that nobody waits for and that wakes nobody: it goes with the next transaction."""
         with self._door:
             if self._closed:
                 raise LedgerError("the ledger is closed")
-            self._luggage.append(_WriteTask(work))
+            self._luggage.append(WriteTask(work))
 
     def close(self) -> None:
         """Commit what has queued, give back the leases, and end the thread."""
@@ -385,8 +386,8 @@ class Writer:
         self._begin()
 
     def _begin(self) -> None:
-        self._queue: SimpleQueue[_WriteTask | None] = SimpleQueue()
-        self._luggage: deque[_WriteTask] = deque()
+        self._queue: SimpleQueue[WriteTask | None] = SimpleQueue()
+        self._luggage: deque[WriteTask] = deque()
         self._door = threading.Lock()
         self._turn = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -394,14 +395,14 @@ class Writer:
         self._owner: int | None = None
         self._failure = ""
 
-    def _queued(self, work: Callable[[LedgerTransactions], T]) -> tuple[_WriteTask, asyncio.Future[T]]:
+    def _queued(self, work: Callable[[LedgerTransactions], T]) -> tuple[WriteTask, asyncio.Future[T]]:
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        job = _WriteTask(work, loop, future)
+        job = WriteTask(work, loop, future)
         self._put(job)
         return job, future
 
-    def _put(self, job: _WriteTask) -> None:
+    def _put(self, job: WriteTask) -> None:
         with self._door:
             if self._closed:
                 raise LedgerError("the ledger is closed")
@@ -421,10 +422,10 @@ class Writer:
                 self._write(batch)
                 if last:
                     self._leave()
-            _hand_over(batch)
+            hand_over(batch)
 
-    def _next(self) -> tuple[list[_WriteTask], bool]:
-        batch: list[_WriteTask] = []
+    def _next(self) -> tuple[list[WriteTask], bool]:
+        batch: list[WriteTask] = []
         job = self._queue.get()
         with suppress(Empty):
             while job is not None:
@@ -433,14 +434,14 @@ class Writer:
             return batch + self._taken_along(), True
         return batch + self._taken_along(), False
 
-    def _taken_along(self) -> list[_WriteTask]:
+    def _taken_along(self) -> list[WriteTask]:
         luggage = []
         with suppress(IndexError):
             while True:
                 luggage.append(self._luggage.popleft())
         return luggage
 
-    def _write(self, batch: list[_WriteTask]) -> None:
+    def _write(self, batch: list[WriteTask]) -> None:
         if batch and not self._failure:
             try:
                 ledger_file = self._arrive()
@@ -487,7 +488,7 @@ class Writer:
             self._clerk = None
 
 
-def _run_together(batch: list[_WriteTask], ledger_file: LedgerTransactions) -> bool:
+def _run_together(batch: list[WriteTask], ledger_file: LedgerTransactions) -> bool:
     # A savepoint for each piece would cost as much as the piece, and hardly any piece ever fails.
     try:
         for job in batch:
@@ -497,7 +498,7 @@ def _run_together(batch: list[_WriteTask], ledger_file: LedgerTransactions) -> b
     return True
 
 
-def _run_piece(job: _WriteTask, ledger_file: LedgerTransactions) -> None:
+def _run_piece(job: WriteTask, ledger_file: LedgerTransactions) -> None:
     ledger_file.mark()
     try:
         job.result = job.work(ledger_file)
@@ -515,8 +516,9 @@ def _run_piece(job: _WriteTask, ledger_file: LedgerTransactions) -> None:
     ledger_file.keep()
 
 
-def _hand_over(batch: list[_WriteTask]) -> None:
-    by_loop: dict[asyncio.AbstractEventLoop, list[_WriteTask]] = {}
+def hand_over(batch: list[WriteTask]) -> None:
+    """Tell those who wait what became of their work."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[WriteTask]] = {}
     for job in batch:
         if job.loop is not None:
             by_loop.setdefault(job.loop, []).append(job)
@@ -525,7 +527,7 @@ def _hand_over(batch: list[_WriteTask]) -> None:
             loop.call_soon_threadsafe(_settle, jobs)
 
 
-def _settle(jobs: list[_WriteTask]) -> None:
+def _settle(jobs: list[WriteTask]) -> None:
     for job in jobs:
         if job.future is None or job.future.done():
             continue
