@@ -11,7 +11,7 @@ from typing import Any
 from scipy import special
 
 from bonwise.errors import UsageError
-from bonwise.planning import mean_question, normal_picks, result, sentences, votes_question
+from bonwise.planning import mean_question, normal_picks, result, sentences, types_question, votes_question
 from bonwise.planning import sizing as outcome
 from bonwise.planning.pilot import GainPilot, gain_pilot, rival_pilot
 from bonwise.planning.request import OF_PILOT, OF_SCORES, OF_VOTES, SMALLEST_EFFECT, PilotSource, PlanRequest
@@ -251,7 +251,7 @@ class Question:
         design, votes = request.design, request.design in {"votes", "discordant_preference"}
         takes = self.takes | ({"tie_rate"} if votes else frozenset())
         for name, field in PlanRequest.model_fields.items():
-            if name not in {*takes, *OF_PILOT, "version"} and getattr(request, name) != field.default:
+            if name not in {*takes, *OF_PILOT, "question", "version"} and getattr(request, name) != field.default:
                 raise UsageError(
                     f"{name} has no meaning for the question {self.name} with the design {design}",
                     hint=f"it takes {', '.join(sorted(takes - {'question'}))}",
@@ -320,6 +320,14 @@ QUESTIONS: Mapping[result.PlanQuestion, Question] = {
             ),
             OF_VOTES,
         ),
+        Question(
+            "screening",
+            ("votes",),
+            _ALWAYS | {"effect", "first_stage", "kept_share", "allocation", "seed"},
+            lambda request: request.required("allocation"),
+            types_question.screening,
+            OF_VOTES,
+        ),
         Question("equivalence", ("votes",), _ALWAYS | _RATERS | {"effect"}, votes_question.equal_bound),
     )
 }
@@ -339,12 +347,15 @@ def read_question(text: str) -> tuple[result.PlanQuestion, float | None]:
 
 def answer(arguments: Mapping[str, Any], reading: reading_options.ReadingOptions) -> result.Plan:
     """Answer the question of a plan, from the arguments of `bonwise.planning.front.plan` by name."""
+    types, pilot = arguments["allocation"], arguments["pilot"]
+    if types is not None:
+        arguments = {**arguments, "allocation": PilotSource(types).name}
     name, stated = read_question(arguments["question"])
     if stated is not None:
         arguments = {**arguments, "r0": stated}
-    question, pilot = QUESTIONS[name], arguments["pilot"]
+    question, source = QUESTIONS[name], types if pilot is None and name == "screening" else pilot
     request = PlanRequest.of(name, question.designs, arguments, reading)
-    return _plan(request, question.size(request, None if pilot is None else PilotSource(pilot, reading)))
+    return _plan(request, question.size(request, None if source is None else PilotSource(source, reading)))
 
 
 def _plan(request: PlanRequest, sizing: Sizing) -> result.Plan:
@@ -382,7 +393,12 @@ def _plan(request: PlanRequest, sizing: Sizing) -> result.Plan:
         if inflated is None or not sizing.n
         else inflated / sizing.n * (1.0 if sizing.clusters is None else sizing.clusters.design_effect),
         pilot=sizing.pilot,
-        **given(clusters=sizing.clusters, redrawn=outcome.redrawn(sizing, layout)),
+        **given(
+            clusters=sizing.clusters,
+            redrawn=outcome.redrawn(sizing, layout),
+            pairs=None if sizing.pairs is None else list(sizing.pairs),
+            screening=sizing.screening,
+        ),
         verdict=outcome.verdict(request, needed),
         sentences=[],
         commands=[],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from bonwise.errors import UsageError
 from bonwise.flags import NO_FLAG, Flag, comma_separated, takes_numbers
@@ -60,6 +60,16 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
         Flag("How ties among votes count: half (the default), drop, or pessimistic (second model).", kind=str),
     ] = None,
     ranking: Annotated[bool, Flag("Rank the models by all votes together (Bradley-Terry).")] = False,
+    by: Annotated[
+        Literal["pair", "prompt"],
+        Flag("Margins of each pair, or also of each prompt of a pair.", "--by", str | None, rare=True),
+    ] = "pair",
+    against: Annotated[
+        RowSource | None, Flag("Votes of another study: variance between prompts is compared.", kind=Path, rare=True)
+    ] = None,
+    early_votes: Annotated[
+        int, Flag("First and last votes of a pair that are compared; 50 if not given.", kind=int | None, rare=True)
+    ] = 50,
     near_tie: Annotated[
         float, Flag("Largest margin of a near tie; 0.1 if not given.", kind=float | None, rare=True)
     ] = 0.10,
@@ -99,6 +109,13 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
         How a tie counts, by default half a vote for each side. Pessimistic: for the alphabetically second model.
     ranking : bool
         Whether to rank the models by their strengths (Bradley-Terry), from all votes together.
+    by : {"pair", "prompt"}
+        Whether to count near ties among the prompts of each pair too.
+    against : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
+        Votes of another study, read with the same arguments. The variance of win rates between prompts is compared
+        over the pairs that both have.
+    early_votes : int
+        First and last votes of a pair that are compared, in the order of the file.
     near_tie : float
         tau, the largest absolute margin of a near tie.
     power : float
