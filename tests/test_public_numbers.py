@@ -403,6 +403,8 @@ DOORS = {
             "raters": 1,
             "icc": None,
             "tie_rate": None,
+            "first_stage": None,
+            "kept_share": None,
             "seed": 0,
             "missing": (),
         },
@@ -446,7 +448,8 @@ DOORS = {
     "study_preferences": (
         lambda **n: bw.study_preferences(VOTES, verdict_col="won", pair_col=["a", "b"], prompt_col="q", **n),
         {"near_tie": 0.25, "power": 0.75, "confidence": 0.75, "fewest_votes": 2, "kept_share": 0.5, "threshold": 1.5}
-        | {"votes_at": (20,), "z_at": (10,), "resamples": 50, "permutations": 50, "repetitions": 50, "seed": 3},
+        | {"votes_at": (20,), "z_at": (10,), "resamples": 50, "permutations": 50, "repetitions": 50, "seed": 3}
+        | {"early_votes": 20},
     ),
     "study_requirements": (
         lambda **n: bw.study_requirements(scores(), **n),

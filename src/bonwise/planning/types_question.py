@@ -70,12 +70,12 @@ def _screened(request: PlanRequest, sizing: Sizing, margins: Floats, weights: Fl
     assert here.plan is not None and null is not None  # noqa: PT018, S101 - as they were made above
     budgets = [budget for part in _CURVE if (budget := round(part * votes)) > here.plan.first_stage]
     record = result.ScreeningRecord(here=here, null=null, curve=[simulated(budget) for budget in budgets])
-    told = (
+    sentence = (
         "Two-stage screening rejects 'no type has a preference', never 'there is no preference on average'. With "
         f"these margins moved to a mean of 0 it rejects {null.two_stage:.0%} of the time, and votes in proportion "
         f"{null.proportional:.0%}, at a nominal 5%. Test the mean on votes in proportion."
     )
-    return replace(sizing, screening=record, notes=(*sizing.notes, told))
+    return replace(sizing, screening=record, notes=(*sizing.notes, sentence))
 
 
 def _of_pilot(request: PlanRequest, source: PilotSource) -> Sizing:
@@ -94,14 +94,14 @@ def _of_pilot(request: PlanRequest, source: PilotSource) -> Sizing:
     prompts = max(len(np.unique(prompt)) for _, prompt in counted.values())
     rule, mean = pair_votes.first_stage_votes(prompts, _RULE), sum(row.votes for row in rows) / len(rows) / prompts
     means = [np.mean([getattr(row, way) or 0.0 for row in rows]) for way in ("proportional", "two_stage")]
-    told = (
+    sentence = (
         f"Replayed on the pilot's votes, {request.first_stage or 1:,} per prompt first: a preference shows in "
         f"{means[0]:.1%} of draws in proportion and in {means[1]:.1%} in two stages, mean of {len(rows):,} pairs. "
         f"The published first stage takes {_RULE} ln {prompts} = {rule:,} votes per prompt, and a pair has about "
         f"{mean:.2g}, so no replay of these votes follows that rule."
     )
     sizing = votes_question.margin_from_pilot(request, pilot)
-    sizing = replace(sizing, pairs=rows, notes=(*sizing.notes, told))
+    sizing = replace(sizing, pairs=rows, notes=(*sizing.notes, sentence))
     likely = concentration.likely_rates(*counted[pilot.pairs[0].first, pilot.pairs[0].second])
     if likely is None or (request.labels or 0) <= len(likely[0]) * (request.first_stage or rule):
         return sizing

@@ -200,11 +200,11 @@ def margin_from_pilot(request: PlanRequest, pilot: VotePilot) -> Sizing:
         return sizing
     known = [pair.labels for pair in rows if pair.labels is not None]
     none = f"; for {len(rows) - len(known):,} of them no number is enough" * (len(known) < len(rows))
-    told = (
+    summed = (
         f"The pilot has {len(rows):,} pairs, and the plan is for the closest, {closest[0].first} and "
         f"{closest[0].second}. With its own number for each, the pairs take {sum(known):,} votes in all{none}."
     )
-    return replace(sizing, pairs=rows, notes=(told,))
+    return replace(sizing, pairs=rows, notes=(summed,))
 
 
 def picks_from_r(request: PlanRequest) -> Sizing:

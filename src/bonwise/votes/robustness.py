@@ -168,7 +168,9 @@ def against_file(
     """Compare how far win rates differ between prompts in two files; return the variance between them by pair too."""
     both = [names for names in here if names in there]
     splits = {names: [concentration.variance_split(*votes[names]) for votes in (here, there)] for names in both}
-    known = {names: [(one.total, one.within, one.between) for one in two if one] for names, two in splits.items()}
+    known = {
+        names: [(part.total, part.within, part.between) for part in two if part] for names, two in splits.items()
+    }
     known = {names: parts for names, parts in known.items() if len(parts) == 2}
     if not known:
         raise InputError(

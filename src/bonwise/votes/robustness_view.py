@@ -34,17 +34,17 @@ def first_sections(document: result.PreferenceStudy) -> Iterator[Block]:
             "The last columns are what chance gives if no prompt leaned, and if each had the margin of its pair. "
             "With 5 votes, 3 to 2 is a margin of 0.1: chance alone fills that threshold.",
         )
-    if (found := document.against) is not None:
+    if (compared := document.against) is not None:
         cells = (Column("part", "name"), *map(Column, ("here", "interval", "there", "interval")))
         rows = [
-            (part, *(write(side[part]) for side in (found.here, found.there) for write in _WRITES))
+            (part, *(write(side[part]) for side in (compared.here, compared.there) for write in _WRITES))
             for part in ("total", "within", "between")
         ]
-        ratio = ("between, ratio of means", *(write(found.ratio) for write in _WRITES), "", "")
-        over = numbers.counted(found.pairs, "pair")
+        ratio = ("between, ratio of means", *(write(compared.ratio) for write in _WRITES), "", "")
+        over = numbers.counted(compared.pairs, "pair")
         yield Table.of(cells, [*rows, ratio], f"Variance of a prompt's win rate, medians of {over} of both files")
-        if found.refused:
-            few = f"{numbers.counted(found.refused, 'pair')} of both files left out"
+        if compared.refused:
+            few = f"{numbers.counted(compared.refused, 'pair')} of both files left out"
             yield Said("caveat", f"{few}: chance within prompts is known from two prompts with two votes, or more")
 
 
