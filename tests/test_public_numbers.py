@@ -467,7 +467,16 @@ DOORS = {
 """A call of each public name, and a number for each parameter; None where the call has no use for one."""
 
 INSTEAD = {"price": 0.25, "than": 0.5, "planned": 300, "margin": 0.25, "rival_r": 0.25, "error_correlation": 0.25}
-INSTEAD |= {"effect": 0.5, "half_width": 0.125, "labels": 100, "prompts": 100, "icc": 0.5, "tie_rate": 0.25, "first_stage": 15, "kept_share": 0.25}
+INSTEAD |= {
+    "effect": 0.5,
+    "half_width": 0.125,
+    "labels": 100,
+    "prompts": 100,
+    "icc": 0.5,
+    "tie_rate": 0.25,
+    "first_stage": 15,
+    "kept_share": 0.25,
+}
 INSTEAD |= {
     "missing": -1.0,
     "seed": 3,
