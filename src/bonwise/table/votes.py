@@ -119,7 +119,7 @@ class VoteTable:
             columns,
             rows.readings,
             graded,
-            () if named is None else named.categories,
+            () if named is None else tuple(named.categories),
         )
 
     @property
