@@ -449,7 +449,7 @@ DOORS = {
         lambda **n: bw.study_preferences(VOTES, verdict_col="won", pair_col=["a", "b"], prompt_col="q", **n),
         {"near_tie": 0.25, "power": 0.75, "confidence": 0.75, "fewest_votes": 2, "kept_share": 0.5, "threshold": 1.5}
         | {"votes_at": (20,), "z_at": (10,), "resamples": 50, "permutations": 50, "repetitions": 50, "seed": 3}
-        | {"early_votes": 20},
+        | {"early_votes": 20, "next": None, "depth": None},
     ),
     "study_requirements": (
         lambda **n: bw.study_requirements(scores(), **n),
@@ -476,6 +476,8 @@ INSTEAD |= {
     "tie_rate": 0.25,
     "first_stage": 15,
     "kept_share": 0.25,
+    "next": 5,
+    "depth": 1,
 }
 INSTEAD |= {
     "missing": -1.0,

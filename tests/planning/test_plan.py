@@ -22,7 +22,7 @@ from bonwise.auditing.front import audit
 from bonwise.cli.shared_flags import command_of
 from bonwise.errors import UsageError
 from bonwise.planning.front import COMMAND, plan
-from bonwise.planning.questions import QUESTIONS
+from bonwise.planning.questions import OF_TYPES, QUESTIONS
 from bonwise.stats import support
 from bonwise.stats.repeated_looks import EARLIEST, mixture_weight, sides, vote_sides
 from bonwise.stats.running_ratio import RunningRatio
@@ -45,7 +45,7 @@ KEYS = (
 
 def test_every_question_is_tried_here():
     """The table of this file names every question there is, but those about types of prompts."""
-    assert set(EFFECTS) == set(QUESTIONS) - {"screening"}
+    assert set(EFFECTS) == set(QUESTIONS) - set(OF_TYPES)
 
 
 @pytest.mark.parametrize("question", EFFECTS)

@@ -1,4 +1,4 @@
-"""Types of prompts: two-stage screening with its null and its replay on a pilot."""
+"""Types of prompts: two-stage screening with its null, its replay on a pilot, and where an allocation is weakest."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binomtest, hypergeom
 
 import bonwise as bw
@@ -193,27 +195,77 @@ def test_a_pilot_of_whole_votes_is_needed():
         plan(question="screening", pilot=frame, ties="half")
 
 
+# Allocations.
+
+
+def test_an_allocation_by_hand():
+    """300, 150 and 50 votes at weights .5, .3, .2: least ratio 50 / .2 = 250; a fifth of 500 is 100, so 50 more."""
+    frame = pd.DataFrame({"type": ["chat", "code", "maths"], "weight": [5, 3, 2], "votes": [300, 150, 50]})
+    found = plan(allocation=frame)
+    assert found.allocation.to_dict() == {
+        "votes": 500,
+        "bottleneck": pytest.approx(250),
+        "worst": "maths",
+        "more": {"chat": 0, "code": 0, "maths": 50},
+    }
+    assert (found.question, found.verdict, found.labels) == ("allocation", "underpowered", 50)
+    assert "as much as 250 in proportion" in found.sentences[0]
+    even = plan(allocation=frame.assign(votes=[250, 150, 100]))
+    assert (even.verdict, even.labels, even.allocation.bottleneck) == ("feasible", 0, pytest.approx(500))
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 40)), min_size=2, max_size=6))
+def test_an_allocation_is_that_of_plain_loops(rows):
+    """The least ratio, and after the further votes none is below the number of votes that there were."""
+    whole, total = sum(weight for weight, _ in rows), sum(votes for _, votes in rows)
+    frame = pd.DataFrame(rows, columns=["weight", "votes"]).assign(type=[f"t{at}" for at in range(len(rows))])
+    found = types_question.allocation(frame)
+    assert found.bottleneck == pytest.approx(min(votes * whole / weight for weight, votes in rows))
+    for (weight, votes), more in zip(rows, found.more.values(), strict=True):
+        assert (votes + more) * whole >= total * weight - 1e-6
+        assert more == 0 or (votes + more - 1) * whole < total * weight
+
+
+def test_the_worst_case_is_what_the_bottleneck_says():
+    """A signal that lies on one type alone shows as often as with Lambda votes in proportion, or more often."""
+    weights, votes, margin = np.array([0.5, 0.3, 0.2]), np.array([300, 150, 50]), 0.25
+    frame = pd.DataFrame({"type": list("abc"), "weight": weights, "votes": votes})
+    bottleneck = types_question.allocation(frame).bottleneck
+    draw = np.random.default_rng(4)
+    shown = []
+    for at in range(3):
+        rates = 0.5 + margin * (np.arange(3) == at)
+        # Votes on the type that holds the signal tell, whatever the others hold.
+        won = draw.binomial(votes[at], rates[at], 4000)
+        shown.append(np.mean([binomtest(int(one), int(votes[at])).pvalue <= 0.05 for one in won[:400]]))
+    in_proportion = [float(votes_power(margin, round(bottleneck * weight), 0.95)) for weight in weights]
+    assert all(seen >= expected - 0.07 for seen, expected in zip(shown, in_proportion, strict=True))
+    assert shown[2] == pytest.approx(in_proportion[2], abs=0.07)
+
+
 @pytest.mark.parametrize(
     ("frame", "error", "words"),
     [
-        (types([0.1, 0.1]).drop(columns="margin"), ColumnError, "no column margin"),
-        (types([0.1, None]), RowError, "type 't1' cannot be used"),
-        (types([0.1, -0.6]), RowError, "margin from -0.5 to 0.5"),
-        (types([0.1, 0.1]).assign(weight=[1, 0]), RowError, "a weight above 0"),
-        (types([0.1, 0.1]).assign(type="a"), RowError, "each type has one row"),
-        (types([0.1]), RowError, "two types or more"),
-        (types([0.1, "much"]), RowError, "not a number"),
+        (types([0.1, 0.1]), ColumnError, "no column votes"),
+        (types([0.1, 0.1], votes=[1, None]), RowError, "type 't1' cannot be used"),
+        (types([0.1, 0.1], votes=[1, -1]), RowError, "votes from 0"),
+        (types([0.1, 0.1], votes=[1, 2]).assign(weight=[1, 0]), RowError, "a weight above 0"),
+        (types([0.1, 0.1], votes=[1, 2]).assign(type="a"), RowError, "each type has one row"),
+        (types([0.1], votes=[1]), RowError, "two types or more"),
+        (types([0.1, 0.1], votes=[1, "many"]), RowError, "not a number"),
     ],
 )
 def test_types_that_cannot_be_used_are_refused(frame, error, words):
     """One sentence names the column or the row."""
     with pytest.raises(error, match=words):
-        plan(question="screening", allocation=frame, labels=500)
+        plan(allocation=frame)
 
 
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
+        ({"power": 0.8}, "power has no meaning"),
+        ({"labels": 10}, "labels has no meaning"),
         ({"question": "margin", "effect": 0.1}, "allocation has no meaning for the question margin"),
         ({"question": "screening", "labels": 500, "kept_share": 1.0}, "kept_share is 1.0"),
         ({"question": "screening", "labels": 500, "first_stage": 0}, "first_stage is 0"),
@@ -223,18 +275,30 @@ def test_types_that_cannot_be_used_are_refused(frame, error, words):
 def test_arguments_without_meaning_are_refused(asked, words):
     """What an allocation or screening cannot use is refused in words."""
     with pytest.raises(UsageError, match=words):
-        plan(**{"question": "screening", "allocation": types([0.1, 0.1]), **asked})
+        plan(allocation=types([0.1, 0.1], votes=[5, 5]), **asked)
 
 
-def test_types_or_a_pilot_are_needed():
-    """Screening needs types or a pilot."""
+def test_a_question_is_needed():
+    """Without a question and without an allocation the questions are named."""
+    with pytest.raises(UsageError, match=r"a plan needs a question.*screening"):
+        plan()
     with pytest.raises(UsageError, match="needs allocation"):
         plan(question="screening")
+    with pytest.raises(UsageError, match="needs allocation"):
+        plan(question="allocation")
 
 
 def test_the_commands(capsys, tmp_path):
-    """A plan is typed, written as JSON and read again."""
-    types(MARGINS["diffuse"]).to_csv(tmp_path / "types.csv", index=False)
+    """Both plans are typed, written as JSON and read again; hostile names are text."""
+    frame = types(MARGINS["diffuse"], votes=[3] * 39 + [0]).replace({"t39": "\x1b[31m<script>"})
+    frame.to_csv(tmp_path / "types.csv", index=False)
+    for flags in (
+        ("--allocation", tmp_path / "types.csv"),
+        ("--question", "allocation", "--allocation", tmp_path / "types.csv"),
+    ):
+        done = typed(capsys, "plan", *flags)
+        assert (done.code, "\x1b" in done.out) == (0, False)
+        assert "Verdict: 3 further votes" in done.out
     asked = (
         "plan",
         "--question",
@@ -252,5 +316,6 @@ def test_the_commands(capsys, tmp_path):
     assert "2,000 votes, in proportion / two stages" in done.out
     assert bw.load(tmp_path / "plan.json").screening.here.plan.votes == 2000
     strict(json.dumps(json.loads((tmp_path / "plan.json").read_text())))
+    assert typed(capsys, "plan", "--allocation", tmp_path / "none.csv").code == 2
     with pytest.raises(InputError):
-        plan(question="screening", allocation=tmp_path / "none.csv", labels=500)
+        plan(allocation=tmp_path / "none.csv")

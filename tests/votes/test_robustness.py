@@ -1,4 +1,4 @@
-"""Margins by prompt, over time, with one vote per prompt, in two files; what pairs could show."""
+"""Margins by prompt, over time, with one vote per prompt, in two files; what pairs could show; ways to count ties."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from scipy.stats import binom, spearmanr
 
 import bonwise as bw
 from bonwise.errors import InputError, UsageError
+from bonwise.report.blocks import drawings_of
+from bonwise.report.show import describe
 from bonwise.table.votes import VoteTable
 from bonwise.votes import robustness
 from bonwise.votes.concentration import variance_split
@@ -327,7 +329,50 @@ def test_two_real_files(shared):
     assert found.against.ratio.low < 1 < found.against.ratio.high
 
 
-# The page and the command.
+# Three ways to count ties, the page, the command.
+
+
+@pytest.mark.shared
+def test_all_ways_to_count_ties_are_those_of_each(shared):
+    """One table holds what three studies say."""
+    source = shared / "data" / "mt_bench_human.csv"
+    found = study_preferences(source, ties="all", **FEW)
+    assert found.settings.ties == "half"
+    for row in found.encodings:
+        alone = study_preferences(source, ties=row.ties, **FEW)
+        assert (row.margins, row.near_ties) == (alone.margins, alone.near_ties)
+    assert [row.near_ties.count for row in found.encodings] == [1, 2, 3]
+    assert "pessimistic" in found.to_text(full=True)
+
+
+def test_the_page_has_its_figures(tmp_path):
+    """Margins, votes needed with the line of equation 8, detection of near ties, early against late."""
+    frame = simulated(16, [0.02, 0.1, 0.25, 0.3, 0.35], prompts=60, each=2)
+    study = study_preferences(frame, against=frame, **FEW)
+    drawn = {drawing.key: drawing for drawing in drawings_of(describe(study).blocks)}
+    assert {*drawn} >= {"votes-margins", "votes-needed", "votes-detection", "votes-early-late"}
+    needed = drawn["votes-needed"].to_frame()
+    law = needed[needed["line"].str.startswith("independent")]
+    assert (law["y"] * law["x"] ** 2).tolist() == pytest.approx([2.62685576536 / 4 * 4] * len(law))
+    points = needed[needed["line"].str.startswith("pairs")].set_index("name")
+    for pair in study.pairs:
+        effect = max(pair.cluster_ratio.design_effect, 1)
+        expected = pair.votes_needed.at_05.estimate * effect
+        assert points.loc[f"{pair.first} and {pair.second}", "y"] == pytest.approx(expected)
+    shares = drawn["votes-margins"].to_frame().groupby("line")["y"].sum()
+    assert shares.tolist() == pytest.approx([2.0, 2.0])  # each step has two ends
+    study.to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page.count("<svg") >= 5
+    assert "votes-early-late" in page
+
+
+@pytest.mark.parametrize("ties", ["half", "drop"])
+def test_detection_of_near_ties_is_drawn_for_halves_too(ties):
+    """By the exact test where votes are whole, by equation 8 where they are halves; both rise with the votes."""
+    study = study_preferences(simulated(17, [0.04, 0.3], prompts=80, each=3, tie=0.2), ties=ties, **FEW)
+    (drawn,) = (one for one in drawings_of(describe(study).blocks) if one.key == "votes-detection")
+    assert drawn.to_frame()["y"].is_monotonic_increasing
 
 
 def test_the_short_form_fits_a_screen(capsys, tmp_path):
@@ -337,6 +382,8 @@ def test_the_short_form_fits_a_screen(capsys, tmp_path):
     asked = (
         "preferences",
         tmp_path / "votes.csv",
+        "--ties",
+        "all",
         "--by",
         "prompt",
         "--early-votes",
@@ -347,7 +394,7 @@ def test_the_short_form_fits_a_screen(capsys, tmp_path):
     short, full = typed(capsys, *asked), typed(capsys, *asked, "--full")
     assert (short.code, full.code) == (0, 0)
     assert len(short.out.splitlines()) <= 40
-    for words in ("Prompts of each pair", "between, ratio of means", "one vote per prompt"):
+    for words in ("Prompts of each pair", "between, ratio of means", "by how ties count", "one vote per prompt"):
         assert words in full.out
     strict(typed(capsys, *asked, "--json", "-").out)
 
@@ -355,7 +402,7 @@ def test_the_short_form_fits_a_screen(capsys, tmp_path):
 def test_a_study_with_all_of_it_can_be_loaded(tmp_path):
     """Written and read again it is the same, and names with markup or terminal codes are text."""
     frame = simulated(19, [0.1, 0.2, 0.3], tie=0.1).replace({"a0": "<script>bad", "b0": "\x1b[31mred"})
-    study = study_preferences(frame, by="prompt", against=frame, early_votes=30, **FEW)
+    study = study_preferences(frame, ties="all", by="prompt", against=frame, early_votes=30, **FEW)
     (tmp_path / "study.json").write_text(study.to_json(), encoding="utf-8")
     assert bw.load(tmp_path / "study.json") == study
     study.to_html(tmp_path / "page.html")

@@ -8,7 +8,10 @@ from bonwise.votes.front import audit_preferences, study_preferences
 
 __all__ = ["preferences"]
 
-_OF_VOTES = (*("ties", "ranking", "near_tie", "power", "fewest_votes", "seed"), *("by", "against", "early_votes"))
+_OF_VOTES = (
+    *("ties", "ranking", "near_tie", "power", "fewest_votes", "seed"),
+    *("by", "against", "next", "depth", "early_votes"),
+)
 
 
 @shared_flags(of={"audit": audit_preferences, "study": study_preferences})

@@ -23,8 +23,8 @@ __all__ = ["plan"]
 def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of them named
     *,
     question: Annotated[
-        str, Flag("'recovery>0', recovery, 'within_r>=0.4', a-vs-b, margin, equivalence or screening.")
-    ],
+        str | None, Flag("'recovery>0', recovery, 'within_r>=0.4', a-vs-b, margin, equivalence or screening.")
+    ] = None,
     candidates: Annotated[int | None, Flag("Candidates per prompt.")] = None,
     within_r: Annotated[float | None, Flag("Within-prompt correlation of score and label.")] = None,
     rival_r: Annotated[float | None, Flag("The same of judge B.", rare=True)] = None,
@@ -71,7 +71,9 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     ] = None,
     allocation: Annotated[
         RowSource | None,
-        Flag("Types of prompts for screening: columns type, weight and margin.", kind=Path, rare=True),
+        Flag(
+            "Types of prompts: type, weight, and votes spent on them; or margin, for screening.", kind=Path, rare=True
+        ),
     ] = None,
     first_stage: Annotated[
         int | None, Flag("Votes on each type first; 10 ln(types) if not given.", rare=True)
@@ -84,10 +86,11 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
 
     Parameters
     ----------
-    question : str
+    question : str, optional
         ``recovery>0`` (is the judge better than a random pick?), ``recovery`` (to a half-width), ``within_r>=r0`` (or
         ``within_r>=0.4``), ``a-vs-b`` (whose picks are worth more?), ``margin`` (is one side preferred?),
-        ``equivalence`` (are both sides as good?) or ``screening`` (do votes show more in two stages?).
+        ``equivalence`` (are both sides as good?) or ``screening`` (do votes show more in two stages?). None with an
+        `allocation`, whose weakest type is named.
     candidates : int, optional
         Candidates per prompt.
     within_r : float, optional
@@ -137,7 +140,7 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         How ties among the pilot's votes count: not, half a vote for each side, or against the first side; needed
         where there are any.
     allocation : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
-        Of ``screening``: types of prompts with columns ``type``, ``weight`` and ``margin``.
+        Types of prompts with columns ``type``, ``weight``, and ``votes``; for ``screening`` ``margin`` instead.
     first_stage, kept_share : int and float, optional
         Of ``screening``: votes on each type first, by default ``ceil(10 ln m)``, and the share of types that is kept.
     seed : int

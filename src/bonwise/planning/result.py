@@ -42,7 +42,9 @@ __all__ = [
     "SequentialRecord",
 ]
 
-PlanQuestion = Literal["recovery>0", "recovery", "within_r>=r0", "a-vs-b", "margin", "equivalence", "screening"]
+PlanQuestion = Literal[
+    "recovery>0", "recovery", "within_r>=r0", "a-vs-b", "margin", "equivalence", "screening", "allocation"
+]
 
 PlanDesign = Literal["two_label", "complete", "discordant", "discordant_preference", "votes"]
 """What is labelled of a prompt."""
@@ -283,6 +285,17 @@ class ScreeningRecord(Record):
     """With other numbers of votes."""
 
 
+class AllocationRecord(Record):
+    """Whether votes are spread as their types weigh."""
+
+    votes: Count
+    bottleneck: NonNegative
+    """The least of votes over weight: in the worst case the votes tell as much as so many in proportion."""
+    worst: str
+    more: dict[str, Count]
+    """Further votes on each type that would raise its ratio to the number of all votes."""
+
+
 class Plan(Document):
     """How many labels answer a question."""
 
@@ -316,6 +329,7 @@ class Plan(Document):
     """Absent where the pilot was not drawn again."""
     pairs: list[PairOfPilot] | None = None
     screening: ScreeningRecord | None = None
+    allocation: AllocationRecord | None = None
     sentences: list[str]
     commands: list[str]
 

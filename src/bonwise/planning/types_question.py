@@ -1,4 +1,4 @@
-"""Types of prompts: what two-stage screening of them finds, and a replay of it."""
+"""Types of prompts: where an allocation of votes is weakest, what two-stage screening finds, and a replay of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bonwise.table import numbers, reading
 from bonwise.votes import concentration, detectability, pair_votes
 from bonwise.votes.result import PairScreening
 
-__all__ = ["replayed", "screening"]
+__all__ = ["allocation", "replayed", "screening"]
 
 _KEPT, _RULE, _RUNS, _CURVE = 0.2, 10, 300, (0.5, 0.75, 1.0, 1.5, 2.0)
 """Share of types kept; c of the published first stage, ``ceil(c ln m)``; runs of a replay; parts of the budget."""
@@ -44,6 +44,18 @@ def _read_types(source: reading.RowSource, what: str) -> tuple[list[str], Floats
     if len(names) < 2:
         raise RowError(f"{name}: votes are spread over two types or more", hint=hint)
     return names, weights / weights.sum(), values
+
+
+def allocation(source: reading.RowSource) -> result.AllocationRecord:
+    """Return ``min N_i / w_i`` and the votes on each type that would raise it to the number of all votes."""
+    names, weights, votes = _read_types(source, "votes")
+    ratios, lacking = votes / weights, np.ceil(votes.sum() * weights - 1e-9) - votes
+    return result.AllocationRecord(
+        votes=int(votes.sum()),
+        bottleneck=float(ratios.min()),
+        worst=names[int(ratios.argmin())],
+        more={name: int(max(more, 0)) for name, more in zip(names, lacking, strict=True)},
+    )
 
 
 def screening(request: PlanRequest, source: PilotSource) -> Sizing:

@@ -47,6 +47,8 @@ def _without_budget(document: result.Plan) -> bool:
 
 
 def _word(document: result.Plan) -> str:
+    if document.allocation is not None:
+        return f"{counted(document.labels or 0, 'further vote')}"
     if _without_budget(document):
         return f"{counted(document.prompts or 0, 'prompt')} {'is' if document.prompts == 1 else 'are'} needed"
     return document.verdict
@@ -69,9 +71,14 @@ def _next(document: result.Plan) -> Iterator[Said]:
 
 def _blocks(document: result.Plan) -> Iterator[Block]:
     yield Table.facts(_facts(document.settings))
-    asked = [] if document.labels is None else [Part("", [Said("finding", _lead(document))], "detail")]
+    asked = (
+        []
+        if document.labels is None or document.allocation is not None
+        else [Part("", [Said("finding", _lead(document))], "detail")]
+    )
     yield answers.verdict(answer(document), asked)
-    yield _study(document)
+    if document.allocation is None:
+        yield _study(document)
     yield from plan_curve(document)
     if document.power_table:
         yield _powers(document)
@@ -228,6 +235,9 @@ def _of_votes(document: result.Plan) -> Iterator[Table]:
         columns = [Column(title) for title in titles[: 6 if document.question == "screening" else 4]]
         rows = [tuple(_pair(row))[: len(columns) + 2] for row in document.pairs[:_MOST_PAIRS]]
         yield Table.of((Column("first", "name"), Column("second", "name"), *columns), rows, "Pairs of the pilot")
+    if document.allocation is not None:
+        more = [(printable(name, longest=60), count(votes)) for name, votes in document.allocation.more.items()]
+        yield Table.of((Column("type", "name"), Column("further votes")), more[:_MOST_PAIRS], "Votes that types lack")
 
 
 _MOST_PAIRS = 40

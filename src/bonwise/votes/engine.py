@@ -14,9 +14,10 @@ from bonwise.estimates import EstimateRecord
 from bonwise.release import release
 from bonwise.stats.estimand import Estimate
 from bonwise.table.vote_rows import check_verdict_map
-from bonwise.table.votes import Ties, VoteTable
+from bonwise.table.votes import TIES, Ties, VoteTable
 from bonwise.votes import pair_votes, result, robustness
 from bonwise.votes.detectability import PairResamples, ZLaw, margin_quantiles, z_law, z_quantiles
+from bonwise.votes.next_votes import next_votes
 from bonwise.votes.ranking import rank_models
 
 if TYPE_CHECKING:
@@ -47,14 +48,8 @@ class OverPairs:
         return np.array([pair.votes.margin for pair in self.pairs])
 
     def margins(self) -> Iterator[result.MarginQuantile]:
-        """Yield quantiles of the absolute margins."""
-        quantiles = margin_quantiles(self._margins, self._resamples, QUANTILES)
-        for share, estimate in zip(QUANTILES, quantiles, strict=True):
-            yield result.MarginQuantile(
-                quantile=share,
-                **EstimateRecord.of(estimate).to_dict(),
-                votes_needed=_needed(estimate, self.settings.power),
-            )
+        """Return quantiles of the absolute margins."""
+        return _quantiles(self._margins, self._resamples, self.settings.power)
 
     def near_ties(self) -> result.NearTies:
         """Count the pairs with a margin of at most tau."""
@@ -156,6 +151,12 @@ class OverPairs:
         )
 
 
+def _quantiles(margins: Floats, resamples: PairResamples, power: float) -> Iterator[result.MarginQuantile]:
+    for share, estimate in zip(QUANTILES, margin_quantiles(margins, resamples, QUANTILES), strict=True):
+        record = EstimateRecord.of(estimate).to_dict()
+        yield result.MarginQuantile(quantile=share, **record, votes_needed=_needed(estimate, power))
+
+
 def near_ties(margins: Floats, tau: float, power: float, resamples: PairResamples) -> result.NearTies:
     """Count the pairs with ``|delta| <= tau``, and say how large their margins are; `power` is at their median."""
     sizes = np.abs(margins)
@@ -243,7 +244,8 @@ def studied_votes(
     **asked: Any,
 ) -> result.PreferenceStudy:
     """Study raw votes, see `bonwise.votes.front.study_preferences`."""
-    stated = pair_votes.checked(**asked)
+    every = asked["ties"] == "all"
+    stated = pair_votes.checked(**(asked | {"ties": "half"} if every else asked))
     verdict = None if verdict_col is None else _named("verdict_col", verdict_col, most=1)[0]
     pair = None if pair_col is None else _named("pair_col", pair_col)
     prompt = None if prompt_col is None else _named("prompt_col", prompt_col)
@@ -280,6 +282,10 @@ def studied_votes(
     if other is not None:
         there = _named_pairs(other.under(settings.ties or ("half" if other.ties.any() else None)), settings)
         more["against"], by_pair["between"] = robustness.against_file(counted, there, other.source, settings)
+    if every:
+        more["encodings"] = [_encoding(cast, settings.model_copy(update={"ties": ties})) for ties in TIES]
+    if settings.next is not None:
+        more["next_votes"] = next_votes(cast, table, settings)
     more["pairs"] = [
         pair.model_copy(update={key: found[names] for key, found in by_pair.items() if names in found})
         for pair in study.pairs
@@ -295,6 +301,19 @@ def _named_pairs(table: VoteTable, settings: result.VotesSettings) -> dict[tuple
         for key, rows in _by_pair(table).items()
         if len(rows) >= settings.fewest_votes
     }
+
+
+def _encoding(cast: VoteTable, settings: result.VotesSettings) -> result.Encoding:
+    """Return the margins over pairs with ties counted in one way."""
+    pairs = _named_pairs(cast.under(settings.ties), settings).values()
+    margins = np.array([float(values.mean()) - 0.5 for values, _ in pairs])
+    resamples = PairResamples(len(margins), settings.resamples, settings.seed, settings.confidence)
+    return result.Encoding(
+        ties=settings.ties or "half",
+        pairs=len(margins),
+        margins=list(_quantiles(margins, resamples, settings.power)),
+        near_ties=near_ties(margins, settings.near_tie, settings.power, resamples),
+    )
 
 
 def _named(argument: str, given: str | Sequence[str], *, most: int | None = None) -> list[str]:

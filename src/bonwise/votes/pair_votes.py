@@ -150,6 +150,8 @@ _LIMITS: Mapping[str, Limit] = MappingProxyType(
         "confidence": number(lambda value: 0.5 <= value < 1, "a number in [0.5, 1), such as 0.95"),
         "fewest_votes": whole(2, "a whole number, 2 or more, such as 10"),
         "early_votes": whole(2, "a whole number, 2 or more, such as 50"),
+        "next": whole(1, "a whole number, 1 or more, such as 200"),
+        "depth": whole(1, "a whole number, 1 or more, such as 3"),
         "kept_share": number(lambda value: 0 < value < 1, "a number between 0 and 1, such as 0.2"),
         "threshold": number(lambda value: value > 1, "a number above 1, such as 1.5"),
         "votes_at": _COUNTS,
@@ -167,8 +169,11 @@ def checked(*, ties: Ties | None, **asked: Any) -> dict[str, Any]:
     if ties is not None:
         tie_value(ties)
     check("by", asked["by"], Limit("pair or prompt", lambda value: value in ("pair", "prompt")), said="cannot be")
+    if asked["depth"] is not None and asked["next"] is None:
+        raise UsageError("depth is for votes to allocate", hint="give next (--next) too, such as 200")
     for name, limit in _LIMITS.items():
-        check(name, asked[name], limit, said="cannot be")
+        if asked[name] is not None or name not in ("next", "depth"):
+            check(name, asked[name], limit, said="cannot be")
     plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in asked.items()}
     return {"ties": ties, **plain} | {name: [int(votes) for votes in plain[name]] for name in ("votes_at", "z_at")}
 

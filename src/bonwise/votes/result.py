@@ -18,6 +18,7 @@ __all__ = [
     "DetectionOverPairs",
     "DetectionRates",
     "DrawnHow",
+    "Encoding",
     "Homogeneity",
     "Information",
     "LeastVotes",
@@ -27,6 +28,9 @@ __all__ = [
     "NearTies",
     "NearTiesByVotes",
     "NeededVotes",
+    "NextPair",
+    "NextState",
+    "NextVotes",
     "PairConcentration",
     "PairScreening",
     "PairVariance",
@@ -323,6 +327,9 @@ class VotesSettings(Record):
     """Votes that are compared from either end of a pair's."""
     against: str | None = None
     """The other file."""
+    next: Count | None = None
+    depth: Count | None = None
+    """Both: votes to allocate, and places that they are to settle."""
 
 
 class MarginQuantile(Record):
@@ -522,6 +529,48 @@ class AgainstFile(Record):
     """Absolute margins of the other file's pairs."""
 
 
+class Encoding(Record):
+    """Margins over pairs with ties counted in one way."""
+
+    ties: Literal["drop", "half", "pessimistic"]
+    pairs: Count
+    margins: list[MarginQuantile]
+    near_ties: NearTies
+
+
+NextState = Literal["first", "second", "level", "open"]
+
+
+class NextPair(Record):
+    """A pair that decides the places asked for."""
+
+    first: str
+    second: str
+    prompts: Count
+    """Units of the test: prompts with votes of the pair, or votes where no column names prompts."""
+    margin: Margin
+    state: NextState
+    """The model that is shown to be preferred, or that they are level within `near_tie`."""
+    expected: Count | None
+    """Further prompts until it is settled, if margins are as they seem."""
+    ask: Count
+    prompts_to_ask: list[str]
+
+
+class NextVotes(Record):
+    """Where the next votes settle the leaderboard soonest."""
+
+    depth: Count
+    settled: Count
+    """Places that are settled, of `depth`."""
+    error: Share
+    """Expected share of wrong statements among all that are made, at most, whenever votes end."""
+    tests: Count
+    models: list[str]
+    """The strongest first, by all votes."""
+    pairs: list[NextPair]
+
+
 class PreferenceStudy(Document):
     """What votes can and cannot tell: of all pairs together, and pair by pair."""
 
@@ -545,6 +594,8 @@ class PreferenceStudy(Document):
     stability: Stability | None = None
     reuse: Reuse | None = None
     against: AgainstFile | None = None
+    encodings: list[Encoding] | None = None
+    next_votes: NextVotes | None = None
 
     frame_columns = (
         *("first", "second", "votes", "ties", "metric", "estimate", "low", "high", "se", "n", "interval", "reason"),
@@ -575,7 +626,7 @@ class PreferenceStudy(Document):
         votes; ``margin``, the same less 1/2; ``signal``, the mean squared margin of the prompts), ``estimate``,
         ``low``, ``high``, ``se``, ``n`` prompts, ``interval``, ``reason``: why something is missing, and ``prompt``.
         A row of the ranking has ``strength``, the model as ``first`` and no ``second``; with ``by="prompt"`` a prompt
-        of a pair has ``prompt_margin``.
+        of a pair has ``prompt_margin``, and with ``next`` the votes to ask for have ``ask``, a row per prompt.
         """
         for model in self.ranking or ():
             about = {"first": model.model, "votes": model.votes, "metric": "strength"}
@@ -587,6 +638,11 @@ class PreferenceStudy(Document):
         for cell in self.prompt_margins or ():
             margin = {"metric": "prompt_margin", "estimate": cell.margin}
             yield {**{name: cell[name] for name in ("first", "second", "prompt", "votes")}, **margin}
+        for asked in () if self.next_votes is None else self.next_votes.pairs:
+            about = {"first": asked.first, "second": asked.second, "metric": "ask"}
+            if asked.ask and not asked.prompts_to_ask:
+                yield {**about, "estimate": asked.ask}
+            yield from ({**about, "prompt": prompt, "estimate": 1} for prompt in asked.prompts_to_ask)
 
 
 def _metrics(pair: PairVotes) -> Mapping[str, FrameRow]:

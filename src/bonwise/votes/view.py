@@ -13,7 +13,7 @@ from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Said, Tabl
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import OTHER_PROMPTS, limits
 from bonwise.votes import result
-from bonwise.votes.robustness_view import first_sections, stability_words
+from bonwise.votes.robustness_view import figures, first_sections, next_answer, stability_words
 
 __all__ = ["MOST_PAIRS", "answer", "describe", "drawn_pairs", "share_of_votes", "vote_readings"]
 
@@ -224,6 +224,7 @@ def describe(document: result.PreferenceStudy) -> Part:
         [
             Table.facts(_facts(document.settings)),
             *drawn_pairs(document),
+            *figures(document),
             *_opening(document),
             answers.verdict(answer(document)),
             *_ranking(document),
@@ -242,7 +243,9 @@ def describe(document: result.PreferenceStudy) -> Part:
 
 
 def answer(document: result.PreferenceStudy) -> answers.StatedVerdict:
-    """Return in how many pairs the interval of the win rate excludes one half."""
+    """Return in how many pairs the interval of the win rate excludes one half, or which places are settled."""
+    if document.next_votes is not None:
+        return replace(next_answer(document.next_votes, document.settings.next or 0), question="Who is best?")
     what = "Is a model preferred?" if len(document.pairs) == 1 else "In which pairs is a model preferred?"
     return replace(_answer(document), question=what, then=_next(document))
 
