@@ -410,6 +410,8 @@ DOORS = {
             "raters": 1,
             "icc": None,
             "tie_rate": None,
+            "first_stage": None,
+            "kept_share": None,
             "seed": 0,
             "missing": (),
         },
@@ -457,7 +459,8 @@ DOORS = {
     "study_preferences": (
         lambda **n: bw.study_preferences(VOTES, verdict_col="won", pair_col=["a", "b"], prompt_col="q", **n),
         {"near_tie": 0.25, "power": 0.75, "confidence": 0.75, "fewest_votes": 2, "kept_share": 0.5, "threshold": 1.5}
-        | {"votes_at": (20,), "z_at": (10,), "resamples": 50, "permutations": 50, "repetitions": 50, "seed": 3},
+        | {"votes_at": (20,), "z_at": (10,), "resamples": 50, "permutations": 50, "repetitions": 50, "seed": 3}
+        | {"early_votes": 20, "next": None, "depth": None},
     ),
     "study_requirements": (
         lambda **n: bw.study_requirements(scores(), **n),
@@ -479,7 +482,18 @@ DOORS = {
 """A call of each public name, and a number for each parameter; None where the call has no use for one."""
 
 INSTEAD = {"price": 0.25, "than": 0.5, "planned": 300, "margin": 0.25, "rival_r": 0.25, "error_correlation": 0.25}
-INSTEAD |= {"effect": 0.5, "half_width": 0.125, "labels": 100, "prompts": 100, "icc": 0.5, "tie_rate": 0.25}
+INSTEAD |= {
+    "effect": 0.5,
+    "half_width": 0.125,
+    "labels": 100,
+    "prompts": 100,
+    "icc": 0.5,
+    "tie_rate": 0.25,
+    "first_stage": 15,
+    "kept_share": 0.25,
+    "next": 5,
+    "depth": 1,
+}
 INSTEAD |= {
     "missing": -1.0,
     "seed": 3,

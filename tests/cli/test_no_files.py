@@ -150,6 +150,8 @@ def test_no_command_waits_for_a_pipe_of_any_ending(capsys, place, name, paramete
 
 REFUSED_FIRST = {
     ("judge", "labels"),
+    ("plan", "allocation"),
+    ("preferences", "against"),
     ("audit", "verdicts"),
     ("compare", "pools"),
     ("study confidence", "labels"),

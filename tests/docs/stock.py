@@ -55,6 +55,15 @@ def stock():
     Path("results.json").write_bytes(gzip.decompress(tool.read_bytes()))
     write_production(table)
     write_votes(Path("votes.csv"))
+    some = pd.read_csv("votes.csv")
+    some[(some["question_id"] < 40) | (some["model_b"] != "m2")].to_csv("some.csv", index=False)
+    types = {
+        "type": ["chat", "code", "maths"],
+        "weight": [5, 3, 2],
+        "votes": [300, 150, 50],
+        "margin": [0.02, 0.02, 0.2],
+    }
+    pd.DataFrame(types).to_csv("types.csv", index=False)
     ratings = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
     topic = np.where(ratings["prompt_id"].str[-1].isin(list("02468")), "maths", "law")
     ratings.assign(category=topic).to_csv("ratings.csv", index=False)

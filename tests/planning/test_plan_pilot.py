@@ -232,19 +232,39 @@ def test_votes_are_those_of_one_pair_whichever_side_it_stood_on():
     assert again.settings["pair_col"] == ["left", "right"]
     assert "--pair-col left,right" in again.commands[0]
     more = pd.concat([frame, pd.DataFrame([("x", "z", "a")], columns=frame.columns)])
-    with pytest.raises(InputError, match=r"2 pairs of models.*--pair-col"):
-        plan(question="margin", pilot=more)
+    several = plan(question="margin", pilot=more)
+    assert several.labels == found.labels  # of the closer pair: all votes of the other go one way
+    assert [(pair.first, pair.second, pair.votes) for pair in several.pairs] == [("x", "y", 50), ("x", "z", 1)]
 
 
 @pytest.mark.shared
 def test_human_votes_on_fifteen_pairs_are_not_pooled(shared):
-    """The MT-Bench votes are refused as they stand, and planned from where one pair is kept."""
+    """The MT-Bench votes are planned pair by pair, as each is alone, and the closest pair is the plan."""
     votes = pd.read_csv(shared / "data" / "mt_bench_human.csv")
-    with pytest.raises(InputError, match="15 pairs of models"):
-        plan(question="margin", pilot=votes, ties="drop")
-    pair = votes[votes["model_a"].isin(["gpt-4", "claude-v1"]) & votes["model_b"].isin(["gpt-4", "claude-v1"])]
-    found = plan(question="margin", pilot=pair, ties="drop")
-    assert (found.pilot["ties"], found.pilot["votes"]) == (55, 145)
+    found = plan(question="margin", pilot=votes, ties="drop")
+    assert len(found.pairs) == 15
+    for row in found.pairs:
+        both = [row.first, row.second]
+        alone = plan(
+            question="margin", pilot=votes[votes["model_a"].isin(both) & votes["model_b"].isin(both)], ties="drop"
+        )
+        assert (alone.labels, alone.pilot.votes, alone.pairs) == (row.labels, row.votes, None)
+        assert (alone.pilot.estimate, alone.pilot.low, alone.pilot.high) == (row.margin, row.low, row.high)
+    assert found.labels == max(row.labels for row in found.pairs) == 11_989
+    total = sum(row.labels for row in found.pairs)
+    assert any(f"the pairs take {total:,} votes in all" in sentence for sentence in found.sentences)
+    assert "Pairs of the pilot" in found.to_text(full=True)
+
+
+def test_pairs_without_a_number_are_counted():
+    """A pair that is exactly level takes no number of votes, one of ties alone is left out."""
+    rows = [("x", "y", "a")] * 20 + [("x", "y", "b")] * 10 + [("x", "z", word) for word in "ab"] * 5
+    frame = pd.DataFrame([*rows, *[("v", "w", "tie")] * 5], columns=["model_a", "model_b", "winner"])
+    found = plan(question="margin", pilot=frame, ties="drop")
+    assert [(pair.second, pair.labels) for pair in found.pairs] == [("y", found.labels), ("z", None)]
+    assert any("for 1 of them no number is enough" in sentence for sentence in found.sentences)
+    with pytest.raises(InputError, match="every vote is a tie"):
+        plan(question="margin", pilot=frame[frame["winner"] == "tie"], ties="drop")
 
 
 def test_what_reads_a_pilot_of_scores_stands_in_the_settings():

@@ -8,7 +8,10 @@ from bonwise.votes.front import audit_preferences, study_preferences
 
 __all__ = ["preferences"]
 
-_OF_VOTES = ("ties", "ranking", "near_tie", "power", "fewest_votes", "seed")
+_OF_VOTES = (
+    *("ties", "ranking", "near_tie", "power", "fewest_votes", "seed"),
+    *("by", "against", "next", "depth", "early_votes"),
+)
 
 
 @shared_flags(of={"audit": audit_preferences, "study": study_preferences})
@@ -18,7 +21,7 @@ def preferences(*, audit: TypedCall, study: TypedCall, output: TableOutput) -> i
     Of votes it prints margins, near ties and the votes needed. With --labels or --label-col it audits verdicts
     against labels. Columns that are not named are found, and the page says how the file was read.
     """
-    output.refuse_overwriting(*audit.paths())
+    output.refuse_overwriting(*dict.fromkeys((*audit.paths(), *study.paths())))
     if audit.values["label_col"] is None and audit.values["labels"] is None:
         hint = "name the labels with --labels or --label-col, or leave it out"
         _refuse("is only for verdicts compared with labels", hint, audit, "judge_col", "context_col")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 from bonwise.flags import Command, Flag, comma_separated
@@ -12,6 +13,7 @@ from bonwise.table.reading_options import NO_PROPENSITY, PilotKeywords, ReadingO
 if TYPE_CHECKING:
     from bonwise.planning.result import Method, Plan
     from bonwise.table.opening import ScoreSource
+    from bonwise.table.reading import RowSource
     from bonwise.table.votes import Ties
 
 __all__ = ["plan"]
@@ -20,7 +22,9 @@ __all__ = ["plan"]
 @opens_a_table
 def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of them named
     *,
-    question: Annotated[str, Flag("'recovery>0', recovery, 'within_r>=0.4', a-vs-b, margin or equivalence.")],
+    question: Annotated[
+        str | None, Flag("'recovery>0', recovery, 'within_r>=0.4', a-vs-b, margin, equivalence or screening.")
+    ] = None,
     candidates: Annotated[int | None, Flag("Candidates per prompt.")] = None,
     within_r: Annotated[float | None, Flag("Within-prompt correlation of score and label.")] = None,
     rival_r: Annotated[float | None, Flag("The same of judge B.", rare=True)] = None,
@@ -65,6 +69,16 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         Ties | None,
         Flag("How ties of the pilot count: drop, half or pessimistic (against the first).", kind=str, rare=True),
     ] = None,
+    allocation: Annotated[
+        RowSource | None,
+        Flag(
+            "Types of prompts: type, weight, and votes spent on them; or margin, for screening.", kind=Path, rare=True
+        ),
+    ] = None,
+    first_stage: Annotated[
+        int | None, Flag("Votes on each type first; 10 ln(types) if not given.", rare=True)
+    ] = None,
+    kept_share: Annotated[float | None, Flag("Share of types that screening keeps; 0.2.", rare=True)] = None,
     seed: int = SEED,
     **reading: Unpack[PilotKeywords],
 ) -> Plan:
@@ -72,10 +86,11 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
 
     Parameters
     ----------
-    question : str
+    question : str, optional
         ``recovery>0`` (is the judge better than a random pick?), ``recovery`` (to a half-width), ``within_r>=r0`` (or
-        ``within_r>=0.4``), ``a-vs-b`` (whose picks are worth more?), ``margin`` (is one side preferred?) or
-        ``equivalence`` (are both sides as good?).
+        ``within_r>=0.4``), ``a-vs-b`` (whose picks are worth more?), ``margin`` (is one side preferred?),
+        ``equivalence`` (are both sides as good?) or ``screening`` (do votes show more in two stages?). None with an
+        `allocation`, whose weakest type is named.
     candidates : int, optional
         Candidates per prompt.
     within_r : float, optional
@@ -91,7 +106,8 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     r0 : float, optional
         Threshold of ``within_r>=r0``.
     pilot : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings, optional
-        In place of an effect: a labelled table of scores; for ``margin`` votes, such as ``28/50`` or a file.
+        In place of an effect: a labelled table of scores; for ``margin`` votes, such as ``28/50`` or a file; a file
+        with several pairs of models is planned for the closest, with the votes of each.
     judge : str or sequence of str, optional
         Which judge of the pilot; two of them for ``a-vs-b``.
     design : str, optional
@@ -119,12 +135,16 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         Column of the pilot's votes.
     pair_col : sequence of str, optional
         The two columns that name the models. Without it those that are found by their names; the alphabetically first
-        model is then the first side, and all votes must be on one pair.
+        model is then the first side.
     ties : {"drop", "half", "pessimistic"}, optional
         How ties among the pilot's votes count: not, half a vote for each side, or against the first side; needed
         where there are any.
+    allocation : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
+        Types of prompts with columns ``type``, ``weight``, and ``votes``; for ``screening`` ``margin`` instead.
+    first_stage, kept_share : int and float, optional
+        Of ``screening``: votes on each type first, by default ``ceil(10 ln m)``, and the share of types that is kept.
     seed : int
-        Of the samples that are drawn from a pilot of ``recovery>0``.
+        Of the samples that are drawn from a pilot of ``recovery>0``, and of ``screening``.
     **reading
         How the pilot is opened, see `bonwise.table.reading_options.ReadingOptions`.
 
@@ -158,5 +178,5 @@ COMMAND = Command(
     Takes an assumed effect or a pilot. The exit code is 0 even if the study is underpowered or infeasible.
     """,
     without=NO_PROPENSITY,
-    inputs=lambda typed: [typed["pilot"]],
+    inputs=lambda typed: [typed["pilot"], typed["allocation"]],
 )

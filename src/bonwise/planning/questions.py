@@ -11,7 +11,7 @@ from typing import Any
 from scipy import special
 
 from bonwise.errors import UsageError
-from bonwise.planning import mean_question, normal_picks, result, sentences, votes_question
+from bonwise.planning import mean_question, normal_picks, result, sentences, types_question, votes_question
 from bonwise.planning import sizing as outcome
 from bonwise.planning.pilot import GainPilot, gain_pilot, rival_pilot
 from bonwise.planning.request import OF_PILOT, OF_SCORES, OF_VOTES, SMALLEST_EFFECT, PilotSource, PlanRequest
@@ -19,6 +19,7 @@ from bonwise.planning.sizing import Layout, Sizing
 from bonwise.results import given
 from bonwise.stats import sample_size
 from bonwise.table import checks, reading_options
+from bonwise.table.reading import RowSource
 
 __all__ = ["QUESTIONS", "Question", "answer", "read_question"]
 
@@ -227,7 +228,7 @@ class Question:
 
     def size(self, request: PlanRequest, pilot: PilotSource | None) -> Sizing:
         """Size the question, refusing an argument that means nothing to it and missing ones."""
-        self._refuse(request)
+        self.refuse(request)
         if pilot is None:
             if request.seed != checks.SEED:
                 raise UsageError("seed means nothing without a pilot to draw again", hint="give a pilot, or no seed")
@@ -247,11 +248,12 @@ class Question:
                 )
         return self.from_pilot(request, pilot)
 
-    def _refuse(self, request: PlanRequest) -> None:
+    def refuse(self, request: PlanRequest) -> None:
+        """Refuse an argument that means nothing to the question."""
         design, votes = request.design, request.design in {"votes", "discordant_preference"}
         takes = self.takes | ({"tie_rate"} if votes else frozenset())
         for name, field in PlanRequest.model_fields.items():
-            if name not in {*takes, *OF_PILOT, "version"} and getattr(request, name) != field.default:
+            if name not in {*takes, *OF_PILOT, "question", "version"} and getattr(request, name) != field.default:
                 raise UsageError(
                     f"{name} has no meaning for the question {self.name} with the design {design}",
                     hint=f"it takes {', '.join(sorted(takes - {'question'}))}",
@@ -320,13 +322,27 @@ QUESTIONS: Mapping[result.PlanQuestion, Question] = {
             ),
             OF_VOTES,
         ),
+        Question(
+            "screening",
+            ("votes",),
+            _ALWAYS | {"effect", "first_stage", "kept_share", "allocation", "seed"},
+            lambda request: request.required("allocation"),
+            types_question.screening,
+            OF_VOTES,
+        ),
+        Question(
+            "allocation", ("votes",), frozenset({"question", "design", "allocation"}), votes_question.equal_bound
+        ),
         Question("equivalence", ("votes",), _ALWAYS | _RATERS | {"effect"}, votes_question.equal_bound),
     )
 }
 """By name."""
 
+OF_TYPES = ("screening", "allocation")
+"""Questions about types of prompts."""
 
-def read_question(text: str) -> tuple[result.PlanQuestion, float | None]:
+
+def read_question(text: str | None) -> tuple[result.PlanQuestion, float | None]:
     """Read a question as it is typed: its name, and the threshold where it states one."""
     plain = str(text).replace(" ", "").lower()
     for name in QUESTIONS:
@@ -334,17 +350,52 @@ def read_question(text: str) -> tuple[result.PlanQuestion, float | None]:
             return name, None
     if stated := _THRESHOLD.fullmatch(plain):
         return "within_r>=r0", float(stated[1])
-    raise UsageError(f"unknown question {text!r}", hint=f"the questions are {', '.join(QUESTIONS)}")
+    trouble = "a plan needs a question" if text is None else f"unknown question {text!r}"
+    raise UsageError(trouble, hint=f"the questions are {', '.join(QUESTIONS)}")
 
 
 def answer(arguments: Mapping[str, Any], reading: reading_options.ReadingOptions) -> result.Plan:
     """Answer the question of a plan, from the arguments of `bonwise.planning.front.plan` by name."""
+    types, pilot = arguments["allocation"], arguments["pilot"]
+    if types is not None:
+        named = arguments["question"] or "allocation"
+        arguments = {**arguments, "allocation": PilotSource(types).name, "question": named}
     name, stated = read_question(arguments["question"])
     if stated is not None:
         arguments = {**arguments, "r0": stated}
-    question, pilot = QUESTIONS[name], arguments["pilot"]
+    question, source = QUESTIONS[name], types if pilot is None and name in OF_TYPES else pilot
     request = PlanRequest.of(name, question.designs, arguments, reading)
-    return _plan(request, question.size(request, None if pilot is None else PilotSource(pilot, reading)))
+    if name == "allocation":
+        return _allocation(question, request, types)
+    return _plan(request, question.size(request, None if source is None else PilotSource(source, reading)))
+
+
+def _allocation(question: Question, request: PlanRequest, types: RowSource) -> result.Plan:
+    """Plan the votes that bring every type of prompts to its share."""
+    question.refuse(request)
+    request.required("allocation")
+    found = types_question.allocation(types)
+    more = sum(found.more.values())
+    settings = {"confidence": request.confidence, "design": "votes", "allocation": request.allocation}
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("cost", "mde", "interval", "raw", "sequential", "equivalence", "design_effect", "pilot")
+    )
+    return result.Plan(
+        question="allocation",
+        settings=result.PlanSettings.model_validate({**settings, "version": request.version}),
+        design="votes",
+        sides=2,
+        prompts=more,
+        labels=more,
+        **nothing,
+        mde_of="preference margin",
+        verdict="underpowered" if more else "feasible",
+        effect={},
+        power_table=[],
+        allocation=found,
+        sentences=list(sentences.of_allocation(found)),
+        commands=[],
+    )
 
 
 def _plan(request: PlanRequest, sizing: Sizing) -> result.Plan:
@@ -382,7 +433,12 @@ def _plan(request: PlanRequest, sizing: Sizing) -> result.Plan:
         if inflated is None or not sizing.n
         else inflated / sizing.n * (1.0 if sizing.clusters is None else sizing.clusters.design_effect),
         pilot=sizing.pilot,
-        **given(clusters=sizing.clusters, redrawn=outcome.redrawn(sizing, layout)),
+        **given(
+            clusters=sizing.clusters,
+            redrawn=outcome.redrawn(sizing, layout),
+            pairs=None if sizing.pairs is None else list(sizing.pairs),
+            screening=sizing.screening,
+        ),
         verdict=outcome.verdict(request, needed),
         sentences=[],
         commands=[],

@@ -51,6 +51,8 @@ _LIMITS: Mapping[str, Limit] = MappingProxyType(
         "judge_cost": number(lambda value: value >= 0, "a number, 0 or more", _PYTHON),
         "half_width": _between(0, 1),
         "icc": number(lambda value: 0 <= value <= 1, "a number from 0 to 1", _PYTHON),
+        "first_stage": _whole(1),
+        "kept_share": _between(0, 1),
         "tie_rate": number(lambda value: 0 <= value < 1, "a share from 0 to below 1", _PYTHON),
     }
 )

@@ -18,6 +18,7 @@ from pydantic.functional_validators import ModelWrapValidatorHandler
 
 from bonwise.results import Count, Document, FrameRow, NonNegative, Number, Record, Share
 from bonwise.table.facts import ValuesRead
+from bonwise.votes.result import PairScreening, ScreeningPower
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +42,9 @@ __all__ = [
     "SequentialRecord",
 ]
 
-PlanQuestion = Literal["recovery>0", "recovery", "within_r>=r0", "a-vs-b", "margin", "equivalence"]
+PlanQuestion = Literal[
+    "recovery>0", "recovery", "within_r>=r0", "a-vs-b", "margin", "equivalence", "screening", "allocation"
+]
 
 PlanDesign = Literal["two_label", "complete", "discordant", "discordant_preference", "votes"]
 """What is labelled of a prompt."""
@@ -97,6 +100,9 @@ class PlanSettings(ValuesRead):
     one_cluster: bool | None = None
     design: PlanDesign
     tie_rate: Share | None = None
+    first_stage: Annotated[int, Field(ge=1)] | None = None
+    kept_share: Annotated[float, Field(gt=0, lt=1)] | None = None
+    allocation: str | None = None
     seed: Count | None = None
     pilot: str | None = None
     judge: list[str] | None = None
@@ -253,6 +259,43 @@ class RedrawnPilotRecord(Record):
     """What allows for the pilot; None where its effect may be none."""
 
 
+class PairOfPilot(Record):
+    """A pair of models of a pilot with several: its margin, and the votes that see it."""
+
+    first: str
+    second: str
+    votes: NonNegative
+    margin: Number
+    low: Number | None
+    high: Number | None
+    labels: Count | None
+    """None where no number is enough."""
+    proportional: Share | None = None
+    two_stage: Share | None = None
+    """Both: how often its votes, drawn again without replacement, show a preference."""
+
+
+class ScreeningRecord(Record):
+    """Two-stage screening of types of prompts beside votes in proportion."""
+
+    here: PairScreening
+    null: ScreeningPower
+    """The same where there is no preference on average: the error of reading it as one."""
+    curve: list[PairScreening]
+    """With other numbers of votes."""
+
+
+class AllocationRecord(Record):
+    """Whether votes are spread as their types weigh."""
+
+    votes: Count
+    bottleneck: NonNegative
+    """The least of votes over weight: in the worst case the votes tell as much as so many in proportion."""
+    worst: str
+    more: dict[str, Count]
+    """Further votes on each type that would raise its ratio to the number of all votes."""
+
+
 class Plan(Document):
     """How many labels answer a question."""
 
@@ -284,6 +327,9 @@ class Plan(Document):
     clusters: ClustersOfPilot | None = None
     redrawn: RedrawnPilotRecord | None = None
     """Absent where the pilot was not drawn again."""
+    pairs: list[PairOfPilot] | None = None
+    screening: ScreeningRecord | None = None
+    allocation: AllocationRecord | None = None
     sentences: list[str]
     commands: list[str]
 

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.planning.pilot import FEW
-from bonwise.planning.result import ClustersOfPilot, Plan, PlanDesign
+from bonwise.planning.result import AllocationRecord, ClustersOfPilot, Plan, PlanDesign
 from bonwise.printable import shell_word
 from bonwise.report.numbers import brief, count_range, counted, number, percent
 from bonwise.stats.repeated_looks import first_look
 from bonwise.table.reading_options import ReadingOptions
 
-__all__ = ["commands", "sentences"]
+__all__ = ["commands", "of_allocation", "sentences"]
 
 _LABELLED: Mapping[PlanDesign, str] = {
     "two_label": (
@@ -44,6 +44,15 @@ def sentences(plan: Plan, notes: Sequence[str]) -> Iterator[str]:
     yield from _not_finding(plan)
     yield _stopping(plan)
     yield from notes
+
+
+def of_allocation(record: AllocationRecord) -> Iterator[str]:
+    """Yield what an allocation of votes over types is worth, and what would mend it."""
+    worst = f"in the worst case these {record.votes:,} votes show as much as {brief(record.bottleneck)} in proportion"
+    if more := sum(record.more.values()):
+        yield f"Underpowered for {record.worst}: {worst}. {more:,} further votes would bring every type to its share."
+    else:
+        yield f"Feasible: {worst}, so no type has too few."
 
 
 def _sides(plan: Plan) -> str:

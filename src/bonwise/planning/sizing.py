@@ -173,6 +173,8 @@ class Sizing:
     """What the clusters of the pilot's prompts say."""
     redrawn: RedrawnPilot | None = None
     """What drawing the pilot again said."""
+    pairs: Sequence[result.PairOfPilot] | None = None
+    screening: result.ScreeningRecord | None = None
     notes: tuple[str, ...] = field(default=())
     """Sentences on assumptions."""
     admits: Callable[[int], float] | None = None

@@ -11,6 +11,7 @@ from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, fin
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import LABELS, limits
 from bonwise.report.numbers import Ends, Unit, count, count_range, counted, number, percent, setting, with_interval
+from bonwise.votes.result import ScreeningPower
 
 __all__ = ["answer", "describe"]
 
@@ -46,6 +47,8 @@ def _without_budget(document: result.Plan) -> bool:
 
 
 def _word(document: result.Plan) -> str:
+    if document.allocation is not None:
+        return f"{counted(document.labels or 0, 'further vote')}"
     if _without_budget(document):
         return f"{counted(document.prompts or 0, 'prompt')} {'is' if document.prompts == 1 else 'are'} needed"
     return document.verdict
@@ -68,12 +71,18 @@ def _next(document: result.Plan) -> Iterator[Said]:
 
 def _blocks(document: result.Plan) -> Iterator[Block]:
     yield Table.facts(_facts(document.settings))
-    asked = [] if document.labels is None else [Part("", [Said("finding", _lead(document))], "detail")]
+    asked = (
+        []
+        if document.labels is None or document.allocation is not None
+        else [Part("", [Said("finding", _lead(document))], "detail")]
+    )
     yield answers.verdict(answer(document), asked)
-    yield _study(document)
+    if document.allocation is None:
+        yield _study(document)
     yield from plan_curve(document)
     if document.power_table:
         yield _powers(document)
+    yield from _of_votes(document)
     for sentence in document.sentences:
         if sentence not in _deciding(document):
             yield finding(printable(sentence, longest=_LONGEST))
@@ -177,6 +186,15 @@ def _figures(document: result.Plan) -> Iterator[tuple[str, str]]:
         yield "fixed / sequential", _sequential(document.sequential)
     if document.pilot is not None:
         yield "pilot", _pilot(document.pilot)
+    if (screened := document.screening) is not None and screened.here.plan is not None:
+        votes = count(screened.here.plan.votes)
+        yield f"{votes} votes, in proportion / two stages", _both(screened.here.simulated)
+        yield "the same without a preference on average", _both(screened.null)
+
+
+def _both(shown: ScreeningPower | None) -> str:
+    assert shown is not None  # noqa: S101 - of a plan that could be simulated
+    return " / ".join(number(power, "share") for power in (shown.proportional, shown.two_stage))
 
 
 def _sequential(found: result.SequentialRecord) -> str:
@@ -195,6 +213,41 @@ def _pilot(found: result.PilotOfScores | result.PilotOfVotes) -> str:
 def _powers(document: result.Plan) -> Table:
     columns = (Column("labels", "name"), Column("prompts"), Column(document.shows.replace("_", "-")))
     return Table.of(columns, [_power(row) for row in document.power_table], "What a study shows")
+
+
+def _of_votes(document: result.Plan) -> Iterator[Table]:
+    """Yield what is planned of types of prompts, and of the pairs of a pilot."""
+    if document.screening is not None:
+        yield Table.listing(
+            (
+                (Column("votes", "name"), lambda plan, _: count(plan.votes)),
+                (Column("first, per type"), lambda plan, _: count(plan.each)),
+                (Column("in proportion"), lambda _, shown: number(shown.proportional, "share")),
+                (Column("two stages"), lambda _, shown: number(shown.two_stage, "share")),
+                (Column("overlap"), lambda _, shown: number(shown.overlap)),
+                (Column("mass kept"), lambda _, shown: number(shown.mass_kept, "share")),
+            ),
+            [(row.plan, row.simulated) for row in document.screening.curve],
+            "How often 'no type has a preference' is rejected, simulated",
+        )
+    if document.pairs:
+        titles = ("votes", "margin", "interval", "votes needed", "replay, in proportion", "in two stages")
+        columns = [Column(title) for title in titles[: 6 if document.question == "screening" else 4]]
+        rows = [tuple(_pair(row))[: len(columns) + 2] for row in document.pairs[:_MOST_PAIRS]]
+        yield Table.of((Column("first", "name"), Column("second", "name"), *columns), rows, "Pairs of the pilot")
+    if document.allocation is not None:
+        more = [(printable(name, longest=60), count(votes)) for name, votes in document.allocation.more.items()]
+        yield Table.of((Column("type", "name"), Column("further votes")), more[:_MOST_PAIRS], "Votes that types lack")
+
+
+_MOST_PAIRS = 40
+
+
+def _pair(row: result.PairOfPilot) -> Iterator[str]:
+    yield from (printable(name, longest=32) for name in (row.first, row.second))
+    margin = numbers.Ends(row.margin, row.low, row.high)
+    yield from (count(round(row.votes)), numbers.estimate(margin, sign=True), numbers.interval(margin, sign=True))
+    yield from (count(row.labels), number(row.proportional, "share"), number(row.two_stage, "share"))
 
 
 def _power(row: result.PowerRow) -> Sequence[str]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.arrays import Floats
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import InputError, UsageError
 from bonwise.planning import mean_question, normal_picks, result
 from bonwise.planning.pilot import RivalPilot
 from bonwise.planning.request import OF_VOTES, PilotSource, PlanRequest
 from bonwise.planning.sizing import Sizing
-from bonwise.printable import listed
 from bonwise.stats import pilot_effect, sample_size
 from bonwise.stats import sample_size as size
 from bonwise.table import opening, reading, score_table, vote_columns, vote_rows, votes
@@ -29,12 +30,21 @@ _WORTH: Mapping[votes.Ties, float] = {"drop": np.nan, "half": 0.5, "pessimistic"
 """Of a tie, for the first side."""
 
 
+Names = tuple[str, str]
+
+
 class VotePilot(NamedTuple):
     """Votes for the first and for the second side."""
 
     votes: result.PilotOfVotes
     tie_rate: float = 0.0
     """Share of all votes that do not count: ties that decide nothing."""
+    counted: Floats = np.empty(0)
+    """Votes for the first side, NaN where a tie does not count."""
+    by_pair: Mapping[Names, tuple[Floats, Ints]] = MappingProxyType({})
+    """The same of every pair, with their prompts."""
+    pairs: tuple[result.PairOfPilot, ...] = ()
+    """The one that is planned for, then all of them."""
 
     @classmethod
     def of(
@@ -76,7 +86,35 @@ def vote_pilot(source: PilotSource, request: PlanRequest) -> VotePilot:
         return VotePilot.of(found.strip(), float(counted[1]), float(counted[2]), request.confidence)
     if isinstance(found, opening.HoldsScores | score_table.ScoreTable):
         raise UsageError("a table of scores holds no votes", hint="give a file of votes, or wins/votes such as 28/50")
-    return _counted(_values(found, source.name, request), source.name, request)
+    return _closest(_values(found, source.name, request), source.name, request)
+
+
+def _closest(by_pair: Mapping[Names, tuple[Floats, Ints]], source: str, request: PlanRequest) -> VotePilot:
+    """Count the votes of every pair, and plan for the closest of those that some number of votes settles."""
+    pilots = {
+        names: _counted(values, source, request)
+        for names, (values, _) in by_pair.items()
+        if len(by_pair) == 1 or (values != 0.5).any()
+    }
+    rows = [
+        result.PairOfPilot(
+            first=names[0],
+            second=names[1],
+            votes=pilot.votes.votes,
+            margin=pilot.margin,
+            low=pilot.votes.low,
+            high=pilot.votes.high,
+            labels=None
+            if (needed := _votes(abs(pilot.margin), request)) is None
+            else math.ceil(needed / (1 - pilot.tie_rate)),
+        )
+        for names, pilot in pilots.items()
+    ]
+    if not rows:
+        raise InputError(f"{source}: every vote is a tie", hint="a margin needs votes that decide")
+    planned = max(rows, key=lambda row: (row.labels or 0, -abs(row.margin)))
+    counted = {names: (pilot.counted, by_pair[names][1]) for names, pilot in pilots.items()}
+    return pilots[planned.first, planned.second]._replace(by_pair=counted, pairs=(planned, *rows))
 
 
 def _counted(values: Floats, source: str, request: PlanRequest) -> VotePilot:
@@ -95,7 +133,7 @@ def _counted(values: Floats, source: str, request: PlanRequest) -> VotePilot:
             f"{source}: every vote is a tie", hint="a margin needs votes that decide, or another way with ties"
         )
     left_out = float(len(values) - len(kept))
-    return VotePilot.of(
+    pilot = VotePilot.of(
         source,
         float(kept.sum()),
         float(len(kept)),
@@ -103,29 +141,30 @@ def _counted(values: Floats, source: str, request: PlanRequest) -> VotePilot:
         ties=float(np.sum(tied)),
         tie_rate=left_out / len(values),
     )
+    return pilot._replace(counted=worth)
 
 
-def _values(given: reading.RowSource, source: str, request: PlanRequest) -> Floats:
-    """Return the votes: 1 for the first side, 0 for the second, 1/2 for a tie; rows without one are none."""
+def _values(given: reading.RowSource, source: str, request: PlanRequest) -> dict[Names, tuple[Floats, Ints]]:
+    """Return by pair the votes, 1 for the first side, 0 for the second, 1/2 for a tie, and their prompts."""
     raw, _ = reading.open_frame(given)
     named = vote_columns.NamedVoteColumns(
         verdicts=None if request.verdict_col is None else (request.verdict_col,),
         pair=tuple(request.pair_col or ()) or vote_columns.pair_of(raw, texts=False),
-        prompt=(),
+        prompt=None if request.question == "screening" else (),
         judge=(),
     )
     rows = vote_rows.VoteRows.of(raw, source, named, needed=("verdicts",))
     if not rows.columns.pair:
         values = vote_rows.one_verdict(rows.worth)
-        return values[~np.isnan(values)]
+        values = values[~np.isnan(values)]
+        return {("first side", "second side"): (values, np.arange(len(values)))}
     table = votes.VoteTable.of(rows)
-    pairs = len(np.unique(table.first * len(table.models) + table.second))
-    if pairs > 1:
-        raise InputError(
-            f"{source}: votes on {pairs} pairs of models, and a margin is that of one pair",
-            hint=f"keep the rows of one pair of {listed(table.models)}; pair_col (--pair-col) names its columns",
-        )
-    return 1 - table.preferred
+    key, names = table.first * len(table.models) + table.second, table.models
+    return {
+        (names[each // len(names)], names[each % len(names)]): (1 - table.preferred[of_pair], table.prompt[of_pair])
+        for each in np.unique(key).tolist()
+        for of_pair in [key == each]
+    }
 
 
 _MARGIN = "preference margin"
@@ -150,12 +189,22 @@ def margin_from_pilot(request: PlanRequest, pilot: VotePilot) -> Sizing:
         raise UsageError(
             "tie_rate has no meaning where ties count", hint="leave it out, or drop the ties of the pilot"
         )
-    return replace(
+    sizing = replace(
         _margin(request, pilot.margin),
         ends=_ends(request, pilot.votes),
         tie_rate=pilot.tie_rate if request.tie_rate is None else request.tie_rate,
         pilot=pilot.votes,
     )
+    closest, rows = pilot.pairs[:1], pilot.pairs[1:]
+    if len(rows) <= 1:
+        return sizing
+    known = [pair.labels for pair in rows if pair.labels is not None]
+    none = f"; for {len(rows) - len(known):,} of them no number is enough" * (len(known) < len(rows))
+    summed = (
+        f"The pilot has {len(rows):,} pairs, and the plan is for the closest, {closest[0].first} and "
+        f"{closest[0].second}. With its own number for each, the pairs take {sum(known):,} votes in all{none}."
+    )
+    return replace(sizing, pairs=rows, notes=(summed,))
 
 
 def picks_from_r(request: PlanRequest) -> Sizing:

@@ -55,6 +55,8 @@ class VoteTable:
     """How the file was read, by column."""
     graded: Floats | None = field(default=None, repr=False)
     """Votes for the first and the second model, (votes, 2), in both orders, where some verdicts are strong."""
+    prompt_names: Sequence[str] = field(default=(), repr=False)
+    """Name of each number in `prompt`; none where no column was named."""
 
     @classmethod
     def read(
@@ -94,11 +96,8 @@ class VoteTable:
         raw, name, columns = rows.frame, rows.source, rows.columns
         won = vote_rows.one_verdict(rows.worth)
         models, at = _models(raw, columns.pair, name)
-        prompts = (
-            identifiers.joined_names(raw, columns.prompt, "prompt_id", name).codes.astype(np.int64)
-            if columns.prompt
-            else np.arange(len(raw))
-        )
+        named = identifiers.joined_names(raw, columns.prompt, "prompt_id", name) if columns.prompt else None
+        prompts = np.arange(len(raw)) if named is None else named.codes.astype(np.int64)
         reasons = {"no verdict": np.isnan(won), "a model against itself": ~np.isnan(won) & (at[0] == at[1])}
         kept = ~np.logical_or.reduce(list(reasons.values()))
         if not kept.any():
@@ -120,6 +119,7 @@ class VoteTable:
             columns,
             rows.readings,
             graded,
+            () if named is None else tuple(named.categories),
         )
 
     @property

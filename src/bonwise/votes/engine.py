@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bonwise.arrays import Floats
+from bonwise.arrays import Floats, Ints
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.release import release
 from bonwise.stats.estimand import Estimate
 from bonwise.table.vote_rows import check_verdict_map
-from bonwise.table.votes import Ties, VoteTable
-from bonwise.votes import pair_votes, result
+from bonwise.table.votes import TIES, Ties, VoteTable
+from bonwise.votes import pair_votes, result, robustness
 from bonwise.votes.detectability import PairResamples, ZLaw, margin_quantiles, z_law, z_quantiles
+from bonwise.votes.next_votes import next_votes
 from bonwise.votes.ranking import rank_models
 
 if TYPE_CHECKING:
@@ -47,14 +48,8 @@ class OverPairs:
         return np.array([pair.votes.margin for pair in self.pairs])
 
     def margins(self) -> Iterator[result.MarginQuantile]:
-        """Yield quantiles of the absolute margins."""
-        quantiles = margin_quantiles(self._margins, self._resamples, QUANTILES)
-        for share, estimate in zip(QUANTILES, quantiles, strict=True):
-            yield result.MarginQuantile(
-                quantile=share,
-                **EstimateRecord.of(estimate).to_dict(),
-                votes_needed=_needed(estimate, self.settings.power),
-            )
+        """Return quantiles of the absolute margins."""
+        return _quantiles(self._margins, self._resamples, self.settings.power)
 
     def near_ties(self) -> result.NearTies:
         """Count the pairs with a margin of at most tau."""
@@ -66,7 +61,7 @@ class OverPairs:
         decisive = np.abs([pair.decisive for pair in self.pairs])
         both = np.array([rates, decisive])[:, np.isfinite(decisive)]
         # With the margin among votes that are no ties, so that no way of counting them makes the correlation.
-        correlated = _narrowed(self._resamples, both.shape[1]).estimate(_correlation, both)
+        correlated = _narrowed(self._resamples, both.shape[1]).estimate(robustness.correlation, both)
         return result.TieRates(
             median=EstimateRecord.of(self._resamples.estimate(_median, rates)),
             p90=EstimateRecord.of(self._resamples.estimate(lambda some: np.quantile(some, 0.9, axis=-1), rates)),
@@ -105,7 +100,7 @@ class OverPairs:
             total=median("total"),
             within=median("within"),
             between=median("between"),
-            published=result.PublishedVariance(
+            published=result.VarianceParts(
                 total=median("published_total"),
                 within=median("published_within"),
                 between=median("published_between"),
@@ -154,6 +149,12 @@ class OverPairs:
                 [votes.first, votes.second] for votes in tested if votes.concentration.recommend_two_stage
             ],
         )
+
+
+def _quantiles(margins: Floats, resamples: PairResamples, power: float) -> Iterator[result.MarginQuantile]:
+    for share, estimate in zip(QUANTILES, margin_quantiles(margins, resamples, QUANTILES), strict=True):
+        record = EstimateRecord.of(estimate).to_dict()
+        yield result.MarginQuantile(quantile=share, **record, votes_needed=_needed(estimate, power))
 
 
 def near_ties(margins: Floats, tau: float, power: float, resamples: PairResamples) -> result.NearTies:
@@ -217,16 +218,6 @@ def _median(values: Floats) -> Floats:
     return np.asarray(np.median(values, axis=-1))
 
 
-def _correlation(both: Floats) -> Floats:
-    """Return the correlation of two rows, NaN where one of them does not vary; both of shape (2, ..., pairs)."""
-    off = both - both.mean(axis=-1, keepdims=True)
-    spread = np.sqrt((off**2).sum(axis=-1).prod(axis=0))
-    found: Floats = np.divide(
-        (off[0] * off[1]).sum(axis=-1), spread, out=np.full(spread.shape, np.nan), where=spread > 1e-12
-    )
-    return found
-
-
 # The study: votes are read, studied pair by pair, then over the pairs.
 
 
@@ -249,14 +240,18 @@ def studied_votes(
     prompt_col: str | Sequence[str] | None,
     verdict_map: Mapping[str, str] | None,
     ranking: bool,
+    against: RowSource | None,
     **asked: Any,
 ) -> result.PreferenceStudy:
     """Study raw votes, see `bonwise.votes.front.study_preferences`."""
-    stated = pair_votes.checked(**asked)
+    every = asked["ties"] == "all"
+    stated = pair_votes.checked(**(asked | {"ties": "half"} if every else asked))
     verdict = None if verdict_col is None else _named("verdict_col", verdict_col, most=1)[0]
     pair = None if pair_col is None else _named("pair_col", pair_col)
     prompt = None if prompt_col is None else _named("prompt_col", prompt_col)
-    cast = VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt, verdict_map=verdict_map, graded=True)
+    columns: dict[str, Any] = {"verdict": verdict, "pair": pair, "prompt": prompt, "verdict_map": verdict_map}
+    cast = VoteTable.read(source, **columns, graded=True)
+    other = None if against is None else VoteTable.read(against, **columns, graded=True)
     if stated["ties"] is None and cast.ties.any():
         stated["ties"] = "half"
     settings = result.VotesSettings(
@@ -271,10 +266,54 @@ def studied_votes(
         readings={**cast.readings, **(_STRONG if ranking and cast.graded is not None else {})},
         verdict_map=None if verdict_map is None else dict(check_verdict_map(verdict_map)),
         ranking=ranking,
+        against=None if other is None else other.source,
     )
-    ranked = rank_models(cast.under(settings.ties), settings.ties, settings.confidence) if ranking else None
-    study = _study(cast, settings)
-    return study.model_copy(update={"ranking": ranked}) if ranking else study
+    table, study = cast.under(settings.ties), _study(cast, settings)
+    counted = _named_pairs(table, settings)
+    by_pair: dict[str, Mapping[tuple[str, str], list[float]]] = {}
+    more: dict[str, Any] = {}
+    more["stability"], by_pair["early_late"] = robustness.stability(counted, settings)
+    if table.prompts_named:
+        more["reuse"] = robustness.prompt_reuse(counted, settings)
+    if ranking:
+        more["ranking"] = rank_models(table, settings.ties, settings.confidence)
+    if settings.by == "prompt":
+        more["by_prompt"], more["prompt_margins"] = robustness.margins_by_prompt(table, settings)
+    if other is not None:
+        there = _named_pairs(other.under(settings.ties or ("half" if other.ties.any() else None)), settings)
+        more["against"], by_pair["between"] = robustness.against_file(counted, there, other.source, settings)
+    if every:
+        more["encodings"] = [_encoding(cast, settings.model_copy(update={"ties": ties})) for ties in TIES]
+    if settings.next is not None:
+        more["next_votes"] = next_votes(cast, table, settings)
+    more["pairs"] = [
+        pair.model_copy(update={key: found[names] for key, found in by_pair.items() if names in found})
+        for pair in study.pairs
+        for names in [(pair.first, pair.second)]
+    ]
+    return study.model_copy(update=more)
+
+
+def _named_pairs(table: VoteTable, settings: result.VotesSettings) -> dict[tuple[str, str], tuple[Floats, Ints]]:
+    """Return the votes and prompts of every pair with votes enough, in the order of the file."""
+    return {
+        (table.models[key[0]], table.models[key[1]]): (table.preferred[rows], table.prompt[rows])
+        for key, rows in _by_pair(table).items()
+        if len(rows) >= settings.fewest_votes
+    }
+
+
+def _encoding(cast: VoteTable, settings: result.VotesSettings) -> result.Encoding:
+    """Return the margins over pairs with ties counted in one way."""
+    pairs = _named_pairs(cast.under(settings.ties), settings).values()
+    margins = np.array([float(values.mean()) - 0.5 for values, _ in pairs])
+    resamples = PairResamples(len(margins), settings.resamples, settings.seed, settings.confidence)
+    return result.Encoding(
+        ties=settings.ties or "half",
+        pairs=len(margins),
+        margins=list(_quantiles(margins, resamples, settings.power)),
+        near_ties=near_ties(margins, settings.near_tie, settings.power, resamples),
+    )
 
 
 def _named(argument: str, given: str | Sequence[str], *, most: int | None = None) -> list[str]:

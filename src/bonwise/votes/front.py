@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from bonwise.errors import UsageError
 from bonwise.flags import NO_FLAG, Flag, comma_separated, takes_numbers
@@ -56,10 +56,24 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     prompt_col: Annotated[str | Sequence[str] | None, _PROMPT] = None,
     verdict_map: Annotated[Mapping[str, str] | None, _VERDICT_MAP] = None,
     ties: Annotated[
-        Ties | None,
-        Flag("How ties among votes count: half (the default), drop, or pessimistic (second model).", kind=str),
+        Ties | Literal["all"] | None,
+        Flag("How ties count: half (the default), drop, pessimistic (second model), or all, side by side.", kind=str),
     ] = None,
     ranking: Annotated[bool, Flag("Rank the models by all votes together (Bradley-Terry).")] = False,
+    by: Annotated[
+        Literal["pair", "prompt"],
+        Flag("Margins of each pair, or also of each prompt of a pair.", "--by", str | None, rare=True),
+    ] = "pair",
+    against: Annotated[
+        RowSource | None, Flag("Votes of another study: variance between prompts is compared.", kind=Path, rare=True)
+    ] = None,
+    next: Annotated[  # noqa: A002 - as it is typed
+        int | None, Flag("Allocate so many further votes where they settle the first places soonest.", rare=True)
+    ] = None,
+    depth: Annotated[int | None, Flag("Places that --next is to settle; 1 if not given.", rare=True)] = None,
+    early_votes: Annotated[
+        int, Flag("First and last votes of a pair that are compared; 50 if not given.", kind=int | None, rare=True)
+    ] = 50,
     near_tie: Annotated[
         float, Flag("Largest margin of a near tie; 0.1 if not given.", kind=float | None, rare=True)
     ] = 0.10,
@@ -95,10 +109,22 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
         of its own where it is empty, and where no column names the prompt.
     verdict_map : mapping of str to str, optional
         What verdicts say, such as ``{"1": "first", "0": "second"}``: first, second, tie or none.
-    ties : {"drop", "half", "pessimistic"}, optional
-        How a tie counts, by default half a vote for each side. Pessimistic: for the alphabetically second model.
+    ties : {"drop", "half", "pessimistic", "all"}, optional
+        How a tie counts, by default half a vote for each side. Pessimistic: for the alphabetically second model. All:
+        half, and a table of the three.
     ranking : bool
         Whether to rank the models by their strengths (Bradley-Terry), from all votes together.
+    by : {"pair", "prompt"}
+        Whether to count near ties among the prompts of each pair too.
+    against : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
+        Votes of another study, read with the same arguments. The variance of win rates between prompts is compared
+        over the pairs that both have.
+    next : int, optional
+        Further votes to allocate over all pairs, where they settle the first places soonest.
+    depth : int, optional
+        Places that `next` is to settle, by default the first.
+    early_votes : int
+        First and last votes of a pair that are compared, in the order of the file.
     near_tie : float
         tau, the largest absolute margin of a near tie.
     power : float

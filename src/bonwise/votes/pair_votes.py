@@ -149,6 +149,9 @@ _LIMITS: Mapping[str, Limit] = MappingProxyType(
         "power": number(lambda value: 0.5 < value < 1, "a number between 0.5 and 1, such as 0.9"),
         "confidence": number(lambda value: 0.5 <= value < 1, "a number in [0.5, 1), such as 0.95"),
         "fewest_votes": whole(2, "a whole number, 2 or more, such as 10"),
+        "early_votes": whole(2, "a whole number, 2 or more, such as 50"),
+        "next": whole(1, "a whole number, 1 or more, such as 200"),
+        "depth": whole(1, "a whole number, 1 or more, such as 3"),
         "kept_share": number(lambda value: 0 < value < 1, "a number between 0 and 1, such as 0.2"),
         "threshold": number(lambda value: value > 1, "a number above 1, such as 1.5"),
         "votes_at": _COUNTS,
@@ -165,8 +168,12 @@ def checked(*, ties: Ties | None, **asked: Any) -> dict[str, Any]:
     """Return what a study of votes was asked to do as JSON holds it."""
     if ties is not None:
         tie_value(ties)
+    check("by", asked["by"], Limit("pair or prompt", lambda value: value in ("pair", "prompt")), said="cannot be")
+    if asked["depth"] is not None and asked["next"] is None:
+        raise UsageError("depth is for votes to allocate", hint="give next (--next) too, such as 200")
     for name, limit in _LIMITS.items():
-        check(name, asked[name], limit, said="cannot be")
+        if asked[name] is not None or name not in ("next", "depth"):
+            check(name, asked[name], limit, said="cannot be")
     plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in asked.items()}
     return {"ties": ties, **plain} | {name: [int(votes) for votes in plain[name]] for name in ("votes_at", "z_at")}
 
@@ -236,6 +243,7 @@ def study_pair(
         float(detectability.z_score(win_rate.estimate or 0.0, pool.votes)),
     )
     size, ties = _size(margin, win_rate), int((cast == 0.5).sum())
+    ratio = _ratio(concentration.cluster_ratio(values, prompt), several) if named else _without_ratio(NO_PROMPTS)
     votes = result.PairVotes(
         first=names[0],
         second=names[1],
@@ -250,9 +258,7 @@ def study_pair(
         votes_needed=needed(size, settings.power),
         z=_finite(z),
         z_infinite=not math.isfinite(z),
-        cluster_ratio=_ratio(concentration.cluster_ratio(values, prompt), several)
-        if named
-        else _without_ratio(NO_PROMPTS),
+        cluster_ratio=ratio,
         variance=(concentration.variance_split(values, prompt) if named else None)
         or result.PairVariance(total=None, within=None, between=None, reason=(ALONE if named else NO_PROMPTS)),
         information=_information(size, pool.votes, total, settings.power),
@@ -261,8 +267,24 @@ def study_pair(
         screening=(plan_screening(values, prompt, settings) if named else None)
         or result.PairScreening(plan=None, simulated=None, reason=ALONE if named else NO_PROMPTS),
         detection=_detection(pool, settings),
+        detectable=sample_size.paper_margin(
+            # Prompts that happen to agree less than chance make no votes worth more than independent ones.
+            pool.votes / max(ratio.design_effect or 1.0, 1.0),
+            settings.power,
+            1 - LEVELS[0],
+        ),
+        verdict=_verdict(win_rate, settings),
     )
     return StudiedPair(votes, pool, float(clear.mean() - 0.5) if len(clear) else float("nan"), several)
+
+
+def _verdict(win_rate: estimand.Estimate, settings: result.VotesSettings) -> result.PairVerdict:
+    """Say whether the interval excludes 1/2, or the narrower one of two one-sided tests lies within the near ties."""
+    if win_rate.low is not None and win_rate.high is not None and not win_rate.low <= 0.5 <= win_rate.high:
+        return "shown"
+    inner = win_rate.bounds(2 * settings.confidence - 1)
+    within = inner is not None and max(0.5 - inner[0], inner[1] - 0.5) <= settings.near_tie
+    return "level" if within else "underpowered"
 
 
 def _size(margin: float, win_rate: estimand.Estimate) -> tuple[float, float, float]:

@@ -8,15 +8,17 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from bonwise.estimates import EstimateRecord
-from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Positive, Record, Share
+from bonwise.results import Confidence, Count, Document, Ends, FrameRow, NonNegative, Positive, Record, Share
 
 __all__ = [
+    "AgainstFile",
     "Bounds",
     "ClusterRatio",
     "ConcentrationOverPairs",
     "DetectionOverPairs",
     "DetectionRates",
     "DrawnHow",
+    "Encoding",
     "Homogeneity",
     "Information",
     "LeastVotes",
@@ -24,19 +26,27 @@ __all__ = [
     "MarginQuantile",
     "ModelStrength",
     "NearTies",
+    "NearTiesByVotes",
     "NeededVotes",
+    "NextPair",
+    "NextState",
+    "NextVotes",
     "PairConcentration",
     "PairScreening",
     "PairVariance",
+    "PairVerdict",
     "PairVotes",
     "PreferenceStudy",
-    "PublishedVariance",
+    "PromptMargin",
     "RatioOverPairs",
+    "Reuse",
     "Screening",
     "ScreeningPower",
+    "Stability",
     "TieRates",
     "TotalSignal",
     "VarianceOverPairs",
+    "VarianceParts",
     "VotesData",
     "VotesNeeded",
     "VotesSettings",
@@ -205,6 +215,10 @@ class DetectionRates(Record):
     without_replacement: dict[str, Share | None]
 
 
+PairVerdict = Literal["shown", "level", "underpowered"]
+"""Whether votes show a preference, else that the margin is at most `near_tie` (two one-sided tests), or neither."""
+
+
 class PairVotes(Record):
     """One pair of models."""
 
@@ -235,6 +249,13 @@ class PairVotes(Record):
     concentration: PairConcentration
     screening: PairScreening
     detection: DetectionRates
+    detectable: NonNegative | None = None
+    """Smallest margin that the votes find with the power of the settings, their design effect (1 or more) counted."""
+    verdict: PairVerdict | None = None
+    early_late: Ends | None = None
+    """Absolute margins of its first and of its last votes, where it has enough."""
+    between: Ends | None = None
+    """Variance between prompts here and in the other file."""
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -300,6 +321,15 @@ class VotesSettings(Record):
     """What verdicts say, where the user said it."""
     ranking: bool = False
     """Whether strengths of the models were asked for."""
+    by: Literal["pair", "prompt"] = "pair"
+    """Whether margins of the prompts of each pair were asked for."""
+    early_votes: Annotated[int, Field(ge=2)] = 50
+    """Votes that are compared from either end of a pair's."""
+    against: str | None = None
+    """The other file."""
+    next: Count | None = None
+    depth: Count | None = None
+    """Both: votes to allocate, and places that they are to settle."""
 
 
 class MarginQuantile(Record):
@@ -337,7 +367,19 @@ class TieRates(Record):
     correlation_with_margin: EstimateRecord
 
 
-class RatioOverPairs(Record):
+class _OfKnownPairs(Record):
+    """Figures of the `pairs` that have them, which are absent where none has; a reason only where none has."""
+
+    @model_validator(mode="after")
+    def _all_or_none(self) -> Self:
+        for name, field in type(self).model_fields.items():
+            there = (getattr(self, "pairs") > 0) != (name == "reason")  # noqa: B009 - a subclass has it
+            if not field.is_required() and there != (getattr(self, name) is not None):
+                raise ValueError(f"figures such as {name} stand where there are {'no ' * (name == 'reason')}pairs")
+        return self
+
+
+class RatioOverPairs(_OfKnownPairs):
     """What clustering does to standard errors; the figures after `pairs` where any pair has them."""
 
     median: EstimateRecord
@@ -347,43 +389,28 @@ class RatioOverPairs(Record):
     design_effect: NonNegative | None = None
     single_vote_prompts_only: bool | None = None
 
-    @model_validator(mode="after")
-    def _all_or_none(self) -> Self:
-        figures = (self.least, self.most, self.design_effect, self.single_vote_prompts_only)
-        if any((figure is None) != (self.pairs == 0) for figure in figures):
-            raise ValueError("least, most, design_effect and single_vote_prompts_only stand where there are pairs")
-        return self
 
-
-class PublishedVariance(Record):
-    """The split of the variance as Lee (2026) prints it."""
+class VarianceParts(Record):
+    """The variance of win rates, split."""
 
     total: EstimateRecord
     within: EstimateRecord
     between: EstimateRecord
 
 
-class VarianceOverPairs(Record):
+class VarianceOverPairs(_OfKnownPairs):
     """Medians over pairs of the variance of win rates, split; `reason` where no pair could be split."""
 
     pairs: Count
     total: EstimateRecord | None = None
     within: EstimateRecord | None = None
     between: EstimateRecord | None = None
-    published: PublishedVariance | None = None
+    published: VarianceParts | None = None
+    """As Lee (2026) prints it."""
     reason: str | None = None
 
-    @model_validator(mode="after")
-    def _all_or_none(self) -> Self:
-        figures = (self.total, self.within, self.between, self.published)
-        if any((figure is None) != (self.pairs == 0) for figure in figures) or (self.reason is None) != (
-            self.pairs > 0
-        ):
-            raise ValueError("total, within, between and published stand where there are pairs, else a reason")
-        return self
 
-
-class ZOverPairs(Record):
+class ZOverPairs(_OfKnownPairs):
     """z of all subsamples of so many votes, with equal weight per pair."""
 
     votes: Count
@@ -393,13 +420,6 @@ class ZOverPairs(Record):
     median: EstimateRecord | None = None
     infinite_share: Share | None = None
     pairs_with_infinite: Count | None = None
-
-    @model_validator(mode="after")
-    def _all_or_none(self) -> Self:
-        figures = (self.p10, self.median, self.infinite_share, self.pairs_with_infinite)
-        if any((figure is None) != (self.pairs == 0) for figure in figures):
-            raise ValueError("p10, median, infinite_share and pairs_with_infinite stand where there are pairs")
-        return self
 
 
 class DetectionOverPairs(Record):
@@ -442,6 +462,115 @@ class ModelStrength(Record):
     """The best and the worst place that the differences between two models leave open."""
 
 
+class NearTiesByVotes(Record):
+    """Near ties among prompts of pairs with enough votes, and how many chance alone would give."""
+
+    fewest: Count
+    cells: Count
+    """Prompts of pairs with so many votes."""
+    near_ties: Count
+    share: EstimateRecord
+    if_level: NonNegative
+    if_as_pair: NonNegative
+    """Both: near ties expected if no prompt leaned, and if each had the margin of its pair; ties are kept."""
+
+
+class PromptMargin(Record):
+    """The votes of one pair on one prompt."""
+
+    first: str
+    second: str
+    prompt: str
+    votes: Count
+    margin: Margin
+
+
+class Stability(Record):
+    """Whether margins hold from the first `early_votes` votes of a pair to its last, in the order of the file."""
+
+    pairs: Count
+    """With twice as many votes."""
+    early_late: EstimateRecord
+    early_all: EstimateRecord
+    """Both: Spearman's correlation over pairs. The second is of a part with its whole."""
+    drift: EstimateRecord
+    """Late less early margin, mean over pairs: a correlation of ranks does not see that all margins grow."""
+    expected: EstimateRecord
+    """Of `early_late` if every pair kept its margin, with the ends that hold so many of the draws."""
+    stable: bool | None
+    """Whether early and late agree no less than that."""
+
+
+class Reuse(Record):
+    """Prompts with one vote of a pair, and what the margins are with one vote per prompt."""
+
+    prompts: Count
+    single: Count
+    """Both: prompts of pairs, and those with one vote."""
+    share: EstimateRecord
+    """The same within a pair, mean over pairs."""
+    change: EstimateRecord
+    most: NonNegative
+    """Both: change of the absolute margin with the first vote of each prompt alone, median and largest."""
+
+
+class AgainstFile(Record):
+    """Variance of the prompts' win rates in two files, over the pairs that both have."""
+
+    pairs: Count
+    refused: Count
+    """Pairs in both files that lack two prompts with two votes in one of them."""
+    here: VarianceParts
+    there: VarianceParts
+    """Both: medians over pairs."""
+    ratio: EstimateRecord
+    """Mean between prompts here over that there."""
+    margins: list[Share]
+    """Absolute margins of the other file's pairs."""
+
+
+class Encoding(Record):
+    """Margins over pairs with ties counted in one way."""
+
+    ties: Literal["drop", "half", "pessimistic"]
+    pairs: Count
+    margins: list[MarginQuantile]
+    near_ties: NearTies
+
+
+NextState = Literal["first", "second", "level", "open"]
+
+
+class NextPair(Record):
+    """A pair that decides the places asked for."""
+
+    first: str
+    second: str
+    prompts: Count
+    """Units of the test: prompts with votes of the pair, or votes where no column names prompts."""
+    margin: Margin
+    state: NextState
+    """The model that is shown to be preferred, or that they are level within `near_tie`."""
+    expected: Count | None
+    """Further prompts until it is settled, if margins are as they seem."""
+    ask: Count
+    prompts_to_ask: list[str]
+
+
+class NextVotes(Record):
+    """Where the next votes settle the leaderboard soonest."""
+
+    depth: Count
+    settled: Count
+    """Places that are settled, of `depth`."""
+    error: Share
+    """Expected share of wrong statements among all that are made, at most, whenever votes end."""
+    tests: Count
+    models: list[str]
+    """The strongest first, by all votes."""
+    pairs: list[NextPair]
+
+
 class PreferenceStudy(Document):
     """What votes can and cannot tell: of all pairs together, and pair by pair."""
 
@@ -449,27 +578,28 @@ class PreferenceStudy(Document):
     data: VotesData
     settings: VotesSettings
     margins: list[MarginQuantile]
-    """Over pairs, with intervals from the same resampled pairs."""
     near_ties: NearTies
-    """Over pairs, with intervals from the same resampled pairs."""
     ties: TieRates
-    """Over pairs, with intervals from the same resampled pairs."""
     cluster_ratio: RatioOverPairs
-    """Over pairs, with intervals from the same resampled pairs."""
     variance: VarianceOverPairs
-    """Over pairs, with intervals from the same resampled pairs."""
     z: list[ZOverPairs]
-    """Over pairs, with intervals from the same resampled pairs."""
     detection: list[DetectionOverPairs]
-    """Over pairs, with intervals from the same resampled pairs."""
     concentration: ConcentrationOverPairs
-    """Over pairs, with intervals from the same resampled pairs."""
+    """All eight: over pairs, with intervals from the same resampled pairs."""
     pairs: Annotated[list[PairVotes], Field(min_length=1)]
     ranking: list[ModelStrength] | None = None
     """The strongest first, where it was asked for."""
+    by_prompt: list[NearTiesByVotes] | None = None
+    prompt_margins: list[PromptMargin] | None = None
+    stability: Stability | None = None
+    reuse: Reuse | None = None
+    against: AgainstFile | None = None
+    encodings: list[Encoding] | None = None
+    next_votes: NextVotes | None = None
 
     frame_columns = (
         *("first", "second", "votes", "ties", "metric", "estimate", "low", "high", "se", "n", "interval", "reason"),
+        "prompt",
     )
 
     @model_validator(mode="after")
@@ -494,8 +624,9 @@ class PreferenceStudy(Document):
 
         Columns: ``first``, ``second``, ``votes``, ``ties``, ``metric`` (``win_rate``, the second model's share of the
         votes; ``margin``, the same less 1/2; ``signal``, the mean squared margin of the prompts), ``estimate``,
-        ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and ``reason``: why something is missing. A row of the
-        ranking has ``strength``, the model as ``first`` and no ``second``.
+        ``low``, ``high``, ``se``, ``n`` prompts, ``interval``, ``reason``: why something is missing, and ``prompt``.
+        A row of the ranking has ``strength``, the model as ``first`` and no ``second``; with ``by="prompt"`` a prompt
+        of a pair has ``prompt_margin``, and with ``next`` the votes to ask for have ``ask``, a row per prompt.
         """
         for model in self.ranking or ():
             about = {"first": model.model, "votes": model.votes, "metric": "strength"}
@@ -504,6 +635,14 @@ class PreferenceStudy(Document):
             about = {"first": pair.first, "second": pair.second, "votes": pair.votes, "ties": pair.ties}
             for metric, found in _metrics(pair).items():
                 yield {**about, "metric": metric, **found}
+        for cell in self.prompt_margins or ():
+            margin = {"metric": "prompt_margin", "estimate": cell.margin}
+            yield {**{name: cell[name] for name in ("first", "second", "prompt", "votes")}, **margin}
+        for asked in () if self.next_votes is None else self.next_votes.pairs:
+            about = {"first": asked.first, "second": asked.second, "metric": "ask"}
+            if asked.ask and not asked.prompts_to_ask:
+                yield {**about, "estimate": asked.ask}
+            yield from ({**about, "prompt": prompt, "estimate": 1} for prompt in asked.prompts_to_ask)
 
 
 def _metrics(pair: PairVotes) -> Mapping[str, FrameRow]:

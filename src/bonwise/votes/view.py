@@ -13,6 +13,7 @@ from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Said, Tabl
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import OTHER_PROMPTS, limits
 from bonwise.votes import result
+from bonwise.votes.robustness_view import figures, first_sections, next_answer, stability_words
 
 __all__ = ["MOST_PAIRS", "answer", "describe", "drawn_pairs", "share_of_votes", "vote_readings"]
 
@@ -39,12 +40,12 @@ def vote_pairs(document: result.PreferenceStudy) -> Iterator[Block]:
     yield Table.of(
         (
             *names,
-            Column("votes", spare=3),
-            Column("prompts", spare=2),
+            Column("votes", spare=2),
             Column("margin"),
-            Column("interval", spare=4),
-            Column("votes (5% level)"),
-            Column("se ratio", spare=1),
+            Column("interval", spare=3),
+            Column("votes (5%)"),
+            Column("detectable", spare=1),
+            Column("verdict", "words"),
         ),
         [(*_names(one), *_margin_row(one)) for one in shown],
         "Pairs, closest first; margin = P(second preferred) - 1/2",
@@ -57,7 +58,9 @@ def vote_pairs(document: result.PreferenceStudy) -> Iterator[Block]:
     yield Table.of(
         (
             *names,
-            Column("nats a vote"),
+            Column("prompts", spare=6),
+            Column("se ratio", spare=5),
+            Column("nats"),
             Column("bound"),
             Column("kappa", spare=2),
             Column("by chance", spare=1),
@@ -66,6 +69,12 @@ def vote_pairs(document: result.PreferenceStudy) -> Iterator[Block]:
         ),
         [(*_names(one), *_information_row(one)) for one in shown],
         "What a vote tells, and the prompts behind it",
+    )
+    yield Said(
+        "note",
+        f"detectable: smallest margin that these votes find with power {numbers.percent(document.settings.power)}, "
+        f"design effect counted. verdict: shown, else level (within {numbers.setting(document.settings.near_tie)}, "
+        "two one-sided tests), else underpowered. votes (5%): needed at the 5% level.",
     )
     least = pairs[0].information.least_votes
     yield Said(
@@ -135,11 +144,11 @@ def _names(pair: result.PairVotes) -> tuple[str, str]:
 def _margin_row(pair: result.PairVotes) -> tuple[str, ...]:
     return (
         numbers.count(pair.votes),
-        numbers.count(pair.prompts),
         numbers.estimate(_margin_of(pair), sign=True),
         numbers.interval(_margin_of(pair), sign=True),
         votes_or_none(pair.votes_needed.at_05.whole),
-        numbers.number(pair.cluster_ratio.estimate),
+        numbers.number(pair.detectable),
+        pair.verdict or numbers.NOTHING,
     )
 
 
@@ -151,6 +160,8 @@ def _margin_of(pair: result.PairVotes) -> numbers.Ends:
 def _information_row(pair: result.PairVotes) -> tuple[str, ...]:
     bound, power, kappa = pair.information.least_votes.estimate, pair.screening.simulated, pair.concentration
     return (
+        numbers.count(pair.prompts),
+        numbers.number(pair.cluster_ratio.estimate),
         numbers.number(pair.information.per_vote.estimate),
         numbers.NOTHING if bound is None else f">= {numbers.count(ceil(bound))}",
         numbers.number(kappa.kappa),
@@ -213,15 +224,18 @@ def describe(document: result.PreferenceStudy) -> Part:
         [
             Table.facts(_facts(document.settings)),
             *drawn_pairs(document),
+            *figures(document),
             *_opening(document),
             answers.verdict(answer(document)),
             *_ranking(document),
+            *first_sections(document),
             Said("note", _MARGIN),
             *vote_pairs(document),
             _margins(document),
             *_near_ties(document),
             *_detection(document),
             *_prompts(document),
+            *stability_words(document),
             *_screening(document),
             limits(_LIMITS),
         ],
@@ -229,7 +243,9 @@ def describe(document: result.PreferenceStudy) -> Part:
 
 
 def answer(document: result.PreferenceStudy) -> answers.StatedVerdict:
-    """Return in how many pairs the interval of the win rate excludes one half."""
+    """Return in how many pairs the interval of the win rate excludes one half, or which places are settled."""
+    if document.next_votes is not None:
+        return replace(next_answer(document.next_votes, document.settings.next or 0), question="Who is best?")
     what = "Is a model preferred?" if len(document.pairs) == 1 else "In which pairs is a model preferred?"
     return replace(_answer(document), question=what, then=_next(document))
 

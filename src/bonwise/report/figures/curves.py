@@ -41,6 +41,9 @@ class Curve:
     points: bool = False
     """Mark the points: between them nothing was computed."""
     dashed: bool = False
+    joined: bool = True
+    names: Sequence[str] = ()
+    """What the points are called; by the line where empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class Curves:
     units: tuple[numbers.Unit, numbers.Unit]
     up_to: float | None
     at_ends: bool
+    logarithmic: bool = False
 
     @property
     def entries(self) -> int:
@@ -80,6 +84,7 @@ class Curves:
             for at, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):
                 yield {
                     "line": curve.label,
+                    **({"name": curve.names[at]} if curve.names else {}),
                     "x": x,
                     "y": y,
                     "low": curve.low[at] if curve.low else None,
@@ -99,13 +104,17 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
     units: tuple[numbers.Unit, numbers.Unit] = ("number", "number"),
     up_to: float | None = None,
     at_ends: bool = False,
+    logarithmic: bool = False,
 ) -> list[blocks.Drawing[Curves]]:
-    """Draw lines, with bands where they have intervals, the last on top; `at_ends` names them at their ends."""
+    """Draw lines, with bands where they have intervals, the last on top; `at_ends` names them at their ends.
+
+    With `logarithmic` the upright axis is so.
+    """
     there = [curve for curve in curves if any(value is not None for value in curve.y)]
     if not there:
         return []
 
-    data = Curves(there, guides, across, up, units, up_to, at_ends)
+    data = Curves(there, guides, across, up, units, up_to, at_ends, logarithmic)
     return [blocks.Drawing(_paint, data, key, title, says, (SIZE[0], SIZE[1] + 0.18 * ((data.entries + 1) // 2)))]
 
 
@@ -119,7 +128,9 @@ def _paint(axes: Axes, data: Curves) -> None:
         _paint_curve(axes, curve, _MARKERS[at % len(_MARKERS)], label if len(labels) > 1 else "_", data.units)
     _paint_guides(axes, data.guides)
     axes.grid(visible=True)
-    axes.locator_params(axis="both", nbins=6)
+    if data.logarithmic:
+        axes.set_yscale("log")
+    axes.locator_params(axis="x" if data.logarithmic else "both", nbins=6)
     axes.xaxis.set_major_formatter(formatter(data.units[0]) or StrMethodFormatter("{x:,g}"))
     if (ticks := formatter(data.units[1])) is not None:
         axes.yaxis.set_major_formatter(ticks)
@@ -165,14 +176,15 @@ def _paint_curve(axes: Axes, curve: Curve, marker: str, label: str, units: tuple
         y,
         color=colour,
         linewidth=2 if curve.role in _STRONG else 1.3,
-        linestyle=(0, (5, 3)) if curve.dashed else "-",
+        linestyle="none" if not curve.joined else (0, (5, 3)) if curve.dashed else "-",
         marker=marker if curve.points else None,
         markersize=4.5,
         label=label,
     )
     for at, place in enumerate(curve.x):
         where = f"{numbers.brief(100 * place)}%" if units[0] == "share" else numbers.brief(place)
-        tell(place, curve.y[at], f"{curve.label}: {_said(curve, at, units[1])} at {where}")
+        name = curve.names[at] if curve.names else curve.label
+        tell(place, curve.y[at], f"{name}: {_said(curve, at, units[1])} at {where}")
 
 
 def _said(curve: Curve, at: int, unit: numbers.Unit) -> str:
