@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from bonwise.stacks.front import fit_stack as fit_stack
     from bonwise.stacks.judge import Stack as Stack
     from bonwise.studies.calibration.front import study_calibration as study_calibration
+    from bonwise.studies.discretisation.front import study_discretisation as study_discretisation
     from bonwise.studies.label_strategy.front import study_label_strategy as study_label_strategy
     from bonwise.studies.label_strategy.front import study_verdicts as study_verdicts
     from bonwise.studies.label_strategy.pair_draw import draw_pairs as draw_pairs
