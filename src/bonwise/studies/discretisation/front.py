@@ -26,7 +26,7 @@ def study_discretisation(
         float | None, Flag("Recovery before scores are cut [0.5].", kind=str, read=lambda text, _: as_share(text))
     ] = None,
     rho: Annotated[float | None, Flag("Quality in place of --recovery, see the docs.", kind=float)] = None,
-    draws: Annotated[int, Flag("Simulated judges, over which figures are means.")] = 20,
+    draws: Annotated[int, Flag("Simulated judges, over which figures are means.")] = 50,
     confidence: float = CONFIDENCE,
     seed: int = SEED,
     **reading: Unpack[ReadingKeywords],
@@ -61,7 +61,7 @@ def study_discretisation(
     Examples
     --------
     >>> from bonwise.testing import simulate
-    >>> rows = study_discretisation(simulate("arena", n=200, seed=1).frame(), bins=[5], draws=5)["judge"].rows
+    >>> rows = study_discretisation(simulate("arena", n=200, seed=1).frame(), bins=[5]).judges["judge"].rows
     >>> [row.scale for row in rows], rows[1].loss.high < 0
     (['continuous', 'range', 'clipped', 'quantile', 'own', 'judge'], True)
     """
