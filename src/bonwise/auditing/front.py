@@ -255,7 +255,7 @@ def study_readiness(
     """
     from bonwise.auditing.readiness import readiness
 
-    return readiness(source, target=target, confidence=confidence, seed=seed, reading=reading)
+    return readiness(source, seed, target=target, confidence=confidence, **reading)
 
 
 READINESS = Command(

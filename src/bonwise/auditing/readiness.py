@@ -4,44 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import Field
 
 from bonwise.auditing.front import audit as run_audit
-from bonwise.auditing.result import JudgeFound
-from bonwise.auditing.result_verdict import Target
+from bonwise.auditing.result import AuditSettings, JudgeFound
 from bonwise.errors import InputError
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import file_name, printable
-from bonwise.release import release
 from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
 from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
-from bonwise.results import Confidence, Document, FrameRow, Record
+from bonwise.results import Document, FrameRow, Record
 from bonwise.table.reading_options import ReadingKeywords
 
 __all__ = ["Readiness", "ReadinessPoint", "answer", "describe", "readiness"]
 
 State = Literal["holds", "fails", "open", "cannot be said"]
-
 _STATES: Mapping[str, State] = {"pass": "holds", "above": "holds", "fail": "fails", "below": "fails"}
 
-_UNCERTAIN = ("interval_width", "draw_sd")
-"""Signals that state a judge's own uncertainty."""
-
 _POINTS = {
-    "target": ("What is decided", "audit", ""),
-    "within_prompts": ("Within prompts", "audit", "--full"),
-    "hard_regime": ("Candidates as in use", "audit", "--full"),
-    "pairwise": ("Verdicts on pairs", "study label-strategy", "--verdicts pairs.csv"),
-    "routing": ("Stated uncertainty", "route", ""),
-    "threshold": ("Threshold on your labels", "study requirements", "--target 50%"),
+    "target": ("What is decided", "audit FILE"),
+    "within_prompts": ("Within prompts", "audit FILE --full"),
+    "hard_regime": ("Candidates as in use", "audit FILE --full"),
+    "pairwise": ("Verdicts on pairs", "study label-strategy FILE --verdicts pairs.csv"),
+    "routing": ("Stated uncertainty", "route FILE"),
+    "threshold": ("Threshold on your labels", "study requirements FILE --target 50%"),
 }
 """Title of each point (Landesberg 2026, section 7.5), and the command that says more."""
 
-_LIMITS = (OTHER_PROMPTS, OTHER_CANDIDATES, LABELS, "That a judge which holds on every point suits your users.")
+_UNCERTAIN = ("interval_width", "draw_sd")
+"""Signals of the uncertainty that a judge states."""
+
+_NO_PAIRS = (
+    "The table has no verdicts on pairs. Ask for them: bonwise judge POOLS.jsonl --judge pairwise:PROVIDER/MODEL "
+    "--pairs pairs.csv"
+)
 
 
 class ReadinessPoint(Record):
@@ -53,127 +53,98 @@ class ReadinessPoint(Record):
     """Of a point that cannot be said from this table, at most what stands beside it."""
     sentence: str
     command: str
-    """What says more, with FILE for the table."""
-
-
-class ReadinessSettings(Record):
-    """What was asked for."""
-
-    source: str
-    confidence: Confidence
-    target: Target
-    version: str
+    """What says more; FILE is the table."""
 
 
 class Readiness(Document):
     """Whether judges may choose for users: six points each."""
 
     schema_: Literal["bonwise.readiness/1"] = Field(default="bonwise.readiness/1", alias="schema")
-    judges: dict[str, Annotated[dict[str, ReadinessPoint], Field(min_length=1)]]
+    judges: dict[str, dict[str, ReadinessPoint]]
     """By judge, each point by name."""
-    settings: ReadinessSettings
+    settings: AuditSettings
 
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per judge, point and figure; a point without figures has one row."""
+        """Yield one row per judge, point and figure."""
         for judge, points in self.judges.items():
             for name, point in points.items():
-                for metric, figure in point.figures.items() or [(None, None)]:
-                    found = {} if figure is None else figure.to_dict()
-                    yield {"judge": judge, "point": name, "state": point.state, "metric": metric, **found}
+                for metric, figure in point.figures.items():
+                    at = {"judge": judge, "point": name, "state": point.state, "metric": metric}
+                    yield {**at, **figure.to_dict()}
 
 
-class _Studied(NamedTuple):
-    """What is known of one judge."""
-
-    judge: JudgeFound
-    target: Target
-    signals: Mapping[str, Any]
-    no_signals: str
-    needs: Any
-
-
-def readiness(source: Any, *, target: Target, confidence: float, seed: int, reading: Mapping[str, Any]) -> Readiness:
-    """Go through the six points for each judge of a table."""
+def readiness(source: Any, seed: int, **asked: Any) -> Readiness:
+    """Go through the six points for each judge of a table; `asked` are keywords of `audit`."""
     from bonwise.routing.front import route  # noqa: PLC0415 - the page of an audit loads both as late
     from bonwise.studies.requirements.front import study_requirements  # noqa: PLC0415
 
-    audit = run_audit(source, target=target, confidence=confidence, seed=seed, **reading)
-    asked: dict[str, Any] = {"exclude": tuple(audit.settings.exclude), "shape": audit.settings.shape, "confidence": confidence}
-    useful = audit.settings.thresholds.recovery_useful
-    routes, unrouted = _or_why(partial(route, audit.table, strong="none", seed=seed, **asked))
-    needs, unknown = _or_why(partial(study_requirements, audit.table, targets=[useful], seed=seed, **asked))
+    audit = run_audit(source, seed=seed, **asked)
+    settings = audit.settings
+    same: dict[str, Any] = {"exclude": settings.exclude, "shape": settings.shape, "confidence": settings.confidence}
+    useful = [settings.thresholds.recovery_useful]
+    routes = _or_why(partial(route, audit.table, strong="none", seed=seed, **same))
+    needs = _or_why(partial(study_requirements, audit.table, targets=useful, seed=seed, **same))
     judges = {}
     for name, judge in audit.judges.items():
-        signals = routes[name].signals if name in routes else {}
-        studied = _Studied(judge, target, signals, unrouted, needs.get(name, unknown))
-        judges[name] = dict(zip(_POINTS, _points(studied, useful), strict=True))
-    settings = ReadinessSettings(
-        source=audit.settings.source, confidence=confidence, target=target, version=release()
-    )
+        points = [*_of_audit(judge, settings), _routing(routes, name), _threshold(needs, name)]
+        judges[name] = {
+            point: ReadinessPoint(state=state, sentence=sentence, figures=figures, command=f"bonwise {command}")
+            for (point, (_, command)), (state, sentence, figures) in zip(_POINTS.items(), points, strict=True)
+        }
     return Readiness(judges=judges, settings=settings)
 
 
-def _or_why(study: partial[Any]) -> tuple[Mapping[str, Any], str]:
+def _or_why(study: partial[Any]) -> Mapping[str, Any] | str:
     """Return what a study says of each judge, or why it says nothing."""
     try:
-        return study().judges, "it was not studied"
+        return dict(study().judges)
     except InputError as error:
-        return {}, error.message
+        return error.message
 
 
-def _points(of: _Studied, useful: float) -> Iterator[ReadinessPoint]:
-    judge, metrics, checks = of.judge, of.judge.metrics, of.judge.verdict.checks
-    figures = ("recovery", "global_r") if of.target == "best-of-n" else ("global_r", "level_bias")
-    word = {"useful": "holds", "inconclusive": "open"}.get(judge.verdict.level, "fails")
-    yield _point("target", word, judge.verdict.sentences[0], {name: metrics[name] for name in figures})
-    named = {name: metrics[name] for name in ("within_r", "tie_rate", "recovery", "top1_accuracy")}
-    state = _STATES.get(checks["directional"], "open")
-    yield _point("within_prompts", state, judge.verdict.of_checks().get("directional", ""), named)
-    yield _hard_regime(judge)
-    asking = "have pairs judged (bonwise judge POOLS.jsonl --judge pairwise:MODEL --pairs pairs.csv)"
-    yield _point("pairwise", "cannot be said", f"the table holds no verdicts on pairs: {asking}", {})
-    yield _routing(of)
-    yield _threshold(of, useful)
+_Point = tuple[State, str, dict[str, EstimateRecord]]
 
 
-def _point(name: str, state: Any, sentence: str, figures: Mapping[str, EstimateRecord]) -> ReadinessPoint:
-    _, words, flags = _POINTS[name]
-    command = " ".join(filter(None, ("bonwise", words, "FILE", flags)))
-    return ReadinessPoint(state=state, figures=dict(figures), sentence=sentence, command=command)
-
-
-def _hard_regime(judge: JudgeFound) -> ReadinessPoint:
-    """Say whether some candidates set the figures; whether users choose from such pools no table says."""
+def _of_audit(judge: JudgeFound, settings: AuditSettings) -> Iterator[_Point]:
+    """Yield the first four points."""
+    metrics, verdict = judge.metrics, judge.verdict
+    levels: Mapping[str, State] = {"useful": "holds", "inconclusive": "open"}
+    decide = ("recovery", "global_r") if settings.target == "best-of-n" else ("global_r", "level_bias")
+    yield levels.get(verdict.level, "fails"), verdict.sentences[0], {name: metrics[name] for name in decide}
+    figures = {name: metrics[name] for name in ("within_r", "tie_rate", "recovery", "top1_accuracy")}
+    yield _STATES.get(verdict.checks["directional"], "open"), verdict.of_checks().get("directional", ""), figures
+    state: State = "open"
+    says = "No candidate alone sets the figures. Whether your users choose from such candidates no table says."
+    figures = {name: metrics[name] for name in ("oracle_between_share", "oracle_tie_rate")}
     for suspicion in judge.suspicions or ():
         if suspicion.with_candidate is not None and suspicion.without_candidate is not None:
-            ends = {"with them": suspicion.with_candidate, "without them": suspicion.without_candidate}
-            return _point("hard_regime", "fails", suspicion.sentence, ends)
-    figures = {name: judge.metrics[name] for name in ("oracle_between_share", "oracle_tie_rate")}
-    says = "no candidate sets the figures alone; whether your users choose from such candidates no table says"
-    return _point("hard_regime", "open", says, figures)
+            figures = {"with them": suspicion.with_candidate, "without them": suspicion.without_candidate}
+            state, says = "fails", suspicion.sentence
+    yield state, says, figures
+    yield "cannot be said", _NO_PAIRS, {}
 
 
-def _routing(of: _Studied) -> ReadinessPoint:
-    known = {name: of.signals[name].corr_gain for name in (*_UNCERTAIN, "margin") if name in of.signals}
-    figures = {f"corr({name}, gain)": figure for name, figure in known.items() if figure is not None}
-    stated = [known[name] for name in _UNCERTAIN if known.get(name) is not None]
+def _routing(routes: Mapping[str, Any] | str, name: str) -> _Point:
+    if isinstance(routes, str) or name not in routes:
+        return "cannot be said", routes if isinstance(routes, str) else "Routing was not studied.", {}
+    signals = {signal: routes[name].signals[signal].corr_gain for signal in (*_UNCERTAIN, "margin")}
+    figures = {f"corr({signal}, gain)": figure for signal, figure in signals.items() if figure is not None}
+    stated = [answers.outcome_of(signals[signal]) for signal in _UNCERTAIN if signals[signal] is not None]
     if not stated:
-        why = of.no_signals if not of.signals else "the table has no intervals of scores and no repeated scores"
-        return _point("routing", "cannot be said", f"{why}; a margin of the scores is a weak signal", figures)
-    outcome = max((answers.outcome_of(figure) for figure in stated), key=["open", "below", "above"].index)
-    says = "the judge's stated uncertainty against what a perfect judge would gain; it should rise with it"
-    return _point("routing", _STATES.get(outcome, "open"), says, figures)
+        return "cannot be said", "The table has no intervals of scores and no repeated scores.", figures
+    best = next(outcome for outcome in ("above", "open", "below") if outcome in stated)
+    return _STATES.get(best, "open"), "Stated uncertainty should rise with what a perfect judge would gain.", figures
 
 
-def _threshold(of: _Studied, useful: float) -> ReadinessPoint:
-    if isinstance(of.needs, str):
-        return _point("threshold", "cannot be said", of.needs, {})
-    own, needed = of.needs.judge.within_r, of.needs.targets[0].within_r
-    if needed.estimate is None or own.estimate is None:
-        return _point("threshold", "cannot be said", needed.reason or own.reason or "", {})
-    says = f"a recovery of {numbers.percent(useful)} takes a within_r of {numbers.with_any_interval(needed)} here"
-    state = _STATES.get(answers.outcome_of(own, needed.estimate), "open")
-    return _point("threshold", state, says, {"within_r": own, "within_r needed": needed})
+def _threshold(needs: Mapping[str, Any] | str, name: str) -> _Point:
+    if isinstance(needs, str) or name not in needs:
+        return "cannot be said", needs if isinstance(needs, str) else "The judge was not studied.", {}
+    own, target = needs[name].judge.within_r, needs[name].targets[0]
+    figures = {"within_r": own, "within_r needed": target.within_r}
+    if target.within_r.estimate is None:
+        return "cannot be said", target.within_r.reason or "", figures
+    says = f"Beside the judge's within_r is the one that a recovery of {numbers.percent(target.target)} takes here."
+    return _STATES.get(answers.outcome_of(own, target.within_r.estimate), "open"), says, figures
 
 
 def answer(document: Readiness) -> answers.StatedVerdict | None:
@@ -192,13 +163,13 @@ def answer(document: Readiness) -> answers.StatedVerdict | None:
 def describe(document: Readiness) -> Part:
     """Describe the points of each judge."""
     settings, stated = document.settings, answer(document)
-    confidence = numbers.percent(settings.confidence)
     facts = [("scores", settings.source), ("decision", settings.target), ("bonwise", settings.version)]
+    note = f"intervals at {numbers.percent(settings.confidence)}, clustered by prompt; FILE is {settings.source}"
     blocks: list[Block] = [Table.facts(facts), *([] if stated is None else [answers.verdict(stated)])]
-    blocks.append(Said("note", f"intervals at {confidence}, clustered by prompt; FILE is {settings.source}"))
     for at, (name, points) in enumerate(document.judges.items(), start=1):
         blocks.append(Part(printable(name, longest=60), list(_judge(points)), anchor=f"readiness-{at}"))
-    return Part(f"Readiness of the judges of {file_name(settings.source)}", [*blocks, limits(_LIMITS)])
+    blocks += [Said("note", note), limits((OTHER_PROMPTS, OTHER_CANDIDATES, LABELS), reference=settings.reference)]
+    return Part(f"Readiness of the judges of {file_name(settings.source)}", blocks)
 
 
 def _judge(points: Mapping[str, ReadinessPoint]) -> Iterator[Block]:
@@ -206,10 +177,11 @@ def _judge(points: Mapping[str, ReadinessPoint]) -> Iterator[Block]:
     for at, (name, point) in enumerate(points.items(), start=1):
         first: tuple[str, str] = (f"{at}. {_POINTS[name][0]}", point.state)
         for metric, figure in point.figures.items() or [("", None)]:
-            unit = "share" if metric in {"with them", "without them"} else unit_of(metric)
+            unit = "share" if metric.endswith("them") else unit_of(metric)
             rows.append(Row((*first, metric, numbers.estimate(figure, unit), numbers.interval(figure, unit))))
             first = ("", "")
     columns = (Column("point", "name"), Column("state", "words"), Column("figure", "name"))
     yield Table((*columns, Column("estimate"), Column("interval")), rows, "Six points", at_a_glance=len(rows))
     for at, point in enumerate(points.values(), start=1):
-        yield Said("finding", f"{at}. {printable(point.sentence, longest=600).removesuffix(".")}. More: {point.command}")
+        sentence = printable(point.sentence, longest=600).removesuffix(".")
+        yield Said("finding", f"{at}. {sentence}. More: {point.command}")

@@ -36,9 +36,11 @@ METRICS = ("recovery", "effective_agreement", "effective_agreement_decided", "ti
 _ESTIMANDS = tuple(e for e in catalog.ESTIMANDS if e.name in METRICS)
 _RECOVERY = tuple(e for e in _ESTIMANDS if e.name == "recovery")
 
-_LABELS_ALONE = "labels alone"
-_USUAL_RECOVERY = 0.5  # of a useful judge, by the thresholds of an audit
 _MOST = 1000  # bins, and simulated judges
+
+_Ways = Sequence[tuple[str, int]]
+_Quality = tuple[float | None, float | None]
+"""Recovery of the uncut scores, or rho."""
 
 
 def cut(scores: Floats, scale: str, values: int, labels: Floats, own: Floats) -> Floats:
@@ -57,9 +59,7 @@ def cut(scores: Floats, scale: str, values: int, labels: Floats, own: Floats) ->
 def noise_and_rho(labels: NoisyOracle, cells: int, recovery: float | None, rho: float | None) -> tuple[float, float]:
     """Return the sd of the errors, and rho: for a recovery of the uncut scores, or for the rho that was given."""
     spread = math.sqrt(float(labels.squares.sum()) / cells)
-    if rho is not None:
-        return spread * math.sqrt(1 / rho**2 - 1), rho
-    noise = noise_for_recovery(labels, recovery or _USUAL_RECOVERY)
+    noise = spread * math.sqrt(1 / rho**2 - 1) if rho else noise_for_recovery(labels, recovery or 0.5)
     return noise, 1 / math.hypot(1.0, noise / spread)
 
 
@@ -68,22 +68,21 @@ def discretisation_study(
     options: ReadingOptions,
     *,
     bins: Sequence[int],
-    quality: tuple[float | None, float | None],
+    quality: _Quality,
     draws: int,
     confidence: float,
     seed: int,
 ) -> result.DiscretisationStudy:
     """Cut the scores of a simulated judge into bins, and find what that costs; `quality` is its recovery, or rho."""
-    if None not in quality:
+    recovery, rho = quality
+    if recovery is not None and rho is not None:
         raise UsageError("recovery and rho both say how good the judge is", hint="give one of them")
-    recovery, rho = quality if quality != (None, None) else (_USUAL_RECOVERY, None)
     for name, value in {"recovery": recovery, "rho": rho}.items():
         if value is not None and not 0 < value < 1:
             raise UsageError(f"{name} is {value:g}", hint="give a number between 0 and 1, such as 0.5")
     for name, count in (("draws", draws), *(("bins", count) for count in bins)):
-        checks.check_whole(name, count, least=2)
-        if count > _MOST:
-            raise UsageError(f"{name} is {count:,}", hint=f"give {_MOST:,} at most")
+        checks.check_whole(name, count, least=2, most=_MOST)
+    recovery = 0.5 if recovery is None and rho is None else recovery
     table, scored = _opened(source, options)
     settings = Settings(confidence=confidence, seed=seed, exclude=options.exclude, shape=options.shape)
     judged = open_judged(table, settings, replace(AS_IT_STANDS, unpicked=table.unpicked))
@@ -92,8 +91,8 @@ def discretisation_study(
     with counting("judge", len(judged.panels)) as step:
         for name in judged.panels:
             try:
-                of_judge = _of_judge(judged, name, ways, (recovery, rho), draws, scored=scored)
-                judges[name if scored else _LABELS_ALONE] = of_judge
+                simulated = _of_judge(judged, name, ways, (recovery, rho), draws, scored)
+                judges[name if scored else "labels alone"] = simulated
             except InputError as error:
                 refused[name] = error.message
             step()
@@ -121,33 +120,24 @@ def _opened(source: opening.ScoreSource, options: ReadingOptions) -> tuple[Score
 
 
 def _of_judge(
-    judged: LabelledPanels,
-    name: str,
-    ways: Sequence[tuple[str, int]],
-    quality: tuple[float | None, float | None],
-    draws: int,
-    *,
-    scored: bool,
+    judged: LabelledPanels, name: str, ways: _Ways, quality: _Quality, draws: int, scored: bool
 ) -> result.DiscretisationJudge:
-    afforded = affordable(judged.panels[name].sizes, judged.settings.seed)
+    afforded, method = affordable(judged.panels[name].sizes, judged.settings.seed), judged.methods[name]
     panel = judged.panels[name].keep(afforded.kept)
-    labels, rule = (
-        NoisyOracle.of(panel.labels, panel.sizes),
-        replace(judged.settings.rule(panel.labels), kind="default"),
-    )
+    labels = NoisyOracle.of(panel.labels, panel.sizes)
+    rule = replace(judged.settings.rule(panel.labels), kind="default")
     if reason := no_curve(labels, rule.confidence):
         raise InputError(f"labels leave nothing to lose: {reason}")
     noise, rho = noise_and_rho(labels, len(panel.labels), *quality)
-    values = np.unique(compared(panel.scores[~np.isnan(panel.scores)]), return_counts=True)[1]
-    shares = np.sort(values / values.sum())[::-1]
-    method, own = judged.methods[name], [("own", len(values))] if scored else []
+    counts = np.unique(compared(panel.scores[~np.isnan(panel.scores)]), return_counts=True)[1]
+    own, of_values = [("own", len(counts))] if scored else [], {}
     rows = list(_rows(panel, noise, [*ways, *own], draws, rule, method))
-    of_values = {}
     if scored:
         figures = estimate_records(under_method(estimation.estimate(_ESTIMANDS, panel.sums(), rule), method))
-        rows.append(result.BinnedScores(scale="judge", values=len(values), metrics=figures, sd={}))
-        entropy = -float(shares @ np.log(shares))
-        of_values = {"effective_values": math.exp(entropy), "two_most_frequent": float(shares[:2].sum())}
+        rows.append(result.BinnedScores(scale="judge", values=len(counts), metrics=figures, sd={}))
+        shares = np.sort(counts / counts.sum())[::-1]
+        of_values["effective_values"] = math.exp(-float(shares @ np.log(shares)))
+        of_values["two_most_frequent"] = float(shares[:2].sum())
     kept, too_large = len(panel.sizes), afforded.too_large
     data = judged.counts_as(RequirementCounts, name, studied_prompts=kept, too_large_prompts=too_large)
     made = result.DiscretisationJudge(data=data, rho=rho, noise=noise, rows=rows, sentences=[], **of_values)
@@ -155,12 +145,7 @@ def _of_judge(
 
 
 def _rows(
-    panel: Panel,
-    noise: float,
-    ways: Sequence[tuple[str, int]],
-    draws: int,
-    rule: estimation.IntervalRule,
-    method: str,
+    panel: Panel, noise: float, ways: _Ways, draws: int, rule: estimation.IntervalRule, method: str
 ) -> Iterator[result.BinnedScores]:
     """Yield what the uncut scores and each way of cutting keep."""
     total, figures = np.zeros((1 + len(ways), len(Sums._fields), len(panel.sizes))), []
@@ -178,10 +163,8 @@ def _rows(
         estimates = estimate_records(under_method(estimation.estimate(_ESTIMANDS, total[at], rule), method))
         sd = dict(zip((e.name for e in _ESTIMANDS), spreads[at].tolist(), strict=True))
         less = estimation.difference(_RECOVERY, total[at], total[0], rule)["recovery"].with_method(method)
-        loss = {"loss": EstimateRecord.of(less)} if at else {}
-        yield result.BinnedScores.model_validate(
-            {"scale": scale, "values": values, "metrics": estimates, "sd": sd, **loss}
-        )
+        fields = {"scale": scale, "values": values, "metrics": estimates, "sd": sd}
+        yield result.BinnedScores(**fields, **({"loss": EstimateRecord.of(less)} if at else {}))  # type: ignore[arg-type]
 
 
 def _sentences(judge: result.DiscretisationJudge) -> Iterator[str]:
