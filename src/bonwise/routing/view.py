@@ -225,6 +225,8 @@ def factor_tables(judge: result.JudgeRoute) -> list[Table]:
         Column("interval", spare=4),
         Column("with gap"),
         Column("interval", spare=3),
+        Column("with best", spare=5),
+        Column("interval", spare=6),
         Column("with gain", spare=2),
         Column("interval", spare=1),
     )
@@ -233,12 +235,17 @@ def factor_tables(judge: result.JudgeRoute) -> list[Table]:
     for name, signal in judge.studied.items():
         parts = signal.decomposition
         if parts is not None:
-            pairs = (_pair(figure) for figure in (parts.corr_wrong, parts.corr_gap, parts.corr_gain))
+            figures = (parts.corr_wrong, parts.corr_gap, parts.corr_best, parts.corr_gain)
+            pairs = (_pair(figure) for figure in figures)
             prompts.append((name, *(cell for pair in pairs for cell in pair)))
             across = parts.across_bins
             groups.append((name, *(numbers.number(figure) for figure in (across.wrong, across.gap, across.gain))))
     return [
-        Table.of(over_prompts, prompts, "Mean gain = P(wrong) x mean gap if wrong: correlations with each"),
+        Table.of(
+            over_prompts,
+            prompts,
+            "Mean gain = P(wrong) x mean gap if wrong: correlations with each, and with the best label",
+        ),
         Table.of(over_groups, groups, "The same correlations over 5 equal groups of prompts"),
     ]
 
@@ -254,7 +261,7 @@ def _captured_in_table(at: result.RoutedShareRecord) -> str:
     return numbers.estimate(numbers.Ends(at.captured, at.low, at.high), "share")
 
 
-def _pair(figure: EstimateRecord) -> tuple[str, str]:
+def _pair(figure: EstimateRecord | None) -> tuple[str, str]:
     return numbers.estimate(figure), numbers.interval(figure)
 
 
