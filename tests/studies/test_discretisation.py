@@ -27,7 +27,7 @@ ARENA = "arena_like_5000.csv.gz"
 
 def row(judge, scale, values=None):
     """Return the row of a way of cutting."""
-    return next(one for one in judge.rows if one.scale == scale and values in (None, one.values))
+    return next(one for one in judge.rows if one.scale == scale and values in (None, one.bins))
 
 
 def estimates(judge, metric, scale, bins):
@@ -61,7 +61,7 @@ def test_the_acceptance_numbers_of_table_26(shared):
     twenty, own, itself = row(judge, "range", 20), row(judge, "own"), row(judge, "judge")
     assert 0.13 <= twenty.metrics["tie_rate"].estimate <= 0.155
     assert 0.21 <= twenty.metrics["top1_tie_rate"].estimate <= 0.255
-    assert (itself.values, own.values) == (21, 21)
+    assert (itself.bins, own.bins) == (21, 21)
     assert judge.effective_values == pytest.approx(3.8, abs=0.05)
     assert itself.metrics["tie_rate"].estimate == pytest.approx(0.6648, abs=1e-4)
     # The judge's own values cost a tenth of the gain; 20 bins a hundredth.
@@ -81,7 +81,11 @@ def test_a_wanted_recovery_is_that_of_the_uncut_scores(shared):
 
 def test_four_scores_in_two_bins_by_hand():
     """Of .1 .2 .3 .9 the middle of the range is .5, of labels to .4 clipped it is .2, of the counts .25."""
-    scores, labels, own = np.array([0.1, 0.2, 0.3, 0.9]), np.array([0.0, 0.4]), np.array([1.0, 2.0, 2.0, math.nan, 2.0])
+    scores, labels, own = (
+        np.array([0.1, 0.2, 0.3, 0.9]),
+        np.array([0.0, 0.4]),
+        np.array([1.0, 2.0, 2.0, math.nan, 2.0]),
+    )
     bins = {scale: cut(scores, scale, 2, labels, own).tolist() for scale in ("range", "clipped", "quantile", "own")}
     assert bins == {"range": [0, 0, 0, 1], "clipped": [0, 1, 1, 1], "quantile": [0, 0, 1, 1], "own": [0, 1, 1, 1]}
 

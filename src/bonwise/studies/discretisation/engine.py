@@ -134,7 +134,7 @@ def _of_judge(
     rows = list(_rows(panel, noise, [*ways, *own], draws, rule, method))
     if scored:
         figures = estimate_records(under_method(estimation.estimate(_ESTIMANDS, panel.sums(), rule), method))
-        rows.append(result.BinnedScores(scale="judge", values=len(counts), metrics=figures, sd={}))
+        rows.append(result.BinnedScores(scale="judge", bins=len(counts), metrics=figures, sd={}))
         shares = np.sort(counts / counts.sum())[::-1]
         of_values["effective_values"] = math.exp(-float(shares @ np.log(shares)))
         of_values["two_most_frequent"] = float(shares[:2].sum())
@@ -163,18 +163,18 @@ def _rows(
         estimates = estimate_records(under_method(estimation.estimate(_ESTIMANDS, total[at], rule), method))
         sd = dict(zip((e.name for e in _ESTIMANDS), spreads[at].tolist(), strict=True))
         less = estimation.difference(_RECOVERY, total[at], total[0], rule)["recovery"].with_method(method)
-        fields = {"scale": scale, "values": values, "metrics": estimates, "sd": sd}
+        fields = {"scale": scale, "bins": values, "metrics": estimates, "sd": sd}
         yield result.BinnedScores(**fields, **({"loss": EstimateRecord.of(less)} if at else {}))  # type: ignore[arg-type]
 
 
 def _sentences(judge: result.DiscretisationJudge) -> Iterator[str]:
-    equal = [f"{row.values:,} bins {_change(row)}" for row in judge.rows if row.scale == "range"]
+    equal = [f"{row.bins:,} bins {_change(row)}" for row in judge.rows if row.scale == "range"]
     uncut = numbers.with_any_interval(judge.rows[0].metrics["recovery"], "share")
     yield f"The simulated judge recovers {uncut}. Equal bins of its range change that: {'; '.join(equal)}."
     own, last = judge.rows[-2], judge.rows[-1]
     if judge.effective_values is not None and judge.two_most_frequent is not None:
         ties = [numbers.with_any_interval(row.metrics["tie_rate"], "share") for row in (own, last)]
-        values, most = numbers.counted(own.values or 0, "value"), numbers.percent(round(judge.two_most_frequent, 3))
+        values, most = numbers.counted(own.bins or 0, "value"), numbers.percent(round(judge.two_most_frequent, 3))
         coarse = f"as coarse as {judge.effective_values:.1f} equally frequent ones"
         yield f"{most} of this judge's scores have one of two values; its {values} are {coarse}."
         yield f"Cut into these values, as often as the judge gives each, recovery changes by {_change(own)}."

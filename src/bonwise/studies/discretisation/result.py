@@ -26,7 +26,7 @@ class BinnedScores(Record):
     """Uncut; equal bins of the range of the scores, or of the labels; bins of equal counts; the judge's values, each
     as often as it gives it; or the judge itself.
     """
-    values: Count | None
+    bins: Count | None
     """Bins, or values of the judge; None of uncut scores."""
     metrics: dict[str, EstimateRecord]
     """Means over the simulated judges."""
@@ -82,7 +82,7 @@ class DiscretisationStudy(StudyDocument):
             for row in judge.rows:
                 losses = {} if row.loss is None else {"loss": row.loss}
                 for metric, figure in (row.metrics | losses).items():
-                    where = {"judge": name, "scale": row.scale, "values": row.values, "metric": metric}
+                    where = {"judge": name, "scale": row.scale, "bins": row.bins, "metric": metric}
                     yield {**where, **figure.to_dict(), "sd": row.sd.get(metric)}
 
 

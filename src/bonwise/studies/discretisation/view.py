@@ -57,8 +57,8 @@ def described(document: DiscretisationStudy) -> DescribedStudy:
 def _answer(judge: DiscretisationJudge) -> answers.StatedVerdict:
     """Return what the judge's own values cost; of labels alone what the fewest equal bins do."""
     rows = [(row, row.loss) for row in judge.rows if row.scale in {"own", "range"} and row.loss is not None]
-    row, loss = min(rows, key=lambda cut: (cut[0].scale != "own", cut[0].values))
-    ways = "the judge's own values" if row.scale == "own" else numbers.counted(row.values or 0, "bin")
+    row, loss = min(rows, key=lambda cut: (cut[0].scale != "own", cut[0].bins))
+    ways = "the judge's own values" if row.scale == "own" else numbers.counted(row.bins or 0, "bin")
     uncut = numbers.estimate(judge.rows[0].metrics["recovery"], "share")
     says = f"Cut into {ways}, scores that recover {uncut} change recovery by {change_words(loss, 'recovery')}."
     if answers.outcome_of(loss) != "below":
@@ -68,7 +68,7 @@ def _answer(judge: DiscretisationJudge) -> answers.StatedVerdict:
 
 def _judge(judge: DiscretisationJudge, reference: str | None) -> Iterator[Block]:
     yield from (Said("finding", numbers.named(sentence, reference)) for sentence in judge.sentences)
-    columns = [Column("scores", "name"), Column("values"), Column("loss"), Column("[loss]", spare=3)]
+    columns = [Column("scores", "name"), Column("bins"), Column("loss"), Column("[loss]", spare=3)]
     columns += [Column("sd", spare=4), *(Column(title, spare=2 * (title == "top ties")) for title in _TITLES)]
     rows = [Row(_cells(row), strong=row.scale in {"own", "judge"}) for row in judge.rows]
     yield Table(columns, rows, "What each way of cutting keeps", at_a_glance=len(rows))
@@ -82,5 +82,5 @@ def _cells(row: BinnedScores) -> list[str]:
         write(row.loss, "points", sign=True) if row.loss else "" for write in (numbers.estimate, numbers.interval)
     ]
     figures = [numbers.estimate(row.metrics[metric], unit_of(metric)) for metric in _SHOWN]
-    values = "" if row.values is None else numbers.count(row.values)
+    values = "" if row.bins is None else numbers.count(row.bins)
     return [_SCALES.get(row.scale, row.scale), values, *loss, numbers.number(sd, "points") if sd else "", *figures]
