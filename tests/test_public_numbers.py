@@ -431,6 +431,10 @@ DOORS = {
         lambda **n: bw.study_calibration(scores(), **n),
         {"folds": 3, "confidence": 0.75, "seed": 3, **UNLABELLED},
     ),
+    "study_discretisation": (
+        lambda **n: bw.study_discretisation(scores(), **n),
+        {"bins": (4,), "recovery": None, "rho": 0.5, "draws": 3, "confidence": 0.75, "seed": 3, **UNLABELLED},
+    ),
     "study_factors": (
         lambda **n: bw.study_factors(ratings(), human="human", **n),
         {"budgets": (0.5,), "rater_shares": (0.5,), "rater_budget": None, "splits": 1, **FACTORS},
@@ -441,6 +445,10 @@ DOORS = {
     ),
     "study_mix": (
         lambda **n: bw.study_mix(scores(), control="c0", **n),
+        {"confidence": 0.75, "seed": 3, **UNLABELLED},
+    ),
+    "study_readiness": (
+        lambda **n: bw.study_readiness(scores(), **n),
         {"confidence": 0.75, "seed": 3, **UNLABELLED},
     ),
     "study_preferences": (

@@ -127,6 +127,8 @@ PAGES = {
     "route": _of_scores(lambda frame, _: bw.route(frame.assign(text=frame["candidate"], prompt=frame["prompt_id"]))),
     "requirements": _of_scores(lambda frame, _: bw.study_requirements(frame)),
     "calibration": _of_scores(lambda frame, _: bw.study_calibration(frame)),
+    "discretisation": _of_scores(lambda frame, _: bw.study_discretisation(frame, draws=2)),
+    "readiness": _of_scores(lambda frame, _: bw.study_readiness(frame)),
     "mix": _of_scores(lambda frame, first: bw.study_mix(frame, control=text_at(first + 7))),
     "label-strategy": _label_strategy,
     "factor": _factor(lambda found, models: (found, models)),

@@ -52,6 +52,8 @@ MAKERS = {
     "label-strategy": lambda: bw.study_label_strategy("scores.csv", verdicts="pairs.csv"),
     "calibration": lambda: bw.study_calibration("scores.csv"),
     "mix": lambda: bw.study_mix("scores.csv", control="c3"),
+    "discretisation": lambda: bw.study_discretisation("scores.csv", draws=5),
+    "readiness": lambda: bw.study_readiness("scores.csv"),
     "doctor": lambda: bw.doctor("scores.csv"),
 }
 

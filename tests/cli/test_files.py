@@ -72,9 +72,11 @@ COMMANDS = {
     "stack audit": "stack audit judges.csv --stack stack.json",
     "study calibration": "study calibration scores.csv",
     "study confidence": "study confidence stated.csv",
+    "study discretisation": "study discretisation scores.csv",
     "study draws": "study draws drawn.csv",
     "study label-strategy": "study label-strategy scores.csv",
     "study mix": "study mix scores.csv",
+    "study readiness": "study readiness scores.csv",
     "study requirements": "study requirements scores.csv",
     "watch": "watch first.jsonl",
 }

@@ -348,9 +348,11 @@ OPENS = {
     "stack fit": bw.fit_stack,
     "study calibration": bw.study_calibration,
     "study confidence": bw.audit_confidence,
+    "study discretisation": bw.study_discretisation,
     "study draws": learn,
     "study label-strategy": bw.study_label_strategy,
     "study mix": bw.study_mix,
+    "study readiness": bw.study_readiness,
     "study requirements": bw.study_requirements,
     "watch": bw.watch,
 }

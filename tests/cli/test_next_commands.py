@@ -275,6 +275,8 @@ COMMANDS = {
     "labels compare": "labels compare scores.csv --draws 5",
     "monitor": "monitor scores.csv --half-width 0.1",
     "study mix": "study mix scores.csv --control {0}",
+    "study discretisation": "study discretisation scores.csv --draws 5",
+    "study readiness": "study readiness scores.csv",
     "study calibration": "study calibration scores.csv",
     "study requirements": "study requirements scores.csv",
     "study of strategies": "study label-strategy scores.csv --verdicts pairs.csv",
@@ -798,6 +800,8 @@ def asked(tmp_path_factory):
             "stack": bw.fit_stack("two.csv", labels="labels.csv"),
             "study requirements": bw.study_requirements("scores.csv"),
             "study mix": bw.study_mix("scores.csv", control=NAMES_OF_IDS[0]),
+            "study discretisation": bw.study_discretisation("scores.csv", draws=5),
+            "study readiness": bw.study_readiness("scores.csv"),
             "study calibration": bw.study_calibration("judged.csv", labels="labels.csv"),
             "study strategies": bw.study_label_strategy("scores.csv", verdicts="pairs.csv"),
             "study verdicts": study_verdicts(

@@ -65,6 +65,7 @@ MAKERS = {
     "label-strategy": lambda: bw.study_label_strategy("scores.csv", verdicts="pairs.csv"),
     "calibration": lambda: bw.study_calibration("scores.csv"),
     "mix": lambda: bw.study_mix("scores.csv", control="c3"),
+    "discretisation": lambda: bw.study_discretisation("scores.csv", draws=5),
 }
 
 

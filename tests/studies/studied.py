@@ -9,6 +9,7 @@ import pandas as pd
 
 from auditing.tables import cohort
 from bonwise.studies.calibration.front import study_calibration
+from bonwise.studies.discretisation.front import study_discretisation
 from bonwise.studies.label_strategy.front import study_label_strategy, study_verdicts
 from bonwise.studies.label_strategy.pair_draw import draw_pairs
 from bonwise.studies.mix.front import study_mix
@@ -77,6 +78,7 @@ def strategies(**settings):
 RESULTS = {
     "requirements": lambda _: study_requirements(judged("ab"), within_r=[0.3]),
     "mix": lambda _: study_mix(controlled(judged("ab")), control="bad"),
+    "discretisation": lambda _: study_discretisation(judged("ab"), bins=[5], draws=3),
     "calibration": lambda _: study_calibration(judged("ab")),
     "strategies": lambda _: strategies(),
     "verdicts": lambda _: orders(judges=("j", "k")),

@@ -74,7 +74,7 @@ def test_every_study_fits_the_schema(name, tmp_path):
 
 def test_a_module_per_study():
     """The names are those of the modules, and each class says the name of its own."""
-    assert study_names() == ("calibration", "label-strategy", "mix", "requirements")
+    assert study_names() == ("calibration", "discretisation", "label-strategy", "mix", "requirements")
     for name in study_names():
         assert {one.study_name() for one in study_classes(name)} == {name}
 
@@ -108,6 +108,8 @@ def test_tampered_requirements_are_refused(keys, value, told, tmp_path):
         ("calibration", "judges.a.methods.isotonic.metrics.recovery", ..., "recovery"),
         ("calibration", "judges.a.methods.isotonic.intervals", "none", "intervals"),
         ("calibration", "settings.folds", 1, "settings.folds"),
+        ("discretisation", "judges.a.rows.0.scale", "other", "judges.a.rows[0].scale"),
+        ("discretisation", "judges.a.rho", 1.5, "judges.a.rho"),
         ("strategies", "kind", "others", "kind"),
         ("strategies", "kind", ..., "kind"),
         ("strategies", "judges.judge.strategies.every_pair.strategies.pointwise", ..., "pointwise"),
