@@ -447,10 +447,7 @@ DOORS = {
         lambda **n: bw.study_mix(scores(), control="c0", **n),
         {"confidence": 0.75, "seed": 3, **UNLABELLED},
     ),
-    "study_readiness": (
-        lambda **n: bw.study_readiness(scores(), **n),
-        {"confidence": 0.75, "seed": 3, **UNLABELLED},
-    ),
+    "study_readiness": (lambda **n: bw.study_readiness(scores(), **n), {"confidence": 0.75, "seed": 3, **UNLABELLED}),
     "study_preferences": (
         lambda **n: bw.study_preferences(VOTES, verdict_col="won", pair_col=["a", "b"], prompt_col="q", **n),
         {"near_tie": 0.25, "power": 0.75, "confidence": 0.75, "fewest_votes": 2, "kept_share": 0.5, "threshold": 1.5}

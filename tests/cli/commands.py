@@ -89,7 +89,16 @@ def every_command():
     for group in ("labels", "prompts", "ledger", "stack", "factor"):
         inner = app_for([group]).registered_groups[0].typer_instance
         found |= {f"{group} {one.name}": one.callback for one in inner.registered_commands}
-    for study in ("calibration", "confidence", "discretisation", "draws", "label-strategy", "mix", "readiness", "requirements"):
+    for study in (
+        "calibration",
+        "confidence",
+        "discretisation",
+        "draws",
+        "label-strategy",
+        "mix",
+        "readiness",
+        "requirements",
+    ):
         inner = app_for(["study", study]).registered_groups[0].typer_instance
         found[f"study {study}"] = inner.registered_commands[0].callback
     return found
