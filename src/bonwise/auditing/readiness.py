@@ -164,7 +164,8 @@ def describe(document: Readiness) -> Part:
     """Describe the points of each judge."""
     settings, stated = document.settings, answer(document)
     facts = [("scores", settings.source), ("decision", settings.target), ("bonwise", settings.version)]
-    note = f"intervals at {numbers.percent(settings.confidence)}, clustered by prompt; FILE is {settings.source}"
+    intervals = f"intervals at {numbers.percent(settings.confidence)}, clustered by prompt"
+    note = f"{intervals}; FILE is {file_name(settings.source)}"
     blocks: list[Block] = [Table.facts(facts), *([] if stated is None else [answers.verdict(stated)])]
     for at, (name, points) in enumerate(document.judges.items(), start=1):
         blocks.append(Part(printable(name, longest=60), list(_judge(points)), anchor=f"readiness-{at}"))
@@ -178,7 +179,8 @@ def _judge(points: Mapping[str, ReadinessPoint]) -> Iterator[Block]:
         first: tuple[str, str] = (f"{at}. {_POINTS[name][0]}", point.state)
         for metric, figure in point.figures.items() or [("", None)]:
             unit = "share" if metric.endswith("them") else unit_of(metric)
-            rows.append(Row((*first, metric, numbers.estimate(figure, unit), numbers.interval(figure, unit))))
+            cells = (*first, metric, numbers.estimate(figure, unit), numbers.interval(figure, unit))
+            rows.append(Row(cells, strong=bool(first[0])))
             first = ("", "")
     columns = (Column("point", "name"), Column("state", "words"), Column("figure", "name"))
     yield Table((*columns, Column("estimate"), Column("interval")), rows, "Six points", at_a_glance=len(rows))
