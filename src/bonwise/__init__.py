@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bonwise.auditing.front import audit as audit
     from bonwise.auditing.front import study_readiness as study_readiness
     from bonwise.comparing.front import compare as compare
+    from bonwise.comparing.front import compare_regimes as compare_regimes
     from bonwise.confidence.front import audit_confidence as audit_confidence
     from bonwise.doctoring.front import doctor as doctor
     from bonwise.errors import BonwiseError as BonwiseError

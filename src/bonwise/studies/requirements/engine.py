@@ -122,13 +122,7 @@ class MoverDifference:
         one, other = self.first.at(confidence), self.second.at(confidence)
         if one is None or other is None:
             return None
-        first, second = self.estimates
-        below = self._reach(first - one[0], other[1] - second)
-        above = self._reach(one[1] - first, second - other[0])
-        return first - second - below, first - second + above
-
-    def _reach(self, one: float, other: float) -> float:
-        return math.sqrt(max(one**2 + other**2 - 2 * self.correlation * one * other, 0.0))
+        return laws.difference_ends(self.estimates, one, other, self.correlation)
 
 
 def few_picks(sums: Sums, widest: Floats, se: float) -> Few | laws.Exact | None:
