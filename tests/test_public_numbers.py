@@ -478,6 +478,7 @@ INSTEAD |= {
     "strong_cost": 2.5,
     "rater_budget": 0.5,
     "edges": 10,
+    "recovery": 0.25,
     "budget": 1.5,
     "depth": 5,
 }

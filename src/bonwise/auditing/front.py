@@ -233,7 +233,7 @@ def study_readiness(
     ----------
     source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
     target : {"best-of-n", "system"}
-        The decision.
+        The decision the verdict is about.
     confidence : float
         Of the two-sided intervals, in [0.5, 1).
     seed : int
@@ -255,7 +255,7 @@ def study_readiness(
     """
     from bonwise.auditing.readiness import readiness
 
-    return readiness(source, seed, target=target, confidence=confidence, **reading)
+    return readiness(audit(source, target=target, confidence=confidence, seed=seed, **reading), seed)
 
 
 READINESS = Command(

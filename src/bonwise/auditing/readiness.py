@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from bonwise.auditing.front import audit as run_audit
-from bonwise.auditing.result import AuditSettings, JudgeFound
+from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
 from bonwise.errors import InputError
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
@@ -73,12 +72,11 @@ class Readiness(Document):
                     yield {**at, **figure.to_dict()}
 
 
-def readiness(source: Any, seed: int, **asked: Any) -> Readiness:
-    """Go through the six points for each judge of a table; `asked` are keywords of `audit`."""
+def readiness(audit: Audit, seed: int) -> Readiness:
+    """Go through the six points for each judge of an audit."""
     from bonwise.routing.front import route  # noqa: PLC0415 - the page of an audit loads both as late
     from bonwise.studies.requirements.front import study_requirements  # noqa: PLC0415
 
-    audit = run_audit(source, seed=seed, **asked)
     settings = audit.settings
     same: dict[str, Any] = {"exclude": settings.exclude, "shape": settings.shape, "confidence": settings.confidence}
     useful = [settings.thresholds.recovery_useful]

@@ -70,7 +70,7 @@ class DiscretisationStudy(StudyDocument):
     judges: dict[str, DiscretisationJudge]
 
     about = (
-        "Find what coarse scores cost: bins, and the judge's own values.\n\n"
+        "Find what coarse scores cost.\n\n"
         "A simulated judge scores your labels with plain noise. Its scores are cut into bins, and into the values "
         "that your judge uses. Labels without scores are enough."
     )

@@ -8,6 +8,7 @@ from bonwise.metric_groups import unit_of
 from bonwise.printable import file_name, printable
 from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
+from bonwise.report.figures.curves import Curve, curves_figure
 from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.discretisation.result import BinnedScores, DiscretisationJudge, DiscretisationStudy
@@ -44,9 +45,9 @@ def described(document: DiscretisationStudy) -> DescribedStudy:
         judges={
             name: Part(
                 f"{printable(name, longest=60)}: {numbers.counted(judge.data.studied_prompts, 'prompt')}",
-                list(_judge(judge, document.settings.reference)),
+                list(_judge(judge, document.settings.reference, f"discretisation-{at}")),
             )
-            for name, judge in document.judges.items()
+            for at, (name, judge) in enumerate(document.judges.items(), start=1)
         },
         answers={name: _answer(judge) for name, judge in document.judges.items()},
         question="What do coarse scores cost?",
@@ -66,8 +67,18 @@ def _answer(judge: DiscretisationJudge) -> answers.StatedVerdict:
     return answers.StatedVerdict("coarse scores cost", "bad" if row.scale == "own" else "neutral", says, loss)
 
 
-def _judge(judge: DiscretisationJudge, reference: str | None) -> Iterator[Block]:
+def _judge(judge: DiscretisationJudge, reference: str | None, key: str) -> Iterator[Block]:
     yield from (Said("finding", numbers.named(sentence, reference)) for sentence in judge.sentences)
+    curves = []
+    for scale, role in (("range", "judge"), ("clipped", "other"), ("quantile", "ink")):
+        cut = sorted((row for row in judge.rows if row.scale == scale), key=lambda row: row.bins or 0)
+        figures = [(row.bins or 0, row.metrics["recovery"]) for row in cut]
+        bins, values = [float(many) for many, _ in figures], [figure.estimate for _, figure in figures]
+        low, high = [figure.low for _, figure in figures], [figure.high for _, figure in figures]
+        curves.append(Curve(_SCALES.get(scale, scale), bins, values, low, high, role, points=True))
+    uncut = f"Uncut it is {numbers.with_any_interval(judge.rows[0].metrics['recovery'], 'share')}."
+    title = "Recovery by the number of bins"
+    yield from curves_figure(curves, key, title, uncut, across="bins", up="recovery", units=("number", "share"))
     columns = [Column("scores", "name"), Column("bins"), Column("loss"), Column("[loss]", spare=3)]
     columns += [Column("sd", spare=4), *(Column(title, spare=2 * (title == "top ties")) for title in _TITLES)]
     rows = [Row(_cells(row), strong=row.scale in {"own", "judge"}) for row in judge.rows]
