@@ -250,4 +250,4 @@ def test_the_command_prints_what_the_judges_values_cost(tmp_path, monkeypatch, c
     assert document["settings"]["recovery"] == 0.6
     assert document["judges"]["judge"]["rows"][1]["scale"] == "range"
     again = typed(capsys, "study", "discretisation", "scores.csv", "--rho", 0.3, "--draws", 2, "--json", "-")
-    assert strict(again.out)["judges"]["judge"]["rho"] == 0.3
+    assert strict(again.out)["judges"]["judge"]["rho"] == pytest.approx(0.3)

@@ -14,15 +14,8 @@ from bonwise.auditing import comparison, judge_record, logged_picks, result
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import words_of_support
-from bonwise.comparing.result import (
-    DECIDING,
-    CompareSettings,
-    PickComparison,
-    PicksSide,
-    RegimeComparison,
-    RegimePair,
-    RegimeSide,
-)
+from bonwise.comparing import result as compared_result
+from bonwise.comparing.result import DECIDING, CompareSettings, PickComparison, PicksSide
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.release import release
@@ -254,7 +247,7 @@ _OF_REGIMES = ("global_r", "within_r", "inflation", "recovery", "top1_accuracy",
 _SHARES = ("judge_between_share", "oracle_between_share")
 
 
-def regimes(first: result.Audit, second: result.Audit) -> RegimeComparison:
+def regimes(first: result.Audit, second: result.Audit) -> compared_result.RegimeComparison:
     """Compare the audits of two sets of prompts side by side."""
     if first.settings.confidence != second.settings.confidence:
         raise UsageError("the two audits have intervals of two confidences", hint="audit both with one confidence")
@@ -270,18 +263,24 @@ def regimes(first: result.Audit, second: result.Audit) -> RegimeComparison:
     with suppress(UsageError):  # an audit that was loaded, or made in passes, holds no prompts
         shared = int(first.table.prompts.isin(second.table.prompts).sum())
     judges = {left: _regime_pair(_regime(first, left), _regime(second, right)) for left, right in names}
-    return RegimeComparison(judges=judges, confidence=first.settings.confidence, shared_prompts=shared)
+    return compared_result.RegimeComparison(
+        judges=judges, confidence=first.settings.confidence, shared_prompts=shared
+    )
 
 
-def _regime(audit: result.Audit, name: str) -> RegimeSide:
+def _regime(audit: result.Audit, name: str) -> compared_result.RegimeSide:
     judge = audit.judges[name]
     metrics = {metric: judge.metrics[metric] for metric in (*_OF_REGIMES, *_SHARES)}
-    return RegimeSide(source=audit.settings.source, judge=name, prompts=judge.data.prompts, metrics=metrics)
+    return compared_result.RegimeSide(
+        source=audit.settings.source, judge=name, prompts=judge.data.prompts, metrics=metrics
+    )
 
 
-def _regime_pair(first: RegimeSide, second: RegimeSide) -> RegimePair:
+def _regime_pair(first: compared_result.RegimeSide, second: compared_result.RegimeSide) -> compared_result.RegimePair:
     sides = ((metric, figure, second.metrics[metric]) for metric, figure in first.metrics.items())
-    return RegimePair(first=first, second=second, differences={name: _apart(*pair) for name, *pair in sides})
+    return compared_result.RegimePair(
+        first=first, second=second, differences={name: _apart(*pair) for name, *pair in sides}
+    )
 
 
 def _apart(first: EstimateRecord, second: EstimateRecord) -> EstimateRecord:

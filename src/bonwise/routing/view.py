@@ -225,27 +225,23 @@ def factor_tables(judge: result.JudgeRoute) -> list[Table]:
         Column("interval", spare=4),
         Column("with gap"),
         Column("interval", spare=3),
-        Column("with best", spare=5),
-        Column("interval", spare=6),
         Column("with gain", spare=2),
         Column("interval", spare=1),
     )
     over_groups = (Column("signal", "name"), Column("with wrong"), Column("with gap"), Column("with gain"))
-    prompts, groups = [], []
+    of_best = (Column("signal", "name"), Column("with best label"), Column("interval"))
+    prompts, groups, best = [], [], []
     for name, signal in judge.studied.items():
         parts = signal.decomposition
         if parts is not None:
-            figures = (parts.corr_wrong, parts.corr_gap, parts.corr_best, parts.corr_gain)
-            pairs = (_pair(figure) for figure in figures)
+            pairs = (_pair(figure) for figure in (parts.corr_wrong, parts.corr_gap, parts.corr_gain))
             prompts.append((name, *(cell for pair in pairs for cell in pair)))
+            best.append((name, *_pair(parts.corr_best)))
             across = parts.across_bins
             groups.append((name, *(numbers.number(figure) for figure in (across.wrong, across.gap, across.gain))))
     return [
-        Table.of(
-            over_prompts,
-            prompts,
-            "Mean gain = P(wrong) x mean gap if wrong: correlations with each, and with the best label",
-        ),
+        Table.of(over_prompts, prompts, "Mean gain = P(wrong) x mean gap if wrong: correlations with each"),
+        Table.of(of_best, best, "Correlations with the label of the best candidate"),
         Table.of(over_groups, groups, "The same correlations over 5 equal groups of prompts"),
     ]
 

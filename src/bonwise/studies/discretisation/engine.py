@@ -15,8 +15,7 @@ from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.progress import counting
 from bonwise.report import numbers
-from bonwise.stats import catalog, estimation
-from bonwise.stats.estimand import under_method
+from bonwise.stats import catalog, estimand, estimation
 from bonwise.stats.sums import Sums, compared, prompt_sums
 from bonwise.studies.discretisation import result
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
@@ -133,7 +132,7 @@ def _of_judge(
     own, of_values = [("own", len(counts))] if scored else [], {}
     rows = list(_rows(panel, noise, [*ways, *own], draws, rule, method))
     if scored:
-        figures = estimate_records(under_method(estimation.estimate(_ESTIMANDS, panel.sums(), rule), method))
+        figures = estimate_records(estimand.under_method(estimation.estimate(_ESTIMANDS, panel.sums(), rule), method))
         rows.append(result.BinnedScores(scale="judge", bins=len(counts), metrics=figures, sd={}))
         shares = np.sort(counts / counts.sum())[::-1]
         of_values["effective_values"] = math.exp(-float(shares @ np.log(shares)))
@@ -160,7 +159,7 @@ def _rows(
     total /= draws
     spreads = np.std(figures, axis=0, ddof=1)
     for at, (scale, values) in enumerate([("continuous", None), *ways]):
-        estimates = estimate_records(under_method(estimation.estimate(_ESTIMANDS, total[at], rule), method))
+        estimates = estimate_records(estimand.under_method(estimation.estimate(_ESTIMANDS, total[at], rule), method))
         sd = dict(zip((e.name for e in _ESTIMANDS), spreads[at].tolist(), strict=True))
         less = estimation.difference(_RECOVERY, total[at], total[0], rule)["recovery"].with_method(method)
         fields = {"scale": scale, "bins": values, "metrics": estimates, "sd": sd}
