@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from bonwise.flags import POOLS, Command, Flag
+from bonwise.flags import POOLS, Command, Flag, takes_numbers
 from bonwise.table.checks import CONFIDENCE
 from bonwise.table.reading_options import NOT_OF_LABELS, PickKeywords, ReadingOptions, opens_a_table
 
@@ -60,6 +60,7 @@ def compare(
     return compared(first, second, options, confidence=confidence, as_picked=as_picked, pools=pools)
 
 
+@takes_numbers
 def compare_regimes(first: Audit, second: Audit) -> RegimeComparison:
     """Compare the audits of two sets of prompts, such as two benchmarks, side by side.
 
