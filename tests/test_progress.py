@@ -140,6 +140,7 @@ LONG = {
         ["judge", "draw"],
     ),
     "mix": (lambda: bw.study_mix(judged(prompts=60), control="c0"), ["judge"]),
+    "discretisation": (lambda: bw.study_discretisation(judged(prompts=60), draws=3), ["judge"]),
 }
 """What may take long, and what is counted in it."""
 

@@ -444,6 +444,10 @@ DOORS = {
         lambda **n: bw.study_candidates(scores(), **n),
         {"value": 2.0, "candidate_cost": 0.25, "judge_cost": 0.5, "confidence": 0.75, "seed": 3, **UNLABELLED},
     ),
+    "study_discretisation": (
+        lambda **n: bw.study_discretisation(scores(), **n),
+        {"bins": (4,), "recovery": None, "rho": 0.5, "draws": 3, "confidence": 0.75, "seed": 3, **UNLABELLED},
+    ),
     "study_factors": (
         lambda **n: bw.study_factors(ratings(), human="human", **n),
         {"budgets": (0.5,), "rater_shares": (0.5,), "rater_budget": None, "splits": 1, **FACTORS},
@@ -456,6 +460,7 @@ DOORS = {
         lambda **n: bw.study_mix(scores(), control="c0", **n),
         {"confidence": 0.75, "seed": 3, **UNLABELLED},
     ),
+    "study_readiness": (lambda **n: bw.study_readiness(scores(), **n), {"confidence": 0.75, "seed": 3, **UNLABELLED}),
     "study_preferences": (
         lambda **n: bw.study_preferences(VOTES, verdict_col="won", pair_col=["a", "b"], prompt_col="q", **n),
         {"near_tie": 0.25, "power": 0.75, "confidence": 0.75, "fewest_votes": 2, "kept_share": 0.5, "threshold": 1.5}
@@ -502,6 +507,7 @@ INSTEAD |= {
     "strong_cost": 2.5,
     "rater_budget": 0.5,
     "edges": 10,
+    "recovery": 0.25,
     "budget": 1.5,
     "depth": 5,
 }

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bonwise.auditing.front import audit as audit
+    from bonwise.auditing.front import study_readiness as study_readiness
     from bonwise.comparing.front import compare as compare
+    from bonwise.comparing.front import compare_regimes as compare_regimes
     from bonwise.confidence.front import audit_confidence as audit_confidence
     from bonwise.doctoring.front import doctor as doctor
     from bonwise.errors import BonwiseError as BonwiseError
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
     from bonwise.studies.calibration.front import study_calibration as study_calibration
     from bonwise.studies.candidates.front import study_candidates as study_candidates
     from bonwise.studies.candidates.front import study_transfer as study_transfer
+    from bonwise.studies.discretisation.front import study_discretisation as study_discretisation
     from bonwise.studies.label_strategy.front import study_label_strategy as study_label_strategy
     from bonwise.studies.label_strategy.front import study_verdicts as study_verdicts
     from bonwise.studies.label_strategy.pair_draw import draw_pairs as draw_pairs

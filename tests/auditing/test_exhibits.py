@@ -344,6 +344,52 @@ def test_a_rare_value_alone_keeps_its_name():
     assert [row["value"] for row in of(frame)[0]["topic"]] == ["a", "b"]
 
 
+@pytest.mark.shared
+def test_longer_answers_of_the_arena_are_ordered_worse_not_better(shared):
+    """Split at the median mean length: sign agreement .732 of 97 pairs short, .632 of 117 long, in JSON too."""
+    data = shared / "data" / "arena100"
+    pools = [json.loads(line) for line in (data / "candidates.jsonl").read_text("utf-8").splitlines()]
+    lengths = {(pool["prompt_id"], one["id"]): len(one["text"]) for pool in pools for one in pool["candidates"]}
+    frame = pd.read_csv(data / "scores.csv")
+    frame = frame[frame["candidate"] != "unhelpful"]
+    whole = frame.groupby("prompt_id")["oracle_label"].transform("count") == 4
+    frame = frame[whole]
+    own = [lengths[key] for key in zip(frame["prompt_id"], frame["candidate"], strict=True)]
+    mean = frame.assign(own=own).groupby("prompt_id")["own"].transform("mean")
+    median = mean.groupby(frame["prompt_id"]).first().median()
+    frame = frame.assign(half=np.where(mean <= median, "short", "long"))
+    found = audit(frame)
+    long, short = found.strata[0].rows
+    assert (short.value, short.pairs, long.pairs) == ("short", 97, 117)
+    assert short.metrics["sign_agreement"].estimate == pytest.approx(0.732, abs=5e-4)
+    assert long.metrics["sign_agreement"].estimate == pytest.approx(0.632, abs=1e-3)
+    assert "untied pairs" in found.to_text(full=True)
+    assert json.loads(found.to_json())["strata"][0]["rows"][1]["metrics"]["sign_agreement"]["n"] == 34
+
+
+def test_a_stratum_without_a_figure_is_named_with_its_prompts_and_the_reason():
+    """Eight prompts with equal labels have no recovery: the full text says so, and nothing vanishes."""
+    frame = cohort(60)
+    frame["plen"] = by_prompt(frame, ["short"] * 52 + ["long"] * 8)
+    frame.loc[frame["plen"] == "long", "oracle_label"] = 0.5
+    frame["policy"] = frame["candidate"]
+    found = audit(frame)
+    text = " ".join(found.to_text(full=True).split())
+    assert "plen long (8 prompts): no recovery" in text
+    assert "policy: not shown: it differs within prompts" in text
+    assert {row.value for row in found.strata[0].rows} == {"short", "long"}
+    assert [left.column for left in found.strata_left_out] == ["policy"]
+
+
+def test_strata_of_an_audit_are_those_of_its_page():
+    """By the same rule, whoever shows them."""
+    frame = cohort(40)
+    frame["topic"] = by_prompt(frame, ["a"] * 25 + ["b"] * 15)
+    found = audit(frame)
+    (judge,) = exhibits(tuple(parts(found).judges.values()), found.table, Words(found.table), seed=1).judges.values()
+    assert found.strata == judge.strata
+
+
 def test_columns_that_say_nothing_are_left_out_with_the_reason():
     """What differs within prompts, is the same everywhere, is blank, or is free text is left out by name."""
     frame = cohort(40)

@@ -130,6 +130,8 @@ PAGES = {
     "candidates": _of_scores(lambda frame, _: bw.study_candidates(frame)),
     "transfer": _of_scores(lambda frame, _: bw.study_transfer(frame, to=frame)),
     "strategies": _of_scores(lambda frame, _: bw.study_strategies(frame, seeds=1)),
+    "discretisation": _of_scores(lambda frame, _: bw.study_discretisation(frame, draws=2)),
+    "readiness": _of_scores(lambda frame, _: bw.study_readiness(frame)),
     "mix": _of_scores(lambda frame, first: bw.study_mix(frame, control=text_at(first + 7))),
     "label-strategy": _label_strategy,
     "factor": _factor(lambda found, models: (found, models)),

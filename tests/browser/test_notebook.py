@@ -53,6 +53,8 @@ MAKERS = {
     "calibration": lambda: bw.study_calibration("scores.csv"),
     "mix": lambda: bw.study_mix("scores.csv", control="c3"),
     "strategies": lambda: bw.study_strategies("scores.csv", seeds=1),
+    "discretisation": lambda: bw.study_discretisation("scores.csv", draws=5),
+    "readiness": lambda: bw.study_readiness("scores.csv"),
     "doctor": lambda: bw.doctor("scores.csv"),
 }
 

@@ -275,6 +275,8 @@ COMMANDS = {
     "labels compare": "labels compare scores.csv --draws 5",
     "monitor": "monitor scores.csv --half-width 0.1",
     "study mix": "study mix scores.csv --control {0}",
+    "study discretisation": "study discretisation scores.csv --draws 5",
+    "study readiness": "study readiness scores.csv",
     "study calibration": "study calibration scores.csv",
     "study requirements": "study requirements scores.csv",
     "study of strategies": "study label-strategy scores.csv --verdicts pairs.csv",
@@ -443,6 +445,12 @@ def any_figure(plain):
 
 AUDIT, NOTHING = ("audit",), ()
 
+
+def states(document):
+    """Return the states of the points of the only judge."""
+    return {point["state"] for point in own(document).values()}
+
+
 # The kind of a result; which results the rule is of; their colours; what the next command may begin with, the
 # commands of any step; and what it must hold.
 RULES = [
@@ -546,6 +554,13 @@ RULES = [
         NOTHING,
         "",
     ),
+    ("study discretisation", lambda d: side(own(d)["rows"][-2]["loss"]) == "below", "bad", AUDIT, ""),
+    ("study discretisation", lambda d: side(own(d)["rows"][-2]["loss"]) != "below", "open", AUDIT, ""),
+    ("readiness", lambda d: "fails" in states(d), "bad", AUDIT, "--full"),
+    ("readiness", lambda d: states(d) == {"holds"}, "good", AUDIT, "--full"),
+    ("readiness", lambda d: "fails" not in states(d) != {"holds"}, "open", AUDIT, "--full"),
+    ("regimes", lambda d: side(own(d)["differences"]["recovery"]) != "open", "neutral", NOTHING, ""),
+    ("regimes", lambda d: side(own(d)["differences"]["recovery"]) == "open", "open", NOTHING, ""),
     ("study calibration", lambda d: "above" in calibrated(d), "good", NOTHING, ""),
     ("study calibration", lambda d: set(calibrated(d)) == {"below"}, "bad", AUDIT, ""),
     (
@@ -705,7 +720,17 @@ def as_it_is(plain, chance):
     """Change nothing."""
 
 
+def vary_readiness(plain, chance):
+    """Let points fail, hold or stay open."""
+    among = chance.choice([("holds",), ("holds", "open"), ("holds", "fails", "cannot be said")])
+    for point in own(plain).values():
+        point["state"] = chance.choice(among)
+
+
 VARIED = {
+    "readiness": vary_readiness,
+    "regimes": put("judges", "*", "differences", "recovery"),
+    "study discretisation": lambda plain, chance: own(plain)["rows"][-2]["loss"].update(drawn_figure(chance)),
     "compare": put("differences", "recovery"),
     "confidence": put("judges", "*", "metrics", "mean_bin_error"),
     "doctor": vary_doctor,
@@ -798,6 +823,9 @@ def asked(tmp_path_factory):
             "stack": bw.fit_stack("two.csv", labels="labels.csv"),
             "study requirements": bw.study_requirements("scores.csv"),
             "study mix": bw.study_mix("scores.csv", control=NAMES_OF_IDS[0]),
+            "study discretisation": bw.study_discretisation("scores.csv", draws=5),
+            "readiness": bw.study_readiness("scores.csv"),
+            "regimes": bw.compare_regimes(bw.audit("scores.csv"), bw.audit("scores.csv")),
             "study calibration": bw.study_calibration("judged.csv", labels="labels.csv"),
             "study strategies": bw.study_label_strategy("scores.csv", verdicts="pairs.csv"),
             "study verdicts": study_verdicts(

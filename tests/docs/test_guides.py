@@ -110,6 +110,7 @@ GUIDES = (
     "docs/preference_studies.md",
     "docs/preferences.md",
     "docs/prompts.md",
+    "docs/readiness.md",
     "docs/routing.md",
     "docs/routing_online.md",
     "docs/runs.md",

@@ -68,6 +68,7 @@ MAKERS = {
     "transfer": lambda: bw.study_transfer("scores.csv", to="scores.csv"),
     "mix": lambda: bw.study_mix("scores.csv", control="c3"),
     "strategies": lambda: bw.study_strategies("scores.csv", seeds=1),
+    "discretisation": lambda: bw.study_discretisation("scores.csv", draws=5),
 }
 
 

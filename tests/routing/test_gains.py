@@ -198,7 +198,7 @@ GAIN = np.array([0, 0.1, 0, 0.2, 0.1, 0.3, 0.1, 0.2, 0.4, 0.6])
 
 def test_the_decomposition_by_hand():
     """P(wrong) .5 .5 1 .75 1, gap .1 .2 .2 .2 .5, gain .05 .1 .2 .15 .5: each gain is the product."""
-    found = decompose(SIGNAL, WRONG, GAIN)
+    found = decompose(SIGNAL, WRONG, GAIN, best=GAIN)
     assert [one.prompts for one in found.bins] == [2] * 5
     assert [one.wrong.estimate for one in found.bins] == pytest.approx([0.5, 0.5, 1, 0.75, 1])
     assert [one.gap.estimate for one in found.bins] == pytest.approx([0.1, 0.2, 0.2, 0.2, 0.5])
@@ -211,7 +211,7 @@ def test_the_decomposition_by_hand():
 
 def test_correlations_over_prompts_by_hand():
     """With wrong and gain over all prompts; with the gap over wrong ones, weighted by how wrong they are."""
-    found = decompose(SIGNAL, WRONG, GAIN)
+    found = decompose(SIGNAL, WRONG, GAIN, best=GAIN)
     assert found.corr_wrong.estimate == pytest.approx(np.corrcoef(SIGNAL, WRONG)[0, 1])
     assert found.corr_gain.estimate == pytest.approx(np.corrcoef(SIGNAL, GAIN)[0, 1])
     at = WRONG > 0
@@ -223,7 +223,7 @@ def test_correlations_over_prompts_by_hand():
 
 def test_a_signal_that_hardly_varies_has_no_correlation_across_bins():
     """A margin that is 0 for nearly all prompts leaves too few bins, as in Table 22."""
-    found = decompose(np.r_[np.zeros(99), 0.1], np.ones(100), np.linspace(0, 1, 100))
+    found = decompose(np.r_[np.zeros(99), 0.1], np.ones(100), np.linspace(0, 1, 100), best=np.ones(100))
     assert found.across_bins.gain is None
     assert sum(one.prompts for one in found.bins) == 100
 

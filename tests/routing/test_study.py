@@ -787,3 +787,30 @@ def test_flags_that_mean_nothing_are_refused(scores, flags, words):
     """One line that says what is wrong."""
     with pytest.raises(UsageError, match=words):
         run(scores, *flags)
+
+
+@pytest.mark.shared
+def test_the_margin_goes_with_being_right_and_with_little_else(shared):
+    """On arena_like: .177 with a right pick, -.056 with the best label, -.048 with the gain, .058 with the gap."""
+    found = route(shared / "data" / "simulated" / "arena_like_5000.csv.gz", strong="none")["judge"]
+    parts = found.signals["margin"].decomposition
+    # Signals are turned so that high ones are sent: a large margin is a low one.
+    assert parts.corr_wrong.estimate == pytest.approx(0.177, abs=5e-4)
+    assert parts.corr_best.estimate == pytest.approx(0.056, abs=5e-4)
+    assert parts.corr_gain.estimate == pytest.approx(0.048, abs=5e-4)
+    # Weighted by how likely the pick is wrong; with equal weights the gap has .059.
+    assert parts.corr_gap.estimate == pytest.approx(-0.058, abs=5e-4)
+    assert parts.corr_best.low > 0
+
+
+def test_the_correlation_with_the_best_label_is_that_of_a_plain_loop():
+    """Over prompts, of the margin turned and the highest label."""
+    frame = simulate("arena", n=60, seed=8).frame()
+    parts = route(frame, strong="none")["judge"].signals["margin"].decomposition
+    margins, best = [], []
+    for _, pool in frame.groupby("prompt_id", observed=True):
+        scores = sorted(pool["judge_score"], reverse=True)
+        margins.append(scores[1] - scores[0])
+        best.append(pool["oracle_label"].max())
+    assert parts.corr_best.estimate == pytest.approx(np.corrcoef(margins, best)[0, 1])
+    assert parts.corr_best.n == 60

@@ -10,6 +10,7 @@ import pandas as pd
 from auditing.tables import cohort
 from bonwise.studies.calibration.front import study_calibration
 from bonwise.studies.candidates.front import study_candidates, study_transfer
+from bonwise.studies.discretisation.front import study_discretisation
 from bonwise.studies.label_strategy.front import study_label_strategy, study_verdicts
 from bonwise.studies.label_strategy.pair_draw import draw_pairs
 from bonwise.studies.mix.front import study_mix
@@ -79,6 +80,7 @@ def strategies(**settings):
 RESULTS = {
     "requirements": lambda _: study_requirements(judged("ab"), within_r=[0.3]),
     "mix": lambda _: study_mix(controlled(judged("ab")), control="bad"),
+    "discretisation": lambda _: study_discretisation(judged("ab"), bins=[5], draws=3),
     "calibration": lambda _: study_calibration(judged("ab")),
     "candidates": lambda _: study_candidates(judged("ab", prompts=50), value=1.0, candidate_cost=0.01),
     "transfer": lambda _: study_transfer(judged("ab", prompts=50), to=judged("abc", prompts=25)),

@@ -24,8 +24,7 @@ from bonwise.report.numbers import estimate as estimate_of_studies
 from bonwise.report.show import describe, drawings, markdown, notebook, page, text
 from bonwise.results import Document
 from bonwise.studies.calibration.front import study_calibration
-from bonwise.studies.calibration.judge_calibration import _recovery, cross_fitted
-from bonwise.studies.calibration.maps import exchange_training_means
+from bonwise.studies.calibration.judge_calibration import _recovery, cross_fitted, exchange_training_means
 from bonwise.studies.calibration.result import CalibrationStudy
 from bonwise.studies.calibration.view import _title as described_title
 from bonwise.studies.registration import study_of

@@ -18,8 +18,13 @@ from bonwise.stats.estimation import IntervalRule, estimate
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.level_bias import largest_bias
 from bonwise.stats.sums import prompt_sums
-from bonwise.studies.calibration.judge_calibration import cross_fitted, folds_of_prompts
-from bonwise.studies.calibration.maps import exchange_training_means, isotonic_map, spline_index
+from bonwise.studies.calibration.judge_calibration import (
+    cross_fitted,
+    exchange_training_means,
+    folds_of_prompts,
+    isotonic_map,
+    spline_index,
+)
 from bonwise.studies.calibration.refits import (
     Refits,
     deal_groups,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 
 from auditing.tables import cohort, heavy_labels, lossy, table
 from bonwise.auditing.front import audit
+from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError, UsageError
 from bonwise.report.blocks import Part
 from bonwise.report.numbers import estimate, with_interval
@@ -18,7 +20,7 @@ from bonwise.report.show import describe, text
 from bonwise.stats.laws import Exact, Student, student_quantile
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.studies.requirements import engine as requirements
-from bonwise.studies.requirements.engine import BeyondChance, Few, MoverDifference, few_picks
+from bonwise.studies.requirements.engine import BeyondChance, Few, MoverDifference, few_picks, gaussian_gap
 from bonwise.studies.requirements.front import study_requirements
 from bonwise.studies.requirements.noisy_oracle import Afforded, affordable
 from bonwise.studies.requirements.result import RequirementsStudy
@@ -54,6 +56,56 @@ def test_a_large_arena_needs_what_was_found_before(shared):
         assert one["within_r"]["estimate"] == pytest.approx(within_r, abs=0.03)
         assert one["effective_agreement"]["estimate"] == pytest.approx(agreement, abs=0.03)
     assert found["judge"]["difference"]["high"] < 0
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("table", "asked", "within_r", "recovery"),
+    [
+        ("simulated/arena_like_5000.csv.gz", {}, 0.2702, 0.2168),
+        ("arena100/scores.csv", {"exclude": "unhelpful"}, 0.278, 0.2126),
+    ],
+)
+def test_recovery_lies_below_within_r_on_the_arena(shared, table, asked, within_r, recovery):
+    """By .0534 on the large one, where the interval shows it: the law of plain noise does not hold for the judge."""
+    own = study_requirements(shared / "data" / table, **asked).judges["judge"].judge
+    assert (own.within_r.estimate, own.recovery.estimate) == pytest.approx((within_r, recovery), abs=5e-4)
+    assert own.gaussian_gap.estimate == pytest.approx(recovery - within_r, abs=5e-4)
+    assert (own.gaussian_gap.high < 0) is (within_r < 0.275)
+
+
+def test_the_gap_is_a_paired_jackknife():
+    """Leaving out one prompt after the other by hand gives its standard error."""
+    frame = simulate("arena", n=40, seed=5).frame()
+    gap = study_requirements(frame).judges["judge"].judge.gaussian_gap
+
+    def of(some):
+        e = some[["judge_score", "oracle_label"]] - some.groupby("prompt_id")[
+            ["judge_score", "oracle_label"]
+        ].transform("mean")
+        products = [(e[a] * e[b]).sum() for a, b in product(("judge_score", "oracle_label"), repeat=2)]
+        gain = possible = 0.0
+        for _, one in some.groupby("prompt_id", observed=True):
+            top = one.loc[one["judge_score"] == one["judge_score"].max(), "oracle_label"].mean()
+            gain += top - one["oracle_label"].mean()
+            possible += one["oracle_label"].max() - one["oracle_label"].mean()
+        return gain / possible - products[1] / np.sqrt(products[0] * products[3])
+
+    left = np.array([of(frame[frame["prompt_id"] != prompt]) for prompt in frame["prompt_id"].unique()])
+    assert gap.estimate == pytest.approx(of(frame))
+    assert gap.se == pytest.approx(np.sqrt((len(left) - 1) * left.var()))
+
+
+def test_the_gap_is_0_for_normal_scores_and_labels():
+    """Recovery equals within_r there, and the interval of the gap holds 0 in about 95 % of samples."""
+    rng, held = np.random.default_rng(7), 0
+    for _ in range(60):
+        labels = rng.normal(size=(150, 4))
+        scores = 0.5 * labels + rng.normal(size=labels.shape)
+        sums = prompt_sums(scores.ravel(), labels.ravel(), np.full(150, 4))
+        gap = gaussian_gap(sums, Settings().rule(labels.ravel()))
+        held += gap.low <= 0 <= gap.high
+    assert held / 60 >= 0.95 - 3.5 * np.sqrt(0.05 * 0.95 / 60)
 
 
 def test_a_judge_on_heavy_labels_has_a_correlation_without_interval():
@@ -102,10 +154,10 @@ def test_the_document_is_strict_json(two_judges):
 
 
 def test_a_row_an_estimate(drawn):
-    """The frame holds two rows a target, one a given within_r and five of the judge."""
+    """The frame holds two rows a target, one a given within_r and six of the judge."""
     frame = study_requirements(drawn, targets=[0.5], within_r=[0.3, 0.4]).to_frame()
     assert list(frame.columns[:5]) == ["judge", "part", "at", "metric", "estimate"]
-    assert frame.groupby("part").size().to_dict() == {"inverse": 2, "judge": 5, "targets": 2}
+    assert frame.groupby("part").size().to_dict() == {"inverse": 2, "judge": 6, "targets": 2}
 
 
 def test_the_sentences_say_what_errors_of_another_kind_cost(drawn):

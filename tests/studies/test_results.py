@@ -74,7 +74,7 @@ def test_every_study_fits_the_schema(name, tmp_path):
 
 def test_a_module_per_study():
     """The names are those of the modules, and each class says the name of its own."""
-    names = ("calibration", "candidates", "label-strategy", "mix", "requirements", "strategies")
+    names = ("calibration", "candidates", "discretisation", "label-strategy", "mix", "requirements", "strategies")
     assert study_names() == names
     for name in study_names():
         assert {one.study_name() for one in study_classes(name)} == {name}
@@ -109,6 +109,8 @@ def test_tampered_requirements_are_refused(keys, value, told, tmp_path):
         ("calibration", "judges.a.methods.isotonic.metrics.recovery", ..., "recovery"),
         ("calibration", "judges.a.methods.isotonic.intervals", "none", "intervals"),
         ("calibration", "settings.folds", 1, "settings.folds"),
+        ("discretisation", "judges.a.rows.0.scale", "other", "judges.a.rows[0].scale"),
+        ("discretisation", "judges.a.rho", 1.5, "judges.a.rho"),
         ("strategies", "kind", "others", "kind"),
         ("strategies", "kind", ..., "kind"),
         ("strategies", "judges.judge.strategies.every_pair.strategies.pointwise", ..., "pointwise"),

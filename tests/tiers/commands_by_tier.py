@@ -81,6 +81,8 @@ AUDIT_TIER = {
     "study label-strategy draws": (
         *("study", "label-strategy", "scores.csv", "--pairs", "2", "--pools", "pools.jsonl", "--out", "drawn.jsonl"),
     ),
+    "study discretisation": ("study", "discretisation", "scores.csv", "--labels", "labels.csv", *ERROR),
+    "study readiness": ("study", "readiness", "scores.csv", "--labels", "labels.csv", *ERROR),
     "study mix": ("study", "mix", "scores.csv", "--labels", "labels.csv", "--control", "c0", *ERROR),
     "watch": ("watch", "picks.jsonl", *ERROR),
     "study requirements": ("study", "requirements", "scores.csv", "--labels", "labels.csv", *ERROR),

@@ -12,7 +12,10 @@ else:
 DOCUMENTS = {
     "audit": ("result:Audit", "view:describe", "view_verdict:answer", "view:describe_in_short"),
     "exhibits": ("result_exhibits:Exhibits", ""),
+    "readiness": ("readiness:Readiness", "readiness:describe", "readiness:answer"),
     "note": ("result_exhibits:Note", "view_exhibits:describe"),
 }
 
-PUBLIC = {"front": ("audit",)}
+PUBLIC = {"front": ("audit", "study_readiness")}
+
+COMMANDS = {"study readiness": (0, "front:READINESS")}

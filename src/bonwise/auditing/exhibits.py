@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,16 +17,16 @@ from bonwise.estimates import EstimateRecord
 from bonwise.printable import listed
 from bonwise.results import given
 from bonwise.stats import catalog, correlation, estimand, estimation, support, top_of_scores
-from bonwise.stats.sums import compared, tie_decimals
+from bonwise.stats.sums import Sums, compared, tie_decimals
 from bonwise.table import numbers, roles, score_table
 from bonwise.table.panel import Panel
 from bonwise.table.store import CodedColumn
 from bonwise.table.words import Words
 
-__all__ = ["METRICS", "differences", "exhibits", "spread", "strata"]
+__all__ = ["METRICS", "differences", "exhibits", "spread", "strata", "strata_of_audit"]
 
 
-METRICS = ("recovery", "within_r", "tie_rate", "top1_accuracy")
+METRICS = ("recovery", "within_r", "sign_agreement", "effective_agreement", "tie_rate", "top1_accuracy")
 
 _ESTIMANDS = tuple(e for e in catalog.ESTIMANDS if e.name in METRICS)
 _OF_PICKS = frozenset(e.name for e in catalog.OF_PICKS)
@@ -77,7 +78,10 @@ def strata(
             continue
         estimates = (estimation.estimate(_ESTIMANDS, sums[:, row.mask], rule.keep(row.mask)) for row in rows)
         withheld = (correlation.without_correlations(of_row, heavy) for of_row in estimates)
-        figures = [_figures(row, of_row, method, logged) for row, of_row in zip(rows, withheld, strict=True)]
+        figures = [
+            _figures(row, of_row, method, logged, int(Sums(*sums).apart_both[row.mask].sum()))
+            for row, of_row in zip(rows, withheld, strict=True)
+        ]
         shown.append(result_exhibits.Stratum(column=str(column), rows=figures))
     return shown, left_out
 
@@ -158,7 +162,7 @@ def _ranges(values: CodedColumn, blank: Mask) -> Iterator[_ColumnValue]:
 
 
 def _figures(
-    row: _ColumnValue, found: Mapping[str, estimand.Estimate], method: str, logged: bool
+    row: _ColumnValue, found: Mapping[str, estimand.Estimate], method: str, logged: bool, pairs: int
 ) -> result_exhibits.StratumRow:
     if logged:
         found = {
@@ -169,6 +173,7 @@ def _figures(
         value=row.value,
         kind=row.kind,
         prompts=int(row.mask.sum()),
+        **given(pairs=None if logged else pairs),
         metrics={name: EstimateRecord.of(found[name].with_method(method)) for name in METRICS},
     )
 
@@ -342,20 +347,13 @@ def _exhibits_of_judge(
     confidence: float,
     gate: tuple[str, float] | None,
 ) -> result_exhibits.JudgeExhibits:
-    whole, method = judge.labelling.panel, judge.labelling.method
+    whole, method, pools = judge.labelling.panel, judge.labelling.method, None if words is None else words.pools
     labelled = _labelled(judge)
     scored = labelled.of_scored()
     kinds, left_out = (
         ([], [])
         if table is None
-        else strata(
-            table,
-            labelled,
-            confidence=confidence,
-            method="complete" if method == "complete" else "labelled_only",
-            logged=judge.logged,
-            further={} if judge.logged else _mean_lengths(table, labelled, words),
-        )
+        else strata_of_audit(table, labelled, method, pools, confidence=confidence, logged=judge.logged)
     )
     return result_exhibits.JudgeExhibits(
         chance=_chance(labelled, whole if method in ("aipw", "cells") else labelled),
@@ -383,9 +381,24 @@ def _to_decide(judge: judge_record.JudgeAudit, metric: str, gate: float) -> resu
     return result_exhibits.LabelsToDecide(prompts=ceil(more), labels=ceil(more * labelled.labels_each))
 
 
-def _mean_lengths(table: score_table.ScoreTable, labelled: Panel, words: Words | None) -> Mapping[str, Floats]:
+def strata_of_audit(
+    table: score_table.ScoreTable,
+    labelled: Panel,
+    method: str,
+    pools: str | Path | None,
+    *,
+    confidence: float,
+    logged: bool,
+) -> tuple[list[result_exhibits.Stratum], list[result_exhibits.ColumnLeftOut]]:
+    """Return the strata of the labelled prompts of an audit, and of what its texts say of them."""
+    further = {} if logged else _mean_lengths(table, labelled, pools)
+    method = "complete" if method == "complete" else "labelled_only"
+    return strata(table, labelled, confidence=confidence, method=method, logged=logged, further=further)
+
+
+def _mean_lengths(table: score_table.ScoreTable, labelled: Panel, pools: str | Path | None) -> Mapping[str, Floats]:
     """Return the mean length of the candidates of each prompt; nothing where no length is known."""
-    lengths = candidate_attributes.candidate_lengths(table, labelled, None if words is None else words.pools)
+    lengths = candidate_attributes.candidate_lengths(table, labelled, pools)
     if lengths is None or not len(labelled.sizes):
         return {}
     starts = np.cumsum(labelled.sizes) - labelled.sizes

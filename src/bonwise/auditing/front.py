@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from bonwise.flags import NO_FLAG, Flag, judge_families, shares
+from bonwise.flags import NO_FLAG, Command, Flag, judge_families, shares
 from bonwise.table.checks import CONFIDENCE, SEED
-from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
+from bonwise.table.reading_options import NO_PROPENSITY, ReadingKeywords, ReadingOptions, opens_a_table
 
 if TYPE_CHECKING:
+    from bonwise.auditing.readiness import Readiness
     from bonwise.auditing.result import Audit
     from bonwise.auditing.result_labels import GainOfLabel
     from bonwise.auditing.settings import GateRule, IntervalKind
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from bonwise.table.label_design import LabelDesign
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["audit"]
+__all__ = ["audit", "study_readiness"]
 
 
 @opens_a_table
@@ -215,3 +216,53 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         stats_out=stats_out,
         like=like,
     )
+
+
+@opens_a_table
+def study_readiness(
+    source: Annotated[ScoreSource, Flag("Scores and labels: CSV, JSONL, Parquet or a folder.", "FILE", Path)],
+    *,
+    target: Annotated[Target, Flag("The decision: best-of-n or system.", kind=str)] = "best-of-n",
+    confidence: float = CONFIDENCE,
+    seed: int = SEED,
+    **reading: Unpack[ReadingKeywords],
+) -> Readiness:
+    """Go through six points before a judge chooses for users (Landesberg 2026, section 7.5).
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
+    target : {"best-of-n", "system"}
+        The decision the verdict is about.
+    confidence : float
+        Of the two-sided intervals, in [0.5, 1).
+    seed : int
+        As of `audit` and `route`.
+    **reading
+        How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: what, which row or column, how to mend.
+
+    Examples
+    --------
+    >>> from bonwise.testing import simulate
+    >>> points = study_readiness(simulate("arena", n=200, seed=1).frame()).judges["judge"]
+    >>> points["target"].state, points["pairwise"].state
+    ('fails', 'cannot be said')
+    """
+    from bonwise.auditing.readiness import readiness
+
+    return readiness(audit(source, target=target, confidence=confidence, seed=seed, **reading), seed)
+
+
+READINESS = Command(
+    study_readiness,
+    """Go through six points before a judge chooses for users.
+
+    Each point has figures with intervals, or says what the table lacks, and a command that says more.
+    """,
+    without=NO_PROPENSITY,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from bonwise.auditing import (
     candidate_attributes,
@@ -39,6 +40,7 @@ from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.sums import Sums
 from bonwise.table import cell_scores, label_design, score_table
 from bonwise.table.panel import Panel, easy_of_panel, lay_out
+from bonwise.table.words import holds_texts
 
 __all__ = ["FurtherPanels", "VerdictReader", "audit_judge", "figures_without", "of_candidates"]
 
@@ -134,6 +136,7 @@ def audit_judge(
         unused_labels=labelling.unused,
         labelled_cells=None if figures.cells is None else figures.cells.record(),
         subsets=subsets,
+        **_strata(labelling, table, settings, logged=logged),
         candidate_effects=None if picked is not None else _effects(labelling, table, settings),
     )
     return judge_record.JudgeAudit(
@@ -202,6 +205,21 @@ def _subsets(labelling: Labelling, table: score_table.ScoreTable, settings: Sett
 
     subsets = subsets_of(labelling, table, settings)
     return subsets, weakness(subsets)
+
+
+def _strata(
+    labelling: Labelling, table: score_table.ScoreTable, settings: Settings, *, logged: bool
+) -> dict[str, Any]:
+    """Return the metrics by stratum of the prompts; nothing where no column and no text says anything of them."""
+    if labelling.method == "cells" or not (table.strata or settings.pools or holds_texts(table)):
+        return {}
+    from bonwise.auditing.exhibits import strata_of_audit  # noqa: PLC0415 - many tables say nothing of their prompts
+
+    kept, method = labelling.panel.keep(labelling.labelled), labelling.method
+    shown, left_out = strata_of_audit(
+        table, kept, method, settings.pools, confidence=settings.confidence, logged=logged
+    )
+    return {"strata": shown or None, "strata_left_out": left_out or None}
 
 
 def _joined(*sentences: str) -> str:

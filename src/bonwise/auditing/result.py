@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from bonwise.auditing.result_exhibits import ColumnLeftOut, Stratum
 from bonwise.auditing.result_labels import Annotators, AuditData, LabelledCells, Sampling
 from bonwise.auditing.result_verdict import DECIDES, AuditSuspicion, Gate, Subsets, Target, Verdict
 from bonwise.errors import UsageError
@@ -162,6 +163,10 @@ class JudgeFound(Record):
     """What the judge prefers at equal label, where length, family or place of candidates is known."""
     subsets: Subsets | None = None
     """The metric that decides by subset of the prompts, where a column forms some."""
+    strata: list[Stratum] | None = None
+    """Metrics by what columns, and the lengths of candidates, say of prompts."""
+    strata_left_out: list[ColumnLeftOut] | None = None
+    """Columns that form no strata, and why."""
 
 
 IntervalKind = Literal["default", "bootstrap"]
@@ -328,6 +333,8 @@ _OPTIONAL = (
     "labelled_cells",
     "candidate_effects",
     "subsets",
+    "strata",
+    "strata_left_out",
 )
 _TOGETHER = ("judges", "comparisons", "not_audited")
 
@@ -379,7 +386,9 @@ class Audit(Document):
     """
     candidate_effects: CandidateEffects | None = None
     subsets: Subsets | None = None
-    """Both: of the only judge, as in `judges` of several."""
+    strata: list[Stratum] | None = None
+    strata_left_out: list[ColumnLeftOut] | None = None
+    """All four: of the only judge, as in `judges` of several."""
     annotators: Annotators | None = None
     """Where candidates have labels of several annotators: how these became one, and how far they agree."""
 

@@ -363,8 +363,10 @@ class StratumRow(Record):
     """``range`` of numbers; ``other`` for rare values together."""
     prompts: Count
     """How many."""
+    pairs: Count | None = None
+    """Pairs that neither side ties, which `sign_agreement` rests on."""
     metrics: dict[str, EstimateRecord]
-    """Recovery, within_r, tie_rate and top1_accuracy."""
+    """Recovery, within_r, sign_agreement, effective_agreement, tie_rate and top1_accuracy."""
 
 
 class Stratum(Record):

@@ -17,7 +17,8 @@ __all__ = ["describe", "drawn", "what_would_change", "worst_prompts"]
 _DRAWN = 4
 """Columns whose strata are drawn; drawings take time, and tables hold the same figures."""
 
-_OF_STRATA = ("recovery", "within_r", "tie_rate", "top1_accuracy")
+_OF_STRATA = ("recovery", "within_r", "sign_agreement", "effective_agreement", "tie_rate", "top1_accuracy")
+_FIRST_HIDDEN = len(_OF_STRATA) - 1
 
 
 def drawn(
@@ -28,9 +29,11 @@ def drawn(
     chance = None if exhibits is None else exhibits.chance
     picks = figures.picks_figures(judge.metrics, chance, f"{key}picks", reference=reference)
     yield from _part("What the picks are worth", picks, f"{prefix}picks")
-    if exhibits is None:
-        return
     labelled = judge.data.labelled_prompts < judge.data.prompts
+    if exhibits is None:
+        blocks = list(_strata(judge.strata or (), judge.strata_left_out or (), f"{key}strata", reference, labelled))
+        yield from _part("Strata", blocks, f"{prefix}strata", "long")
+        return
     differences = figures.difference_figures(exhibits.differences, f"{key}differences", reference=reference)
     yield from _part("Differences and ties", differences, f"{prefix}ties")
     spread = figures.spread_figures(
@@ -41,9 +44,11 @@ def drawn(
     yield from _part("Strata", strata, f"{prefix}strata")
 
 
-def _part(title: str, blocks: Sequence[Block], anchor: str) -> Iterator[Part]:
+def _part(
+    title: str, blocks: Sequence[Block], anchor: str, role: Literal["detail", "long"] = "detail"
+) -> Iterator[Part]:
     if blocks:
-        yield Part(title, blocks, "detail", anchor=anchor)
+        yield Part(title, blocks, role, anchor=anchor)
 
 
 def _strata(
@@ -58,19 +63,32 @@ def _strata(
         yield Said("finding", told)
     yield from figures.strata_figures(strata[:_DRAWN], key, labelled=labelled)
     yield from (_table(one, reference, labelled) for one in strata)
+    for column in strata:
+        for row in column.rows:
+            whys = dict.fromkeys(figure.reason for figure in row.metrics.values() if figure.estimate is None)
+            for why in whys:
+                names = ", ".join(name for name, figure in row.metrics.items() if figure.reason == why)
+                who = f"{printable(row.value, longest=40)} ({numbers.counted(row.prompts, 'prompt')})"
+                yield Said("note", f"{printable(column.column, longest=40)} {who}: no {names}: {why}")
     yield from (Said("note", f"{one.column}: not shown: {one.reason}") for one in left_out)
 
 
 def _table(stratum: result_exhibits.Stratum, reference: str | None, labelled: bool) -> Table:
     figures = [
-        column for name in _OF_STRATA for column in (Column(numbers.named(name, reference)), Column("its interval"))
+        column
+        for at, name in enumerate(_OF_STRATA)
+        for column in (
+            Column(numbers.named(name, reference), spare=at if at > 3 else 0),
+            Column("its interval", spare=_FIRST_HIDDEN - at + 1),
+        )
     ]
     rows = []
     for row in stratum.rows:
         found = [(row.metrics.get(name), unit_of(name)) for name in _OF_STRATA]
         cells = [cell for one, unit in found for cell in (numbers.estimate(one, unit), numbers.interval(one, unit))]
-        rows.append((row.value, numbers.count(row.prompts), *cells))
-    columns = (Column(stratum.column, "name"), Column("labelled prompts" if labelled else "prompts"), *figures)
+        rows.append((row.value, numbers.count(row.prompts), numbers.count(row.pairs), *cells))
+    counts = (Column("labelled prompts" if labelled else "prompts"), Column("untied pairs", spare=1))
+    columns = (Column(stratum.column, "name"), *counts, *figures)
     return Table.of(columns, rows, f"Metrics by {stratum.column}")
 
 

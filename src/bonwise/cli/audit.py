@@ -96,6 +96,10 @@ def audit(
         Path | None,
         given.rare(help="Verdicts on pairs (judge --pairs): study on the page how else to ask the judge."),
     ] = None,
+    compare_regimes: Annotated[
+        bool,
+        given.rare("--compare-regimes", help="Print two files side by side, with the differences of their figures."),
+    ] = False,
     junit: Annotated[str | None, given.rare(help="Write the gates as JUnit XML here; - for stdout.")] = None,
     per_prompt: Annotated[
         Path | None, given.rare(help="Write one row per prompt here (CSV or JSONL), the worst first.")
@@ -112,6 +116,10 @@ def audit(
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive; of several files the gravest, in the
     order 2, 1, 3, 0. What --markdown writes is added to $GITHUB_STEP_SUMMARY, if set.
     """
+    if compare_regimes:
+        of_one = {"fail_under": fail_under, "calibration": calibration, "verdicts": verdicts, "junit": junit}
+        given.refuse_flags({**of_one, "per_prompt": per_prompt, "examples": examples}, "has no say over two audits")
+        return _regimes(call, output)
     source, pools, design = (call.values[name] for name in ("source", "pools", "design"))
     files = source if isinstance(source, list) else [source]
     file, passes = files[0], [call.values[name] for name in ("stats_out", "like")]
@@ -151,6 +159,18 @@ def audit(
             _write_examples(audited, examples, pools, call.values["seed"], held_out)
         _deliver(audited, output, per_prompt=per_prompt, markdown=markdown, junit=junit, then=then)
     return _exit_code(audited.gates)
+
+
+def _regimes(call: shared_flags.TypedCall, output: shared_flags.TableOutput) -> int:
+    """Print two audits side by side."""
+    files = call.values["source"]
+    if len(files) != 2:
+        raise UsageError(f"--compare-regimes takes two files, not {len(files)}", hint="name two tables of scores")
+    output.refuse_overwriting(*files, *call.paths())
+    from bonwise.comparing.front import compare_regimes
+
+    output.deliver(compare_regimes(*(call.run(source=file) for file in files)))
+    return 0
 
 
 def _all_prompts_file(html: Path | None) -> Path | None:

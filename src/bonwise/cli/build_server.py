@@ -43,7 +43,7 @@ def over_several_files(command: Callable[..., int]) -> Callable[..., int]:
     @wraps(command)
     def run(**values: Any) -> int:
         files: Sequence[Path] = values.pop("file")
-        if len(files) > 1 and all(file.suffix == _PARTS for file in files):
+        if values.get("compare_regimes") or (len(files) > 1 and all(file.suffix == _PARTS for file in files)):
             return command(file=files, **values)
         return command(file=files[0], **values) if len(files) == 1 else _each(command, files, values)
 

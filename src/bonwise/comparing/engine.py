@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,21 +14,22 @@ from bonwise.auditing import comparison, judge_record, logged_picks, result
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import words_of_support
+from bonwise.comparing import result as compared_result
 from bonwise.comparing.result import DECIDING, CompareSettings, PickComparison, PicksSide
-from bonwise.errors import InputError
-from bonwise.estimates import estimate_records
+from bonwise.errors import InputError, UsageError
+from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.release import release
 from bonwise.report import samples
 from bonwise.report.blocks import Row
 from bonwise.results import given
-from bonwise.stats import catalog, efficiency, estimand, estimation, support
+from bonwise.stats import catalog, efficiency, estimand, estimation, laws, support
 from bonwise.stats.sums import Sums
 from bonwise.table import facts, reading_options
 from bonwise.table.panel import LabelsInPart, Panel
 from bonwise.table.picks import Pick, Picks
 from bonwise.table.words import Words
 
-__all__ = ["compared"]
+__all__ = ["compared", "regimes"]
 
 SAME_POOLS = "the same pools"
 
@@ -239,3 +241,58 @@ def _counts(picks: list[Pick], what: str) -> Floats | None:
 
 def _total(counts: Floats | None) -> int | None:
     return None if counts is None else int(counts.sum())
+
+
+_OF_REGIMES = ("global_r", "within_r", "inflation", "recovery", "top1_accuracy", "tie_rate")
+_SHARES = ("judge_between_share", "oracle_between_share")
+
+
+def regimes(first: result.Audit, second: result.Audit) -> compared_result.RegimeComparison:
+    """Compare the audits of two sets of prompts side by side."""
+    if first.settings.confidence != second.settings.confidence:
+        raise UsageError("the two audits have intervals of two confidences", hint="audit both with one confidence")
+    names = [(name, name) for name in first.judges if name in second.judges]
+    if not names and len(first.judges) == len(second.judges) == 1:
+        names = [(next(iter(first.judges)), next(iter(second.judges)))]
+    if not names:
+        raise UsageError(
+            f"no judge is in both: {', '.join(first.judges)}; {', '.join(second.judges)}",
+            hint="name the judges alike, or audit one judge in each",
+        )
+    shared = None
+    with suppress(UsageError):  # an audit that was loaded, or made in passes, holds no prompts
+        shared = int(first.table.prompts.isin(second.table.prompts).sum())
+    judges = {left: _regime_pair(_regime(first, left), _regime(second, right)) for left, right in names}
+    return compared_result.RegimeComparison(
+        judges=judges, confidence=first.settings.confidence, shared_prompts=shared
+    )
+
+
+def _regime(audit: result.Audit, name: str) -> compared_result.RegimeSide:
+    judge = audit.judges[name]
+    metrics = {metric: judge.metrics[metric] for metric in (*_OF_REGIMES, *_SHARES)}
+    return compared_result.RegimeSide(
+        source=audit.settings.source, judge=name, prompts=judge.data.prompts, metrics=metrics
+    )
+
+
+def _regime_pair(first: compared_result.RegimeSide, second: compared_result.RegimeSide) -> compared_result.RegimePair:
+    sides = ((metric, figure, second.metrics[metric]) for metric, figure in first.metrics.items())
+    return compared_result.RegimePair(
+        first=first, second=second, differences={name: _apart(*pair) for name, *pair in sides}
+    )
+
+
+def _apart(first: EstimateRecord, second: EstimateRecord) -> EstimateRecord:
+    """Return the difference of two independent estimates."""
+    method = first.method if first.method == second.method else "labelled_only"
+    figures: dict[str, float | None] = dict.fromkeys(("estimate", "low", "high", "se"))
+    reason, n = first.reason or second.reason, first.n + second.n
+    if first.estimate is not None and second.estimate is not None:
+        figures["estimate"] = first.estimate - second.estimate
+        if None not in (ends := (first.low, first.high, second.low, second.high)):
+            pair, known = (first.estimate, second.estimate), [end for end in ends if end is not None]
+            low, high = laws.difference_ends(pair, (known[0], known[1]), (known[2], known[3]))
+            figures |= {"low": low, "high": high, "se": float(np.hypot(first.se or 0.0, second.se or 0.0))}
+    kind = None if figures["low"] is None else "mover"
+    return EstimateRecord(**figures, n=n, interval=kind, method=method, **given(reason=reason))  # type: ignore[arg-type]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from bonwise.flags import POOLS, Command, Flag
+from bonwise.flags import POOLS, Command, Flag, takes_numbers
 from bonwise.table.checks import CONFIDENCE
 from bonwise.table.reading_options import NOT_OF_LABELS, PickKeywords, ReadingOptions, opens_a_table
 
 if TYPE_CHECKING:
-    from bonwise.comparing.result import PickComparison
+    from bonwise.auditing.result import Audit
+    from bonwise.comparing.result import PickComparison, RegimeComparison
     from bonwise.table.reading import RowSource
 
-__all__ = ["compare"]
+__all__ = ["compare", "compare_regimes"]
 
 
 @opens_a_table
@@ -57,6 +58,37 @@ def compare(
 
     options = ReadingOptions.of(compare, reading, labels=labels)
     return compared(first, second, options, confidence=confidence, as_picked=as_picked, pools=pools)
+
+
+@takes_numbers
+def compare_regimes(first: Audit, second: Audit) -> RegimeComparison:
+    """Compare the audits of two sets of prompts, such as two benchmarks, side by side.
+
+    Differences are first minus second, with intervals of independent samples: for a in [l, u] less b in [w, v] the
+    lower end is ``a - b - sqrt((a - l)^2 + (v - b)^2)`` (Zou and Donner 2008).
+
+    Parameters
+    ----------
+    first, second : Audit
+        Of one judge each, which may differ; or of several, of which those with the same name are compared.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        No judge is in both, or their intervals have two confidences.
+
+    Examples
+    --------
+    >>> import bonwise as bw
+    >>> from bonwise.testing import simulate
+    >>> halves = [bw.audit(simulate("arena", n=200, seed=seed).frame()) for seed in (1, 2)]
+    >>> difference = compare_regimes(*halves).judges["judge"].differences["within_r"]
+    >>> difference.low < 0 < difference.high
+    True
+    """
+    from bonwise.comparing.engine import regimes
+
+    return regimes(first, second)
 
 
 COMMAND = Command(

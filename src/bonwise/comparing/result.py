@@ -16,7 +16,17 @@ from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, PicksMade, Shape, 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COSTS", "DECIDING", "WORTH", "CompareSettings", "PickComparison", "PicksSide"]
+__all__ = [
+    "COSTS",
+    "DECIDING",
+    "WORTH",
+    "CompareSettings",
+    "PickComparison",
+    "PicksSide",
+    "RegimeComparison",
+    "RegimePair",
+    "RegimeSide",
+]
 
 WORTH = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "top1_accuracy", "hit_rate")
 """What the picks are worth."""
@@ -130,3 +140,44 @@ class PickComparison(Document):
             for name, side in sides.items():
                 row |= {name: side.estimate, f"{name}_low": side.low, f"{name}_high": side.high}
             yield {**row, "difference_se": apart.se, "n": apart.n, "reason": apart.reason}
+
+
+class RegimeSide(Record):
+    """A judge on one of two sets of prompts."""
+
+    source: str
+    judge: str
+    prompts: Count
+    metrics: dict[str, EstimateRecord]
+
+
+class RegimePair(Record):
+    """A judge on both."""
+
+    first: RegimeSide
+    second: RegimeSide
+    differences: dict[str, EstimateRecord]
+    """First minus second, of independent samples."""
+
+    @property
+    def metrics(self) -> list[str]:
+        """Those that are compared."""
+        return list(self.differences)
+
+
+class RegimeComparison(Document):
+    """Two audits side by side."""
+
+    schema_: Literal["bonwise.regimes/1"] = Field(default="bonwise.regimes/1", alias="schema")
+    judges: dict[str, RegimePair]
+    confidence: Confidence
+    """Of the two-sided intervals."""
+    shared_prompts: Count | None
+    """Prompts of one name in both, which independent samples do not have; None where an audit was loaded."""
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per judge and metric: both sides, and first minus second."""
+        for name, pair in self.judges.items():
+            for metric, apart in pair.differences.items():
+                sides = {"first": pair.first.metrics[metric].estimate, "second": pair.second.metrics[metric].estimate}
+                yield {"judge": name, "metric": metric, **sides, **apart.to_dict()}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from bonwise.auditing.view_judges import best_of
-from bonwise.comparing.result import DECIDING, PickComparison, PicksSide
+from bonwise.comparing.result import DECIDING, PickComparison, PicksSide, RegimeComparison, RegimePair
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import file_name, printable
@@ -17,7 +17,7 @@ from bonwise.report.figures import forest, names
 from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["answer", "describe"]
+__all__ = ["answer", "answer_of_regimes", "describe", "describe_regimes"]
 
 _LIMITS = (
     OTHER_PROMPTS,
@@ -161,7 +161,9 @@ def _difference(difference: EstimateRecord, unit: numbers.Unit) -> str:
     return f"{figure}, and the interval of the difference {ends} {'excludes' if apart else 'holds'} 0"
 
 
-def _table(document: PickComparison) -> Table:
+def _table(
+    document: PickComparison | RegimePair, title: str = "Worth and cost of both, and their differences"
+) -> Table:
     columns = (
         Column("metric", "metric"),
         Column("first"),
@@ -187,7 +189,7 @@ def _table(document: PickComparison) -> Table:
                 numbers.interval(difference, apart, sign=True),
             )
         )
-    return Table.of(columns, rows, "Worth and cost of both, and their differences")
+    return Table.of(columns, rows, title)
 
 
 def _notes(document: PickComparison) -> Iterator[Said]:
@@ -268,3 +270,41 @@ def _in_words(figures: _Figures, unit: numbers.Unit = "number", *, sign: bool = 
         for word, figure in figures.items()
         if figure.estimate is not None
     )
+
+
+def answer_of_regimes(document: RegimeComparison) -> answers.StatedVerdict | None:
+    """Return for each judge whether its recovery differs between the two."""
+    stated = {}
+    for name, pair in document.judges.items():
+        apart = pair.differences["recovery"]
+        sides = " and ".join(
+            numbers.with_any_interval(side.metrics["recovery"], "share") for side in (pair.first, pair.second)
+        )
+        outcome = answers.outcome_of(apart)
+        word = {"above": "the first recovers more", "below": "the second recovers more"}.get(
+            outcome, "no difference shown"
+        )
+        says = f"Recovery is {sides}: first less second {numbers.with_any_interval(apart, 'points', sign=True)}."
+        stated[name] = answers.StatedVerdict(word, "open" if outcome == "open" else "neutral", says, apart)
+    return answers.of_judges(stated, "Does the judge recover more on one set of prompts?", _REGIMES_NEXT)
+
+
+_REGIMES_NEXT = answers.steps("Quote the figures of the prompts and candidates that your users choose from.")
+
+
+def describe_regimes(document: RegimeComparison) -> Part:
+    """Describe two audits side by side."""
+    pairs, stated = list(document.judges.items()), answer_of_regimes(document)
+    files = [file_name(side.source) for side in (pairs[0][1].first, pairs[0][1].second)]
+    confidence = numbers.percent(document.confidence)
+    blocks: list[Block] = [] if stated is None else [answers.verdict(stated)]
+    blocks.append(Said("note", f"{confidence} intervals by prompt; differences are of independent samples"))
+    if document.shared_prompts:
+        many = numbers.counted(document.shared_prompts, "prompt")
+        blocks.append(Said("caveat", f"{many} of one name in both: these intervals are of prompts that differ"))
+    for at, (name, pair) in enumerate(pairs, start=1):
+        who = " and ".join(dict.fromkeys(printable(side.judge, longest=60) for side in (pair.first, pair.second)))
+        counts = [numbers.counted(side.prompts, "prompt") for side in (pair.first, pair.second)]
+        table = _table(pair, f"Both sets of prompts, and their differences for {printable(name, longest=60)}")
+        blocks.append(Part(f"{who}: {' and '.join(counts)}", [table], anchor=f"regimes-{at}"))
+    return Part(f"{files[0]} against {files[1]}", [*blocks, limits(_LIMITS)])

@@ -22,7 +22,13 @@ _LEAST_BINS = 3
 
 
 def decompose(
-    signal: Floats, wrong: Floats, gain: Floats, weights: Floats | None = None, *, confidence: float = 0.95
+    signal: Floats,
+    wrong: Floats,
+    gain: Floats,
+    weights: Floats | None = None,
+    *,
+    best: Floats,
+    confidence: float = 0.95,
 ) -> result.GainDecomposition:
     """Split the gain that a signal goes with into its two factors.
 
@@ -30,7 +36,7 @@ def decompose(
     over the prompts where the judge may be wrong, weighted by how likely it is. Correlations across the means of
     quintile bins, as in Table 22, hide noise, so they lie far above the others; ties stay in one bin. Arrays are by
     prompt: `wrong` is the probability, over ties, that the pick is not among the best, `gain` the expected gain, 0
-    where `wrong` is 0. A prompt without a signal (NaN) is left out.
+    where `wrong` is 0, `best` the highest label. A prompt without a signal (NaN) is left out.
     """
     w = np.ones(len(signal)) if weights is None else weights
     known = ~np.isnan(signal)
@@ -43,6 +49,7 @@ def decompose(
     return result.GainDecomposition(
         corr_wrong=EstimateRecord.of(correlation(u, e, w, confidence=confidence)),
         corr_gap=EstimateRecord.of(correlation(u, gap, w * e, confidence=confidence)),
+        corr_best=EstimateRecord.of(correlation(u, best[known], w, confidence=confidence)),
         corr_gain=EstimateRecord.of(correlation(u, g, w, confidence=confidence)),
         across_bins=result.AcrossBins(
             bins=len(bins),

@@ -117,6 +117,8 @@ class GainDecomposition(Record):
     corr_gap: EstimateRecord
     corr_gain: EstimateRecord
     """All three: correlations of the signal with the two factors, and with the gain itself, over prompts."""
+    corr_best: EstimateRecord | None = None
+    """With the label of the best candidate."""
     across_bins: AcrossBins
     bins: list[GainBin]
     """From the lowest signal up."""

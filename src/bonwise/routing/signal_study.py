@@ -132,7 +132,12 @@ def study_signal(
         features=list(looks_at),
         lacking=int(np.isnan(sent).sum()),
         decomposition=gain_decomposition.decompose(
-            values, prompts.apart, outcomes.gain, outcomes.weights, confidence=confidence
+            values,
+            prompts.apart,
+            outcomes.gain,
+            outcomes.weights,
+            best=outcomes.value + outcomes.perfect.gain,
+            confidence=confidence,
         ),
     )
     return StudiedSignal(signal, record, figures, sent)

@@ -229,16 +229,19 @@ def factor_tables(judge: result.JudgeRoute) -> list[Table]:
         Column("interval", spare=1),
     )
     over_groups = (Column("signal", "name"), Column("with wrong"), Column("with gap"), Column("with gain"))
-    prompts, groups = [], []
+    of_best = (Column("signal", "name"), Column("with best label"), Column("interval"))
+    prompts, groups, best = [], [], []
     for name, signal in judge.studied.items():
         parts = signal.decomposition
         if parts is not None:
             pairs = (_pair(figure) for figure in (parts.corr_wrong, parts.corr_gap, parts.corr_gain))
             prompts.append((name, *(cell for pair in pairs for cell in pair)))
+            best.append((name, *_pair(parts.corr_best)))
             across = parts.across_bins
             groups.append((name, *(numbers.number(figure) for figure in (across.wrong, across.gap, across.gain))))
     return [
         Table.of(over_prompts, prompts, "Mean gain = P(wrong) x mean gap if wrong: correlations with each"),
+        Table.of(of_best, best, "Correlations with the label of the best candidate"),
         Table.of(over_groups, groups, "The same correlations over 5 equal groups of prompts"),
     ]
 
@@ -254,7 +257,7 @@ def _captured_in_table(at: result.RoutedShareRecord) -> str:
     return numbers.estimate(numbers.Ends(at.captured, at.low, at.high), "share")
 
 
-def _pair(figure: EstimateRecord) -> tuple[str, str]:
+def _pair(figure: EstimateRecord | None) -> tuple[str, str]:
     return numbers.estimate(figure), numbers.interval(figure)
 
 

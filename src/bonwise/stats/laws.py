@@ -26,6 +26,7 @@ __all__ = [
     "RecoveryNearOne",
     "Student",
     "Turned",
+    "difference_ends",
     "fisher_ends",
     "load_compiled",
     "power_of_two",
@@ -116,6 +117,19 @@ def fisher_ends(
     z, t = np.arctanh(estimates), student_quantiles(confidence, np.asarray(df))
     half = t * errors / (1 - np.square(estimates))
     return np.tanh(z - half), np.tanh(z + half)
+
+
+def difference_ends(
+    estimates: tuple[float, float], first: tuple[float, float], second: tuple[float, float], correlation: float = 0.0
+) -> tuple[float, float]:
+    """Return the ends of a difference from those of its two parts and their correlation (Zou and Donner 2008)."""
+
+    def reach(one: float, other: float) -> float:
+        return math.sqrt(max(one**2 + other**2 - 2 * correlation * one * other, 0.0))
+
+    left, right = estimates
+    below, above = reach(left - first[0], second[1] - right), reach(first[1] - left, right - second[0])
+    return left - right - below, left - right + above
 
 
 def power_of_two(size: float) -> float:

@@ -1,8 +1,9 @@
-"""One judge calibrated in every way: its raw scores, its metrics, their changes, the level and the picks."""
+"""One judge calibrated in every way: the maps, its raw scores, its metrics, their changes, the level, the picks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -15,8 +16,8 @@ from bonwise.extras import TREES, limited_threads
 from bonwise.progress import counting
 from bonwise.report.numbers import Unit, estimate, interval
 from bonwise.stats import catalog, correlation, estimand, estimation, level_bias
-from bonwise.stats.sums import Sums, compared, distinct
-from bonwise.studies.calibration import maps, refits, result
+from bonwise.stats.sums import Sums, compared, distinct, tie_decimals
+from bonwise.studies.calibration import refits, result
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.panel import Panel
 
@@ -26,8 +27,11 @@ __all__ = [
     "RawScores",
     "calibrate_judge",
     "cross_fitted",
+    "exchange_training_means",
     "folds_of_prompts",
+    "isotonic_map",
     "mean_changes",
+    "spline_index",
 ]
 
 
@@ -159,17 +163,17 @@ Map = Callable[[Floats], Floats]
 
 def isotonic(rows: Floats, labels: Floats, _seed: int) -> Map:
     """Learn the map of the score that never falls."""
-    fitted = maps.isotonic_map(rows[:, 0], labels)
+    fitted = isotonic_map(rows[:, 0], labels)
     return lambda new: fitted.at(new[:, 0])
 
 
 def two_stage(rows: Floats, labels: Floats, _seed: int) -> Map:
     """Learn a smooth index of the score alone, then the map of that index that never falls."""
-    index = maps.spline_index(rows[:, :1], labels)
+    index = spline_index(rows[:, :1], labels)
     # Judges give few scores: each is looked up once.
     scores, codes = distinct(rows[:, 0])
     levels, level = np.unique(index.at(scores[:, None]), return_inverse=True)
-    fitted = maps.isotonic_of_levels(levels, level[codes], labels)
+    fitted = isotonic_of_levels(levels, level[codes], labels)
 
     def predict(new: Floats) -> Floats:
         known, at = distinct(new[:, 0])
@@ -180,8 +184,8 @@ def two_stage(rows: Floats, labels: Floats, _seed: int) -> Map:
 
 def two_stage_covariates(rows: Floats, labels: Floats, _seed: int) -> Map:
     """Learn a smooth index of the score and its covariates, then the map of that index that never falls."""
-    index = maps.spline_index(rows, labels)
-    fitted = maps.isotonic_map(index.at(rows), labels)
+    index = spline_index(rows, labels)
+    fitted = isotonic_map(index.at(rows), labels)
     return lambda new: fitted.at(index.at(new))
 
 
@@ -311,7 +315,7 @@ class RawScores:
         def sums_of(kept: np.ndarray) -> Floats:
             cells, panel = np.repeat(kept, self.panel.sizes), self.panel.keep(kept)
             calibrated = self._cross_fitted(method, cells)
-            level = maps.exchange_training_means(calibrated, panel.labels, self.owner[cells])
+            level = exchange_training_means(calibrated, panel.labels, self.owner[cells])
             ties = refits.tie_break_sums(self.scores[cells], calibrated, panel.labels, panel.sizes)
             return np.concatenate([panel.sums(level), ties])
 
@@ -328,7 +332,7 @@ class RawScores:
 
     def _with_fixed_maps(self, method: str, calibrated: Floats) -> _Estimates:
         panel, before, rule = self.panel, self.refits.whole, self.rule
-        level = maps.exchange_training_means(calibrated, panel.labels, self.owner)
+        level = exchange_training_means(calibrated, panel.labels, self.owner)
         after = panel.sums(level)
         self.after[method] = refits.Refits(after, np.empty((len(after), 0)))
         return (
@@ -402,3 +406,97 @@ def calibrate_judge(
         sentences=calibration_sentences(data, figures, methods, left_out, folds=folds, prompts=prompts),
     )
     return judge, raw
+
+
+@dataclass(frozen=True, eq=False)
+class IsotonicMap:
+    """A map that never falls: fitted heights at the values seen, straight lines between, level beyond."""
+
+    values: Floats
+    """Distinct, rising."""
+    heights: Floats
+    """Never falling."""
+
+    def at(self, values: Floats) -> Floats:
+        """Return heights at some values; equal ones get equal heights, higher ones no lower, to the last bit."""
+        if len(self.values) == 1:
+            return np.full(len(values), self.heights[0])
+        left = (np.searchsorted(self.values, values, side="right") - 1).clip(0, len(self.values) - 2)
+        start, end = self.values[left], self.values[left + 1]
+        part = (values.clip(start, end) - start) / (end - start)
+        low, high = self.heights[left], self.heights[left + 1]
+        # Each step rounds without changing an order; only the sum could carry past the next height.
+        found: Floats = np.minimum(low + part * (high - low), high)
+        return found
+
+
+def isotonic_map(values: Floats, labels: Floats) -> IsotonicMap:
+    """Fit the map that never falls and is nearest to the labels in least squares; both are (cells,), without NaN."""
+    return isotonic_of_levels(*distinct(values), labels)
+
+
+def isotonic_of_levels(levels: Floats, codes: Ints, labels: Floats) -> IsotonicMap:
+    """Fit the same map where the value of each cell is a code of distinct ones, rising, that all occur."""
+    weights = np.bincount(codes).astype(np.float64)
+    means = np.bincount(codes, weights=labels) / weights
+    return IsotonicMap(levels, level_bias.pool_adjacent_violators(means, weights))
+
+
+_KNOTS = (0.05, 0.275, 0.5, 0.725, 0.95)
+"""Quantiles at which a column is knotted; on heaped scores some fall together and count once."""
+
+
+@dataclass(frozen=True, eq=False)
+class SplineIndex:
+    """A sum of one smooth curve a column, straight beyond the outer knots."""
+
+    knots: tuple[Floats, ...]
+    """Of each column, distinct and rising; fewer than three make the curve a line."""
+    coefficients: Floats
+    """The constant first, then those of each column's terms."""
+    decimals: int
+    """By which indices are compared, those of the labels."""
+
+    def at(self, columns: Floats) -> Floats:
+        """Return the index of each row, in label units, rounded so that equal rows tie to the last bit."""
+        return np.round(_terms(columns, self.knots) @ self.coefficients, self.decimals)
+
+
+def spline_index(columns: Floats, labels: Floats) -> SplineIndex:
+    """Regress labels on splines of the columns by least squares; `columns` is (cells, columns) without NaN."""
+    knots = tuple(np.unique(np.quantile(column, _KNOTS)) for column in columns.T)
+    # A constant column, or one that repeats another, leaves several solutions: the shortest is taken.
+    found = np.linalg.lstsq(_terms(columns, knots), labels, rcond=None)[0].astype(np.float64)
+    return SplineIndex(knots, found, tie_decimals(labels))
+
+
+def _terms(columns: Floats, knots: tuple[Floats, ...]) -> Floats:
+    curves = [_curve(column, at) for column, at in zip(columns.T, knots, strict=True)]
+    return np.column_stack([np.ones(len(columns)), *curves])
+
+
+def _curve(values: Floats, knots: Floats) -> Floats:
+    """Return the terms of one column, with the knots' range as the unit: the line, then a bend a middle knot."""
+    unit = knots[-1] - knots[0] or 1.0
+    x, t = (values - knots[0]) / unit, (knots - knots[0]) / unit
+    if len(knots) < 3:
+        line: Floats = x[:, None]
+        return line
+    over = np.maximum(x[:, None] - t, 0.0)
+    cubes = over * over * over  # a power takes ten times as long
+    last = t[-1] - t[-2]
+    bends = [
+        cubes[:, j] - cubes[:, -2] * (t[-1] - t[j]) / last + cubes[:, -1] * (t[-2] - t[j]) / last
+        for j in range(len(t) - 2)
+    ]
+    return np.column_stack([x, *bends])
+
+
+def exchange_training_means(values: Floats, labels: Floats, folds: Ints) -> Floats:
+    """Shift each fold's values to the mean of all labels: a map learnt elsewhere turns correlations down."""
+    known = ~np.isnan(values)
+    taught, of, many = labels[known], folds[known], int(folds.max()) + 1
+    counts, totals = np.bincount(of, minlength=many), np.bincount(of, weights=taught, minlength=many)
+    learned = (taught.sum() - totals) / (len(taught) - counts)
+    shifted: Floats = values + (taught.mean() - learned)[folds]
+    return shifted

@@ -12,15 +12,6 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.progress import counting
 from bonwise.stats import catalog, estimand, estimation, jackknife, laws, top_of_scores
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
-from bonwise.stats.estimation import (
-    IntervalRule,
-    JudgeSums,
-    estimate,
-    from_jackknife,
-    may_be_0,
-    one_estimate,
-    without_wild,
-)
 from bonwise.stats.sums import Sums, compared
 from bonwise.studies.calibration.result import CalibratedMethod, PickCounts
 
@@ -170,10 +161,13 @@ def group_error(values: Floats) -> Floats:
 
 
 def relative_change(
-    estimands: Sequence[Estimand], after: Floats, before: Floats, rule: IntervalRule
+    estimands: Sequence[Estimand], after: Floats, before: Floats, rule: estimation.IntervalRule
 ) -> dict[str, Estimate]:
     """Estimate ``after / before - 1`` paired by prompt, at t(n - 1); a reason where before may be 0 or below."""
-    found, alone = jackknife.jackknife(ratios_less_1(estimands), [after, before]), estimate(estimands, before, rule)
+    found, alone = (
+        jackknife.jackknife(ratios_less_1(estimands), [after, before]),
+        estimation.estimate(estimands, before, rule),
+    )
     rows = zip(estimands, *found[:3], strict=True)
     return {
         e.name: one_relative(float(value), jackknife.Scatter(float(se), float(df)), alone[e.name], e, rule)
@@ -193,21 +187,21 @@ def ratios_less_1(estimands: Sequence[Estimand]) -> Callable[[Sums, Sums], Float
 
 def _no_ratio(before: Estimate) -> str:
     """Return why a change is not told as a share of what was before; empty where it can be."""
-    if before.estimate is None or not (before.estimate < 0 or may_be_0(before)):
+    if before.estimate is None or not (before.estimate < 0 or estimation.may_be_0(before)):
         return ""
     wrong = "the raw figure is below 0, so a percent of it would have the wrong sign"
-    return NOT_DISTINGUISHABLE if may_be_0(before) else wrong
+    return NOT_DISTINGUISHABLE if estimation.may_be_0(before) else wrong
 
 
 def one_relative(
-    value: float, scatter: jackknife.Scatter, before: Estimate, e: Estimand, rule: IntervalRule
+    value: float, scatter: jackknife.Scatter, before: Estimate, e: Estimand, rule: estimation.IntervalRule
 ) -> Estimate:
     """Give a relative change, NaN where undefined, its interval or a reason; `before` is the metric before."""
     if reason := _no_ratio(before):
         return Estimate.undefined(reason, before.n)
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", before.n)
-    return from_jackknife(value, scatter, before.n, (-np.inf, np.inf), rule.confidence, exact=None)
+    return estimation.from_jackknife(value, scatter, before.n, (-np.inf, np.inf), rule.confidence, exact=None)
 
 
 class JudgeChange(NamedTuple):
@@ -219,7 +213,10 @@ class JudgeChange(NamedTuple):
 
 
 def over_judges(
-    estimands: Sequence[Estimand], relative: Sequence[Estimand], judges: Sequence[JudgeChange], rule: IntervalRule
+    estimands: Sequence[Estimand],
+    relative: Sequence[Estimand],
+    judges: Sequence[JudgeChange],
+    rule: estimation.IntervalRule,
 ) -> dict[str, dict[str, Estimate]]:
     """Estimate changes over judges on the same prompts, left out together; no value where one judge has none."""
 
@@ -229,7 +226,7 @@ def over_judges(
             each = [getattr(judge.own, key)[e.name] for judge in judges]
             n = min(record.n for record in each)
             why = next((record.reason for record in each if record.estimate is None), None)
-            mean = from_jackknife(value, scatter, n, (-np.inf, np.inf), rule.confidence, exact=None)
+            mean = estimation.from_jackknife(value, scatter, n, (-np.inf, np.inf), rule.confidence, exact=None)
             by_metric[e.name] = mean if why is None else Estimate.undefined(why, n)
         return by_metric
 
@@ -264,10 +261,12 @@ def _mean_over(
 _SAME = 1e-12  # as in estimation: an error below this share of the values is rounding
 
 
-def refitted_estimate(estimands: Sequence[Estimand], found: Refits, rule: IntervalRule) -> dict[str, Estimate]:
+def refitted_estimate(
+    estimands: Sequence[Estimand], found: Refits, rule: estimation.IntervalRule
+) -> dict[str, Estimate]:
     """Estimate metrics by the delete-a-group jackknife, Student's t with G - 1 df whatever the rule's kind."""
     estimates = _estimates(estimands, [found], rule)
-    return without_wild(estimands, estimates, lambda below: [estimates[below.name]])
+    return estimation.without_wild(estimands, estimates, lambda below: [estimates[below.name]])
 
 
 def refitted_difference(
@@ -275,15 +274,19 @@ def refitted_difference(
     first: Refits,
     second: Refits,
     alone: Sequence[Mapping[str, Estimate]],
-    rule: IntervalRule,
+    rule: estimation.IntervalRule,
 ) -> dict[str, Estimate]:
     """Estimate metric differences, first minus second, paired by prompt and refit; `alone` has those of each."""
     estimates = _estimates(estimands, [first, second], rule)
-    return without_wild(estimands, estimates, lambda below: [one[below.name] for one in alone])
+    return estimation.without_wild(estimands, estimates, lambda below: [one[below.name] for one in alone])
 
 
 def refitted_relative(
-    estimands: Sequence[Estimand], after: Refits, before: Refits, alone: Mapping[str, Estimate], rule: IntervalRule
+    estimands: Sequence[Estimand],
+    after: Refits,
+    before: Refits,
+    alone: Mapping[str, Estimate],
+    rule: estimation.IntervalRule,
 ) -> dict[str, Estimate]:
     """Estimate ``after / before - 1``, as `relative_change` does, by refits; `alone` holds the metrics before."""
     functional = ratios_less_1(estimands)
@@ -302,9 +305,11 @@ def refitted_tie_breaks(found: Refits, confidence: float) -> Estimate:
     return one_tie_break(found.whole, float(group_error(rests)), confidence, df=found.groups - 1)
 
 
-def _estimates(estimands: Sequence[Estimand], found: Sequence[Refits], rule: IntervalRule) -> dict[str, Estimate]:
+def _estimates(
+    estimands: Sequence[Estimand], found: Sequence[Refits], rule: estimation.IntervalRule
+) -> dict[str, Estimate]:
     functional = catalog.functional_of(estimands)
-    sample = JudgeSums([one.whole for one in found], rule)
+    sample = estimation.JudgeSums([one.whole for one in found], rule)
     values, alike, *_ = jackknife.jackknife(functional, sample.matrices)
     errors = group_error(functional(*(Sums(*one.rests) for one in found)))
     rows = zip(estimands, values, errors, alike, strict=True)
@@ -312,7 +317,7 @@ def _estimates(estimands: Sequence[Estimand], found: Sequence[Refits], rule: Int
     return {e.name: _one(e, sample, float(value), float(se), float(same), df) for e, value, se, same in rows}
 
 
-def _one(e: Estimand, sample: JudgeSums, value: float, se: float, of_prompts: float, df: int) -> Estimate:
+def _one(e: Estimand, sample: estimation.JudgeSums, value: float, se: float, of_prompts: float, df: int) -> Estimate:
     """Return an estimate; the bound for prompts that are all alike asks that they be, not groups of them."""
     n, tiny = sample.count(e), _SAME * max(1.0, abs(value))
     if np.isfinite(value):
@@ -325,4 +330,4 @@ def _one(e: Estimand, sample: JudgeSums, value: float, se: float, of_prompts: fl
             return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
     # Where fewer prompts than groups contribute, the groups vary no more freely than those prompts.
     law = laws.Student(value, se, min(df, n - 1), sample.limits(e)) if e.parts is not None else None
-    return one_estimate(e, sample, value, jackknife.Scatter(se, df, df), law)
+    return estimation.one_estimate(e, sample, value, jackknife.Scatter(se, df, df), law)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.flags import TIE_DECIMALS
 from bonwise.progress import counting
-from bonwise.report.numbers import Ends, counted, estimate, percent, setting, with_interval
+from bonwise.report.numbers import Ends, counted, estimate, percent, setting, with_any_interval, with_interval
 from bonwise.stats import catalog, correlation, estimand, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.sums import Sums, tie_decimals
@@ -122,13 +122,7 @@ class MoverDifference:
         one, other = self.first.at(confidence), self.second.at(confidence)
         if one is None or other is None:
             return None
-        first, second = self.estimates
-        below = self._reach(first - one[0], other[1] - second)
-        above = self._reach(one[1] - first, second - other[0])
-        return first - second - below, first - second + above
-
-    def _reach(self, one: float, other: float) -> float:
-        return math.sqrt(max(one**2 + other**2 - 2 * self.correlation * one * other, 0.0))
+        return laws.difference_ends(self.estimates, one, other, self.correlation)
 
 
 def few_picks(sums: Sums, widest: Floats, se: float) -> Few | laws.Exact | None:
@@ -235,6 +229,21 @@ def held_against(labels: noisy_oracle.NoisyOracle, sums: Floats, confidence: flo
     return Held(wanted, _beyond_chance(apart, at.difference_error, confidence))
 
 
+def gaussian_gap(sums: Floats, rule: estimation.IntervalRule) -> Estimate:
+    """Return recovery less within_r, paired by prompt; the two are equal for normal scores and labels."""
+    of = estimand.Estimand(
+        "gaussian_gap",
+        lambda t: catalog.recovery(t) - catalog.within_r(t),
+        "a prompt where scores differ and one where labels differ",
+        (-math.inf, 2.0),
+        of_products=True,
+        group="Picks",
+        meaning="recovery less within_r",
+        unit="number",
+    )
+    return estimation.estimate([of], sums, replace(rule, kind="default"))["gaussian_gap"]
+
+
 def _beyond_chance(difference: Estimate, least: float, confidence: float) -> Estimate:
     """Move the lower end of a difference to where that of a judge of plain noise would lie, if it is closer."""
     value, law = difference.estimate, difference.law
@@ -316,6 +325,9 @@ def _own(own: result.OwnFigures, *, unscored: bool) -> Iterator[str]:
         f"{_with_ends(expected)} of the possible gain here; this judge recovers {_with_ends(own.recovery)}."
     )
     yield _verdict(difference, "candidates without a score, ties" if unscored else "ties")
+    if own.gaussian_gap is not None and own.gaussian_gap.estimate is not None:
+        gap = with_any_interval(own.gaussian_gap, sign=True)
+        yield f"With normal scores and labels recovery would equal within_r; it differs from it by {gap}."
 
 
 def _verdict(difference: EstimateRecord, ties: str) -> str:
@@ -452,12 +464,15 @@ def _one_judge(
 
     sums = panel.sums()
     own = estimation.estimate([e for e in catalog.ESTIMANDS if e.name in _OWN], sums, settings.rule(panel.labels))
-    own = correlation.without_correlations(own, correlation.heavy_tails(panel.scores, panel.labels))
+    heavy = correlation.heavy_tails(panel.scores, panel.labels)
+    own = correlation.without_correlations(own, heavy)
     held = held_against(found.labels, sums, settings.confidence)
+    gap = gaussian_gap(sums, settings.rule(panel.labels))
     figures = result.OwnFigures(
         **{name: record(own[name]) for name in _OWN},
         expected_recovery=record(held.expected),
         difference=record(held.difference),
+        gaussian_gap=record(correlation.without_interval(gap, heavy)),
     )
     targets = [
         result.Target(target=target, within_r=record(need.within_r), effective_agreement=record(need.agreement))

@@ -67,6 +67,8 @@ class OwnFigures(Record):
     """Of the judge of plain noise."""
     difference: EstimateRecord
     """Recovery of the judge less that."""
+    gaussian_gap: EstimateRecord | None = None
+    """Recovery less within_r: 0 where scores and labels are normal (Landesberg 2026, appendix N)."""
 
 
 class RequirementCounts(JudgeCounts):
@@ -130,7 +132,7 @@ class RequirementsStudy(StudyDocument):
                 yield from _rows(name, "targets", need.target, figures)
             for one in judge.inverse:
                 yield from _rows(name, "inverse", one.within_r, {"recovery": one.recovery})
-            own = {key: getattr(judge.judge, key) for key in OwnFigures.model_fields}
+            own = dict(judge.judge.given_values())
             yield from _rows(name, "judge", None, own)
 
 

@@ -122,6 +122,7 @@ def _paint(axes: Axes, data: NeededQuality) -> None:
     for need in data.needs[:_MOST_NEEDS]:
         _paint_need(axes, need.target, need.within_r, within, COLOURS[first])
         _paint_need(axes, need.target, need.agreement, agreement, COLOURS[second])
+    axes.plot([0, 1], [0, 1], color=COLOURS["random"], linestyle=":", linewidth=1.2, label="normal: equal")
     left = lowest = 0.0
     if data.own is not None:
         _paint_own(axes, data.own)
@@ -403,6 +404,7 @@ def _figure(name: str, judge: RequirementsJudge, key: str) -> list[Drawing[Neede
         own,
     )
     says = "Within_r and effective agreement of a judge of plain noise, by what it recovers; bars are intervals."
+    says += " With normal scores and labels within_r would lie on the straight dotted line."
     if own is not None:
         says += (
             f" The diamond is {printable(name, longest=_LONGEST)}: within_r "
