@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bonwise.calls import bill, tokens
 from bonwise.calls.ask import Ask, Model
+from bonwise.calls.batches import Batches
 from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
@@ -54,11 +55,14 @@ class ModelEstimate:
     cost: float | None = 0.0
     cost_most: float | None = 0.0
     """Both: US dollars, expected (no input cached) and at most; None where the price is not known."""
+    price_share: float = 1.0
+    """What of the price a batch costs; 1 for live calls."""
 
-    def asked_times(self, times: int) -> ModelEstimate:
-        """Return the row with bounds for asking that often for each answer."""
+    def asked_times(self, times: int, *, live: bool = False) -> ModelEstimate:
+        """Return the row with bounds for asking that often for each answer, `live` after the first time."""
         bounds = ("calls_most", "input_tokens_most", "output_tokens_most")
-        cost = None if self.cost_most is None else times * self.cost_most
+        again = (times - 1) * (1 / self.price_share if live and self.price_share else 1)
+        cost = None if self.cost_most is None else (1 + again) * self.cost_most
         return replace(self, cost_most=cost, **{name: times * getattr(self, name) for name in bounds})
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,9 +147,9 @@ class CostEstimate:
         rows = (row for row in self.by_model if row.output_tokens_most and row.output_basis == "assumed")
         return tuple(dict.fromkeys(str(row.model) for row in rows))
 
-    def asked_times(self, times: int) -> CostEstimate:
-        """Return the estimate with bounds for asking that often for each answer."""
-        return replace(self, by_model=tuple(row.asked_times(times) for row in self.by_model))
+    def asked_times(self, times: int, *, live: bool = False) -> CostEstimate:
+        """Return the estimate with bounds for asking that often for each answer; see `ModelEstimate.asked_times`."""
+        return replace(self, by_model=tuple(row.asked_times(times, live=live) for row in self.by_model))
 
     def to_dict(self) -> dict[str, Any]:
         """Return totals and rows as plain values."""
@@ -180,22 +184,24 @@ def estimate(  # noqa: PLR0913 - what is asked, and what is known of services an
     input_correction: Mapping[str, float] | None = None,
     address: Callable[[Model], str | None] = lambda model: model.base_url,
     forms: Iterable[FormCount] = (),
+    in_batch: Callable[[Model], bool] = lambda _model: False,
 ) -> CostEstimate:
     """Say what asks will use, and those counted in `forms`. Nothing is sent, and each ask is looked at once.
 
     `stored` tells how many samples of an ask are there; `samples_at_once`, perhaps by model, whether one call brings
     all missing ones and is charged its input once. By ``provider/model``, `observed_output` is the mean output tokens
     of a stored answer, `input_correction` counted over expected input tokens, not for bounds. `address` is where a
-    model is really served (an environment variable may move it), which decides on its price.
+    model is really served (an environment variable may move it), which decides on its price;
+    `in_batch` tells whether its calls go into batches.
     """
     tallies: dict[Model, _Tally] = {}
 
     def tally_of(model: Model) -> _Tally:
         if model not in tallies:
-            name = str(model)
+            name, price = str(model), prices.of(model, address(model))
             tallies[model] = _Tally(
                 model,
-                prices.of(model, address(model)),
+                (price.in_batch(), price.batch) if price is not None and in_batch(model) else (price, 1.0),
                 samples_at_once(model) if callable(samples_at_once) else samples_at_once,
                 (observed_output or {}).get(name),
                 (input_correction or {}).get(name, 1.0),
@@ -216,10 +222,15 @@ class _Tally:
     """Sums of one model while asks go by; they are not kept."""
 
     def __init__(
-        self, model: Model, price: Price | None, at_once: bool, observed: float | None, correction: float
+        self,
+        model: Model,
+        priced: tuple[Price | None, float],
+        at_once: bool,
+        observed: float | None,
+        correction: float,
     ) -> None:
         self._model = model
-        self._price = price
+        self._price, self._share = priced
         self._at_once = at_once
         self._observed = observed
         self._correction = correction
@@ -268,6 +279,7 @@ class _Tally:
             "assumed" if self._observed is None else "observed",
             None if unknown else math.fsum(costs),
             None if unknown else math.fsum(costs_most),
+            self._share,
         )
 
 
@@ -295,8 +307,13 @@ def _sum(costs: Iterable[float | None]) -> float | None:
     return math.fsum(known)
 
 
-def estimate_asks(engine: Engine, asks: Iterable[Ask], forms: Iterable[FormCount] = ()) -> CostEstimate:
-    """Estimate calls, tokens and cost of questions and of `forms`, by what the ledger tells; nothing is sent."""
+def estimate_asks(
+    engine: Engine, asks: Iterable[Ask], forms: Iterable[FormCount] = (), *, batch: bool = False
+) -> CostEstimate:
+    """Estimate calls, tokens and cost of questions and of `forms`, by what the ledger tells; nothing is sent.
+
+    With `batch` they are priced as in batches, but for second asks that no `reask` wants.
+    """
     view = _View(engine)
     costs = estimate(
         view.parts(asks),
@@ -306,8 +323,11 @@ def estimate_asks(engine: Engine, asks: Iterable[Ask], forms: Iterable[FormCount
         observed_output=_observed(engine),
         address=lambda model: view.endpoints[model].base_url,
         forms=view.checked(forms),
+        in_batch=lambda model: batch and Batches.takes(view.endpoints[model]),
     )
-    return costs.asked_times(1 + (1 if engine.reask is None else engine.reask))
+    if engine.reask is None:
+        return costs.asked_times(2, live=True)
+    return costs.asked_times(1 + engine.reask)
 
 
 class _View:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["MOST_LOOKED_AT", "refuse_plan_without_key", "show_estimate", "show_plan"]
 
 
-def show_estimate(pools: Iterable[Pool], judges: Sequence[Judge], run: Path, reask: int | None) -> int:
+def show_estimate(
+    pools: Iterable[Pool], judges: Sequence[Judge], run: Path, reask: int | None, *, batch: bool = False
+) -> int:
     """Print what judging would use, given what the ledger of the run folder holds already."""
     from bonwise.calls.estimate import estimate_asks
     from bonwise.judges import judging
@@ -57,10 +59,14 @@ def show_estimate(pools: Iterable[Pool], judges: Sequence[Judge], run: Path, rea
                     forms[id(judge)].add(pool.prompt, texts)
 
     with _engine(run, reask) as engine:
-        cost_estimate = estimate_asks(engine, written_out(), _counts(forms))
-    _show([*_counted(_rows(cost_estimate), cost_estimate, large), *_remarks([cost_estimate])])
+        cost_estimate = estimate_asks(engine, written_out(), _counts(forms), batch=batch)
+    in_batches = [_IN_BATCHES] if batch and cost_estimate.asks else []
+    _show([*_counted(_rows(cost_estimate), cost_estimate, large), *in_batches, *_remarks([cost_estimate])])
     _warn(large)
     return 0
+
+
+_IN_BATCHES = "prices are those of batches where the provider has them; second asks are sent live, at the full price"
 
 
 def show_plan(

@@ -47,7 +47,7 @@ def judge(
         bool, arguments.rare("--tokens", help="Write what the answers took too, in a column tokens.")
     ] = False,
     *,
-    asking: model_flags.ModelFlags,
+    asking: model_flags.JudgeModelFlags,
     reading: Reading[ReadingKeywords],
     name: Annotated[str | None, arguments.rare("--name", help="What a stack is called as a judge of scores.")] = None,
     allow_unscored: arguments.AllowUnscored = False,
@@ -87,12 +87,13 @@ def judge(
     if asking.dry_run:
         from bonwise.cli.dry_run import show_estimate
 
-        return show_estimate(coming, judges, asking.run, asking.engine["reask"])
+        return show_estimate(coming, judges, asking.run, asking.engine["reask"], batch=asking.engine["batch"])
     asked = list(coming)
     engines = settings.Engines.of(**asking.engine_settings(asks=any(map(protocol.is_asking, judges))))
     many_pools.refuse_without_key(asked, judges, engines)
     judged: list[JudgedPool] = []
-    summary = running.judge_all(asked, judges, engines, asking.run, judged.append)
+    in_batches = many_pools.batch_options(asking.engine)
+    summary = running.judge_all(asked, judges, engines, asking.run, judged.append, in_batches)
     judged_pools = many_pools.JudgedPools(tuple(judged), judges, summary.engine.totals.bill, engines.run)
     _write(judged_pools, out, pairs, raw=raw, tokens=tokens)
     return running.outcome(summary, allow_unscored=allow_unscored)

@@ -244,17 +244,20 @@ def judge_all(
     engines: settings.Engines,
     run: Path,
     each: Callable[[scoring.JudgedPool], None],
+    in_batches: tuple[bool, bool] | None = None,
 ) -> RunSummary:
     """Judge pools, hand each on in input order, and return how it went; whatever ends it, what was paid is said."""
     from bonwise.judges import pool_loop, scoring
     from bonwise.judges.protocol import is_asking
-    from bonwise.selection.many_pools import judged_by
+    from bonwise.selection.many_pools import judged_by, rounds_before
     from bonwise.selection.run import RunControl, Stop
+
+    before = rounds_before(in_batches, pools, judges, say)
 
     async def work(control: RunControl) -> None:
         async with (
             engines.make() as engine,
-            aclosing(judged_by(judges, pool_loop.SyncReader(iter(pools)), engine, control, run)) as found,
+            aclosing(judged_by(judges, pool_loop.SyncReader(iter(pools)), engine, control, run, before)) as found,
         ):
             async for judged in found:
                 each(judged)

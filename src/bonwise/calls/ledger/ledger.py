@@ -7,20 +7,22 @@ import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from bonwise.calls import ask, bill
-from bonwise.calls.ledger import damage, place, reading, schema
+from bonwise.calls.ledger import batches, damage, place, reading, schema
 from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded, State, Stored
 from bonwise.calls.ledger.transactions import LedgerTransactions, Writer
 from bonwise.errors import LedgerError
 
-__all__ = ["FAILED", "Ledger", "LedgerProtocol", "NullLedger"]
+__all__ = ["FAILED", "Ledger", "LedgerProtocol", "NullLedger", "response_columns"]
+
+T = TypeVar("T")
 
 FAILED: tuple[State, ...] = ("failed",)
 """What is pruned unless more is named: an unknown call may have been billed, and its record is kept."""
@@ -80,7 +82,7 @@ class Ledger:
 
     async def answer(self, call_id: int, recorded: Recorded) -> None:
         """Record a call's outcome, even if cancelled; samples without a choice are freed unless it was rejected."""
-        columns, choices = _response_columns(recorded), dict(recorded.choices)
+        columns, choices = response_columns(recorded), dict(recorded.choices)
         await self._writer.submit(
             partial(LedgerTransactions.answer, call=call_id, columns=columns, raw=recorded.raw, choices=choices)
         )
@@ -89,6 +91,19 @@ class Ledger:
         """Record a call without answer, free its samples; `lost_attempts` may be billed, `note` holds no secret."""
         why = _as_text(note)
         await self._writer.submit(lambda ledger_file: ledger_file.give_up(call_id, attempts, lost_attempts, why))
+
+    async def work(self, work: Callable[[LedgerTransactions], T]) -> T:
+        """Do other work in a transaction, and return its result once it is on the disk."""
+        return await self._writer.do(work)
+
+    def batches(self) -> list[batches.BatchRow]:
+        """Return the batches that have not ended."""
+        return [batches.row_from(row) for row in self._read(batches.OPEN, ())]
+
+    def batch_of(self, key: bytes) -> tuple[str, str, str, str] | None:
+        """Return state and name of the batch that a key was last asked in, with state and note of the call."""
+        rows = self._read(batches.HELD_BY, (key,))
+        return rows[0] if rows else None
 
     def note_reading(self, key: bytes, reading: str) -> None:
         """Queue what was read from a sample, as JSON text; nobody waits for it."""
@@ -214,7 +229,7 @@ def _request_columns(request: ask.Request) -> tuple[tuple[str, ...], str]:
     return tuple(map(_as_text, where)), request.content.decode()
 
 
-def _response_columns(recorded: Recorded) -> tuple[Any, ...]:
+def response_columns(recorded: Recorded) -> tuple[Any, ...]:
     """Return an answered call's figures in the statement's order, typed as SQLite gives them back: for a digest."""
     usage = recorded.usage
     return (

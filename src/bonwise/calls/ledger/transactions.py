@@ -27,7 +27,7 @@ HEARTBEAT = 10.0
 """Seconds after which a commit carries a new sign of life."""
 
 _STANDING = """
-    SELECT s.choice, s.digest, s.call, c.state, c.owner
+    SELECT s.choice, s.digest, s.call, c.state, c.owner, c.batch
     FROM sample s LEFT JOIN call c ON c.id = s.call WHERE s.key = ?
 """
 _SEND = """
@@ -79,6 +79,11 @@ class LedgerTransactions:
         except BaseException:
             self._connection.close()
             raise
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """What statements of a transaction go by."""
+        return self._connection
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -133,14 +138,18 @@ class LedgerTransactions:
         """Enter a call for every key that is neither answered nor being asked for; see `Ledger.claim`."""
         self._check_once()
         stored: dict[bytes, records.Stored] = {}
-        busy, free = [], []
+        busy: list[bytes] = []
+        free: list[bytes] = []
+        batched: list[bytes] = []
         lost = set()
         for key in keys:
             row = self._row(_STANDING, key)
-            choice, digest, call, state, owner = row or (None, None, 0, "", 0)
+            choice, digest, call, state, owner, batch = row or (None, None, 0, "", 0, None)
             if choice is not None or digest is not None or state == "rejected":
                 stored[key] = self._stored(key)
-            elif state == "sent" and self._is_alive(owner):
+            elif state == "sent" and batch is not None:
+                (batched if self.is_held(batch) else free).append(key)
+            elif state == "sent" and self.is_alive(owner):
                 busy.append(key)
             else:
                 free.append(key)
@@ -149,7 +158,13 @@ class LedgerTransactions:
         for call in lost:
             self._connection.execute(_LOSE, (call,))
         claimed = tuple(free)
-        return records.Claim(self._send(claimed, where, body, wall), claimed, stored, tuple(busy), len(lost))
+        call = self._send(claimed, where, body, wall)
+        return records.Claim(call, claimed, stored, tuple(busy), len(lost), tuple(batched))
+
+    def is_held(self, batch: int) -> bool:
+        """Tell whether a batch holds its requests: one that was only planned does as long as its process lives."""
+        row = self._connection.execute("SELECT state, owner FROM batch WHERE id = ?", (batch,)).fetchone()
+        return row is not None and (row[0] in {"sending", "sent"} or (row[0] == "planned" and self.is_alive(row[1])))
 
     def answer(self, call: int, columns: tuple[Any, ...], raw: bytes, choices: Mapping[bytes, int | None]) -> None:
         """Record a response and the choices that answer samples; see `Ledger.answer`."""
@@ -191,37 +206,47 @@ class LedgerTransactions:
 
     def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> int | None:
         """Set pico-dollars aside for a call; see `Ledger.hold_money`."""
-        now = self._spending_time(wall)
+        now = self.spending_time(wall)
         owners = self._connection.execute(
             "SELECT DISTINCT owner FROM held WHERE owner != ?", (self.owner,)
         ).fetchall()
         for (owner,) in owners:
-            if not self._is_alive(owner):  # what it had in flight may be billed
-                self._add_spent(int(self._sum("held WHERE owner = ?", owner)), now)
+            if not self.is_alive(owner):  # what it had in flight may be billed
+                self.add_spent(int(self._sum("held WHERE owner = ?", owner)), now)
                 self._connection.execute("DELETE FROM held WHERE owner = ?", (owner,))
-        since = now - seconds
-        spent = self._sum("spent WHERE minute >= ? AND at > ?", math.floor(since / 60), since)
+        spent = self.spent_since(now - seconds)
         if spent + cost > most:
             return None
-        if spent + self._sum("held") + cost > most:
+        if spent + self.set_aside() + cost > most:
             return 0
         held = self._connection.execute(
             "INSERT INTO held (owner, cost) VALUES (?, ?)", (self.owner, min(cost, MOST_AT_ONCE))
         )
         return held.lastrowid
 
+    def spent_since(self, since: float) -> float:
+        """Return the pico-dollars that were spent after a time."""
+        return self._sum("spent WHERE minute >= ? AND at > ?", math.floor(since / 60), since)
+
+    def set_aside(self) -> float:
+        """Return the pico-dollars that calls under way may cost, and batches that have not ended."""
+        planned = self._connection.execute("SELECT owner, cost FROM batch WHERE state = 'planned'").fetchall()
+        of_plans = math.fsum(cost for owner, cost in planned if self.is_alive(owner))
+        return self._sum("held") + self._sum("batch WHERE state IN ('sending', 'sent')") + of_plans
+
     def spend_money(self, row: int | None, cost: int, wall: float) -> None:
         """Record what a call has cost in place of what was held for it; see `Ledger.spend_money`."""
         if row is not None and not self._connection.execute("DELETE FROM held WHERE id = ?", (row,)).rowcount:
             return  # another process took this one for dead, and has counted the whole
-        self._add_spent(cost, self._spending_time(wall))
+        self.add_spent(cost, self.spending_time(wall))
 
-    def _spending_time(self, wall: float) -> float:
+    def spending_time(self, wall: float) -> float:
         """Return the time at which money is spent: never before that of what was spent last."""
         last = self._connection.execute("SELECT at FROM spent ORDER BY minute DESC LIMIT 1").fetchone()
         return wall if last is None else max(wall, last[0])
 
-    def _add_spent(self, cost: int, now: float) -> None:
+    def add_spent(self, cost: int, now: float) -> None:
+        """Add pico-dollars to what is spent."""
         if cost:
             self._connection.execute(_SPEND, (int(now // 60), now, min(cost, MOST_AT_ONCE)))
 
@@ -285,7 +310,8 @@ class LedgerTransactions:
             self._connection.execute("INSERT OR REPLACE INTO sample (key, call) VALUES (?, ?)", (key, call))
         return call
 
-    def _is_alive(self, owner: int) -> bool:
+    def is_alive(self, owner: int) -> bool:
+        """Tell whether the process of that number lives."""
         if (self._inode, owner) in _GIVEN_UP:
             return False
         if owner not in self._living:
