@@ -295,6 +295,8 @@ def _page(service, query, shown, envelope):
     after = query.get("after", query.get("after_id"))
     begin = ids.index(after[0]) + 1 if after else 0
     page = ids[begin : begin + service.page]
+    for name in page:  # time goes by, also for who only lists
+        service.batches[name]["looks"] += 1
     ends = {"first_id": page[0] if page else None, "last_id": page[-1] if page else None}
     return (
         envelope

@@ -73,14 +73,15 @@ def shown_count(things: Iterable[T], what: str) -> Iterator[T]:
 
 @contextmanager
 def _progress_lines() -> Iterator[Progress]:
-    said_at = 0.0
+    said_at, said_last = 0.0, ""
 
     def show(now: RunProgress) -> None:
-        nonlocal said_at
-        if now.seconds >= said_at + LINE_PAUSE:
-            said_at = now.seconds
+        nonlocal said_at, said_last
+        # A line says something new: a batch may take a day.
+        if now.seconds >= said_at + LINE_PAUSE and (figures := _progress_figures(now)) != said_last:
+            said_at, said_last = now.seconds, figures
             left = [] if now.total is None else [time_left(now.done, now.total, now.seconds)]
-            say(", ".join([_progress_figures(now), *left]))
+            say(", ".join([figures, *left]))
 
     yield show
 
