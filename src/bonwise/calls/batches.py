@@ -75,7 +75,7 @@ class Batches:
             )
         self._engine, self._ledger, self._tell = engine, engine.ledger, tell
         self._wait, self._resubmit = wait, resubmit
-        self._models = {(ask.model.provider, engine.endpoint(ask).base_url): ask.model for ask in asks}
+        self._models = {(ask.model.provider, _base_url(ask)): ask.model for ask in asks}
         self._clients: dict[BatchHeader, BatchClient] = {}
         self._headers: dict[tuple[Endpoint, str], BatchHeader] = {}
         self._buffer: dict[BatchHeader, list[PlannedCall]] = {}
@@ -460,6 +460,10 @@ class Batches:
 _NO_ANSWER = "its batch brought no answer: the same command puts it into another one"
 _RESUBMIT = "--resubmit sends its requests again; they may then be billed twice"
 _UNKNOWN = f"in a batch whose submission is unknown ({_RESUBMIT})"
+
+
+def _base_url(ask: Ask) -> str:
+    return protocol.provider(ask.model.provider).request(ask, 1, frozenset()).base_url
 
 
 def _may_have_arrived(problem: Problem) -> bool:
