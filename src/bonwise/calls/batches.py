@@ -88,8 +88,6 @@ class Batches:
         self._reserved: spending.Reservation | None = None
         self._taken = NOTHING_PAID  # by results, in place of what is reserved
         self._uncounted = 0
-        self.planned = 0
-        """Answers that the batches planned last are to bring."""
         self.planning = False
         """Whether questions are put into batches, or are pending."""
 
@@ -149,7 +147,6 @@ class Batches:
             if cost is None and limited.needs_prices:
                 cost = 0.0  # it was submitted without a limit on money
             self._reserved = limited.extend(self._reserved, row.tokens, cost, row.requests, forced=True)
-        self.planned = 0
 
     async def submit(self, stopped: asyncio.Event) -> None:
         """Submit all that is planned, until the run is told to end."""
@@ -193,9 +190,7 @@ class Batches:
             for header, calls in buffer.items():
                 client = self._client(header)
                 most = (client.most_requests, client.most_bytes)
-                added = await self._ledger.work(partial(rows.add, header=header, calls=calls, most=most, money=money))
-                self.planned += added.keys
-                if added.without_room:
+                if not await self._ledger.work(partial(rows.add, header=header, calls=calls, most=most, money=money)):
                     self._no_room = f"max_cost={limit} leaves no room for the worst case of another call"
             self._buffered.clear()
 

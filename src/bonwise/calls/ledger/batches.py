@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import re
 import secrets
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass
 from typing import Any, Literal
 
 from bonwise.calls.bill import NOTHING_PAID, PICO, Bill
 from bonwise.calls.ledger.transactions import MOST_AT_ONCE, LedgerTransactions
 
 __all__ = [
-    "HELD_BY",
-    "OPEN",
-    "BatchAnswer",
-    "BatchHeader",
-    "BatchRow",
-    "BatchState",
-    "PlannedCall",
-    "add",
-    "change",
-    "custom_id",
-    "discard",
-    "end",
-    "key_range",
-    "lines_of",
-    "lose",
-    "open_batches",
-    "record",
-    "row_from",
-    "take_over",
+    *("HELD_BY", "OPEN", "BatchAnswer", "BatchHeader", "BatchRow", "BatchState", "PlannedCall", "add", "body_of"),
+    *("change", "custom_id", "discard", "end", "is_known", "key_range", "lines_of", "lose", "open_batches", "record"),
+    *("row_from", "take_over"),
 ]
 
 BatchState = Literal["planned", "sending", "sent", "ended", "lost"]
@@ -73,27 +59,22 @@ class BatchRow:
     mark: str
     """A word of its own, by which a submission is known."""
     requests: int
-    bytes: int
     tokens: int
-    """Tokens at worst."""
     cost: int
-    """Pico-dollars at worst, 0 where a price is not known."""
+    """Both at worst; pico-dollars, 0 where a price is not known."""
     file: str
     """The service's name of the input."""
     remote: str
     """The service's name of the batch; empty until it is known."""
     sent_at: float | None
     """When it was submitted for the last time, in seconds since 1970."""
-    ended_at: float | None
-    note: str
-    """Why it brought less than all answers."""
 
 
-_COLUMNS = (
-    "id, state, owner, provider, base_url, api_version, endpoint, model, price, price_version, mark, requests, "
-    "bytes, tokens, cost, file, remote, sent_at, ended_at, note"
-)
-OPEN = f"SELECT {_COLUMNS} FROM batch WHERE state IN ('planned', 'sending', 'sent') ORDER BY id"  # noqa: S608
+OPEN = """
+    SELECT id, state, owner, provider, base_url, api_version, endpoint, model, price, price_version, mark, requests,
+           tokens, cost, file, remote, sent_at
+    FROM batch WHERE state IN ('planned', 'sending', 'sent') ORDER BY id
+"""
 HELD_BY = """
     SELECT b.state, b.remote, c.state, c.note
     FROM sample s JOIN call c ON c.id = s.call JOIN batch b ON b.id = c.batch
@@ -132,10 +113,9 @@ def custom_id(key: bytes, mark: str) -> str:
 
 def key_range(asked: str, mark: str) -> tuple[bytes, bytes] | None:
     """Return the first and the last key that an id may stand for; None where it is of another batch."""
-    digits = asked.removesuffix(mark)
-    if digits == asked or len(digits) != 2 * PREFIX or not all(digit in "0123456789abcdef" for digit in digits):
+    if not re.fullmatch(f"[0-9a-f]{{{2 * PREFIX}}}{mark}", asked):
         return None
-    prefix = bytes.fromhex(digits)
+    prefix = bytes.fromhex(asked.removesuffix(mark))
     return prefix + bytes(32 - PREFIX), prefix + b"\xff" * (32 - PREFIX)
 
 
@@ -144,51 +124,43 @@ def open_batches(ledger_file: LedgerTransactions) -> list[BatchRow]:
     return [row_from(row) for row in ledger_file.connection.execute(OPEN)]
 
 
-@dataclass(slots=True)
-class Added:
-    """What became of planned calls."""
-
-    keys: int = 0
-    """Claimed."""
-    without_room: int = 0
-    """Calls that a limit on money with a window has no room for."""
-    batches: dict[int, BatchHeader] = field(default_factory=dict)
-
-
 def add(
     ledger_file: LedgerTransactions,
     header: BatchHeader,
     calls: Iterable[PlannedCall],
     most: tuple[int, int],
     money: tuple[int, float] | None,
-) -> Added:
-    """Claim calls for planned batches of this process with `most` requests and bytes each; what is claimed stays so.
+) -> bool:
+    """Claim calls for planned batches of this process, with `most` requests and bytes each; what has a claim stays so.
 
-    `money` is a limit in pico-dollars and the seconds of its window.
+    `money` is a limit in pico-dollars and the seconds of its window; tell whether it had room for all.
     """
-    connection, now, added = ledger_file.connection, time.time(), Added()
-    where = (header.provider, header.base_url, header.api_version, header.endpoint, header.model)
-    left = _left_within(ledger_file, money, now)
-    current = _planned(ledger_file, header)
+    connection, now = ledger_file.connection, time.time()
+    where, has_room, left = astuple(header)[:5], True, math.inf
+    if money is not None:
+        spent = ledger_file.spent_since(ledger_file.spending_time(now) - money[1])
+        left = money[0] - spent - ledger_file.set_aside()
+    batch, requests, size = connection.execute(_PLANNED, (ledger_file.owner, *astuple(header))).fetchone() or (
+        0,
+        0,
+        0,
+    )
     for call in calls:
-        if not all(_is_free(ledger_file, key) for key in call.keys):
+        if any(ledger_file.standing(key)[0] != "free" for key in call.keys):
             continue
-        if left is not None and call.cost > left:
-            added.without_room += len(call.keys)
+        if call.cost > left:
+            has_room = False
             continue
-        left = None if left is None else left - call.cost
-        if current is None or current[1] >= most[0] or current[2] + call.size > most[1]:
-            current = [_begun(ledger_file, header), 0, 0]
-        row = connection.execute(_CALL, (len(call.keys), now, *where, call.effective, current[0])).lastrowid
+        if not batch or requests >= most[0] or size + call.size > most[1]:
+            values = (ledger_file.owner, *astuple(header), secrets.token_hex(8))
+            batch, requests, size = connection.execute(_BEGIN, values).lastrowid, 0, 0
+        row = connection.execute(_CALL, (len(call.keys), now, *where, call.effective, batch)).lastrowid
         connection.execute("INSERT INTO request (call, body) VALUES (?, ?)", (row, call.body))
-        connection.executemany(
-            "INSERT OR REPLACE INTO sample (key, call) VALUES (?, ?)", [(key, row) for key in call.keys]
-        )
-        connection.execute(_GROW, (call.size, call.tokens, min(call.cost, MOST_AT_ONCE), current[0]))
-        current = [current[0], current[1] + 1, current[2] + call.size]
-        added.keys += len(call.keys)
-        added.batches[current[0]] = header
-    return added
+        for key in call.keys:
+            connection.execute("INSERT OR REPLACE INTO sample (key, call) VALUES (?, ?)", (key, row))
+        connection.execute(_GROW, (call.size, call.tokens, min(call.cost, MOST_AT_ONCE), batch))
+        left, requests, size = left - call.cost, requests + 1, size + call.size
+    return has_room
 
 
 _CALL = """
@@ -209,46 +181,6 @@ _PLANNED = """
 """
 
 
-def _values(header: BatchHeader) -> tuple[str, ...]:
-    return (
-        *(header.provider, header.base_url, header.api_version, header.endpoint, header.model),
-        *(header.price, header.price_version),
-    )
-
-
-def _planned(ledger_file: LedgerTransactions, header: BatchHeader) -> list[int] | None:
-    row = ledger_file.connection.execute(_PLANNED, (ledger_file.owner, *_values(header))).fetchone()
-    return None if row is None else list(row)
-
-
-def _begun(ledger_file: LedgerTransactions, header: BatchHeader) -> int:
-    values = (ledger_file.owner, *_values(header), secrets.token_hex(8))
-    return int(ledger_file.connection.execute(_BEGIN, values).lastrowid or 0)
-
-
-def _left_within(ledger_file: LedgerTransactions, money: tuple[int, float] | None, now: float) -> float | None:
-    if money is None:
-        return None
-    most, seconds = money
-    return most - ledger_file.spent_since(ledger_file.spending_time(now) - seconds) - ledger_file.set_aside()
-
-
-def _is_free(ledger_file: LedgerTransactions, key: bytes) -> bool:
-    row = ledger_file.connection.execute(
-        "SELECT s.choice, s.digest, c.state, c.owner, c.batch FROM sample s LEFT JOIN call c ON c.id = s.call "
-        "WHERE s.key = ?",
-        (key,),
-    ).fetchone()
-    if row is None:
-        return True
-    choice, digest, state, owner, batch = row
-    if choice is not None or digest is not None or state == "rejected":
-        return False
-    if state != "sent":
-        return True
-    return not (ledger_file.is_held(batch) if batch is not None else ledger_file.is_alive(owner))
-
-
 def change(ledger_file: LedgerTransactions, batch: int, **columns: Any) -> None:
     """Set columns of a batch."""
     names = ", ".join(f"{name} = ?" for name in columns)
@@ -258,6 +190,7 @@ def change(ledger_file: LedgerTransactions, batch: int, **columns: Any) -> None:
 
 def discard(ledger_file: LedgerTransactions) -> None:
     """Remove what processes have planned that live no more, or this one before: nothing of it was submitted."""
+    ledger_file.check_once()
     for row in open_batches(ledger_file):
         if row.state == "planned" and (row.owner == ledger_file.owner or not ledger_file.is_alive(row.owner)):
             calls = "(SELECT id FROM call WHERE batch = ?)"
@@ -272,18 +205,15 @@ def take_over(ledger_file: LedgerTransactions, *, resubmit: bool) -> list[BatchR
 
     With `resubmit` those whose submission is unknown are lost: their calls may be billed, and their keys are free.
     """
-    rows = [row for row in open_batches(ledger_file) if row.state != "planned"]
-    taken = [
-        row
-        for row in rows
-        if row.state == "sent" or row.owner == ledger_file.owner or not ledger_file.is_alive(row.owner)
-    ]
-    if resubmit:
-        for row in [row for row in taken if not row.remote]:
+    taken = []
+    for row in open_batches(ledger_file):
+        if row.state == "planned" or (row.state == "sending" and ledger_file.is_alive(row.owner)):
+            continue
+        if resubmit and not row.remote:
             lose(ledger_file, row)
-        taken = [row for row in taken if row.remote]
-    for row in taken:
-        change(ledger_file, row.id, owner=ledger_file.owner)
+        else:
+            change(ledger_file, row.id, owner=ledger_file.owner)
+            taken.append(row)
     return taken
 
 
@@ -373,13 +303,11 @@ _INPUT = """
 
 def body_of(ledger_file: LedgerTransactions, batch: int, keys: tuple[bytes, bytes]) -> str:
     """Return the body of a request that has no result yet; empty where there is none."""
-    row = ledger_file.connection.execute(_OF_KEY, (batch, *keys)).fetchone()
-    if row is None:
-        return ""
-    return str(ledger_file.connection.execute("SELECT body FROM request WHERE call = ?", (row[0],)).fetchone()[0])
+    call, _ = ledger_file.connection.execute(_OF_KEY, (batch, *keys)).fetchone() or (0, "")
+    row = ledger_file.connection.execute("SELECT body FROM request WHERE call = ?", (call,)).fetchone()
+    return row[0] if row else ""
 
 
 def is_known(ledger_file: LedgerTransactions, remote: str) -> bool:
     """Tell whether a batch of the service is one of this ledger."""
-    row = ledger_file.connection.execute("SELECT 1 FROM batch WHERE remote = ?", (remote,)).fetchone()
-    return row is not None
+    return ledger_file.connection.execute("SELECT 1 FROM batch WHERE remote = ?", (remote,)).fetchone() is not None

@@ -27,9 +27,10 @@ HEARTBEAT = 10.0
 """Seconds after which a commit carries a new sign of life."""
 
 _STANDING = """
-    SELECT s.choice, s.digest, s.call, c.state, c.owner, c.batch
-    FROM sample s LEFT JOIN call c ON c.id = s.call WHERE s.key = ?
+    SELECT s.choice, s.digest, s.call, c.state, c.owner, c.batch, b.state, b.owner
+    FROM sample s LEFT JOIN call c ON c.id = s.call LEFT JOIN batch b ON b.id = c.batch WHERE s.key = ?
 """
+_UNASKED = (None, None, 0, "", 0, None, "", 0)
 _SEND = """
     INSERT INTO call (state, owner, samples, sent_at, provider, base_url, api_version, endpoint, model)
     VALUES ('sent', ?, ?, ?, ?, ?, ?, ?, ?)
@@ -136,35 +137,31 @@ class LedgerTransactions:
 
     def claim(self, keys: Iterable[bytes], where: tuple[str, ...], body: str, wall: float) -> records.Claim:
         """Enter a call for every key that is neither answered nor being asked for; see `Ledger.claim`."""
-        self._check_once()
-        stored: dict[bytes, records.Stored] = {}
-        busy: list[bytes] = []
-        free: list[bytes] = []
-        batched: list[bytes] = []
+        self.check_once()
+        by_state: dict[str, list[bytes]] = {"stored": [], "busy": [], "batched": [], "free": []}
         lost = set()
         for key in keys:
-            row = self._row(_STANDING, key)
-            choice, digest, call, state, owner, batch = row or (None, None, 0, "", 0, None)
-            if choice is not None or digest is not None or state == "rejected":
-                stored[key] = self._stored(key)
-            elif state == "sent" and batch is not None:
-                (batched if self.is_held(batch) else free).append(key)
-            elif state == "sent" and self.is_alive(owner):
-                busy.append(key)
-            else:
-                free.append(key)
-                if state == "sent":
-                    lost.add(call)
+            state, call = self.standing(key)
+            by_state[state].append(key)
+            lost |= {call} if state == "free" and call else set()
         for call in lost:
             self._connection.execute(_LOSE, (call,))
-        claimed = tuple(free)
-        call = self._send(claimed, where, body, wall)
-        return records.Claim(call, claimed, stored, tuple(busy), len(lost), tuple(batched))
+        stored, claimed = {key: self._stored(key) for key in by_state["stored"]}, tuple(by_state["free"])
+        sent = self._send(claimed, where, body, wall)
+        return records.Claim(sent, claimed, stored, tuple(by_state["busy"]), len(lost), tuple(by_state["batched"]))
 
-    def is_held(self, batch: int) -> bool:
-        """Tell whether a batch holds its requests: one that was only planned does as long as its process lives."""
-        row = self._connection.execute("SELECT state, owner FROM batch WHERE id = ?", (batch,)).fetchone()
-        return row is not None and (row[0] in {"sending", "sent"} or (row[0] == "planned" and self.is_alive(row[1])))
+    def standing(self, key: bytes) -> tuple[str, int]:
+        """Return whether a key is stored, busy, batched or free, and the call of a dead process that was for it."""
+        choice, digest, call, state, owner, batch, its_state, its_owner = self._row(_STANDING, key) or _UNASKED
+        if choice is not None or digest is not None or state == "rejected":
+            return "stored", 0
+        if state != "sent":
+            return "free", 0
+        if batch is None:
+            return ("busy", 0) if self.is_alive(owner) else ("free", call)
+        # What was only planned holds its requests as long as its process lives.
+        held = its_state in {"sending", "sent"} or (its_state == "planned" and self.is_alive(its_owner))
+        return "batched" if held else "free", 0
 
     def answer(self, call: int, columns: tuple[Any, ...], raw: bytes, choices: Mapping[bytes, int | None]) -> None:
         """Record a response and the choices that answer samples; see `Ledger.answer`."""
@@ -229,10 +226,10 @@ class LedgerTransactions:
         return self._sum("spent WHERE minute >= ? AND at > ?", math.floor(since / 60), since)
 
     def set_aside(self) -> float:
-        """Return the pico-dollars that calls under way may cost, and batches that have not ended."""
+        """Return the pico-dollars that calls under way, and batches that have not ended, may cost."""
         planned = self._connection.execute("SELECT owner, cost FROM batch WHERE state = 'planned'").fetchall()
-        of_plans = math.fsum(cost for owner, cost in planned if self.is_alive(owner))
-        return self._sum("held") + self._sum("batch WHERE state IN ('sending', 'sent')") + of_plans
+        held = [self._sum("held"), self._sum("batch WHERE state IN ('sending', 'sent')")]
+        return math.fsum([*held, *(cost for owner, cost in planned if self.is_alive(owner))])
 
     def spend_money(self, row: int | None, cost: int, wall: float) -> None:
         """Record what a call has cost in place of what was held for it; see `Ledger.spend_money`."""
@@ -274,7 +271,7 @@ class LedgerTransactions:
             schema.add_to_sum(self._connection, self._keys, self._answers)
             self._keys, self._answers = [], []
 
-    def _check_once(self) -> None:
+    def check_once(self) -> None:
         """Check the ledger before this process pays for its first call."""
         if self._damage is not None:
             raise self._damage
