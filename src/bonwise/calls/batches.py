@@ -6,12 +6,12 @@ import asyncio
 import json
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial, reduce
 from operator import add
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, Any
 
 from bonwise.calls import cost_limit, prices, retry, spending
 from bonwise.calls.ask import AttemptError, Model, Problem
@@ -35,13 +35,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Batches"]
 
-T = TypeVar("T")
-
 AT_A_TIME = 500
 """Requests that are claimed, or results that are recorded, in one transaction."""
 
 SETTLING = 60.0
-"""Seconds after which a service lists what was submitted; before that nothing is submitted a second time."""
+"""Seconds after which a service surely lists what was submitted; only then it may be submitted a second time."""
 
 SKEW = 3600.0
 """Seconds by which the clock of a service may be behind."""
@@ -84,6 +82,8 @@ class Batches:
         self._open: dict[int, BatchRow] = {}
         self._told: dict[int, float] = {}
         self._troubles = 0
+        self._in_doubt = time.monotonic()
+        """When this process began to wait for submissions to be listed."""
         self._no_room = ""
         self._reserved: spending.Reservation | None = None
         self._taken = NOTHING_PAID  # by results, in place of what is reserved
@@ -143,10 +143,8 @@ class Batches:
         for row in taken:
             self._open[row.id] = row
             cost = None if row.header.price == "null" else row.cost / PICO
-            limited = self._engine.spending
-            if cost is None and limited.needs_prices:
-                cost = 0.0  # it was submitted without a limit on money
-            self._reserved = limited.extend(self._reserved, row.tokens, cost, row.requests, forced=True)
+            extend = self._engine.spending.extend
+            self._reserved = extend(self._reserved, row.tokens, cost, row.requests, forced=True)
 
     async def submit(self, stopped: asyncio.Event) -> None:
         """Submit all that is planned, until the run is told to end."""
@@ -217,46 +215,34 @@ class Batches:
     async def _submitted(self, row: BatchRow) -> BatchRow:
         """Submit a batch and return it, with the service's name of it unless nobody knows whether it was."""
         client = self._client(row.header)
-        with self._input(row, client) as (lines, size):
-            file = row.file
-            if not file:
-                file = await self._done(row, partial(client.upload, lines, size, row.mark), once=False)
-            sent = replace(row, state="sending", file=file, sent_at=time.time())
-            await self._change(row, state="sending", file=file, sent_at=sent.sent_at)
-            send = partial(client.submit, lines, size, file=file, endpoint=row.header.endpoint, mark=row.mark)
+        sent = replace(row, state="sending", sent_at=time.time())
+        await self._change(row, state="sending", sent_at=sent.sent_at)
+
+        async def attempt(_number: int) -> str | Problem:
             try:
-                remote = await self._done(row, send, once=True)
+                return await client.submit(lines, row.header.endpoint, row.mark)
             except AttemptError as error:
-                self._tell(f"batch {row.id}: perhaps submitted ({error.problem.message}); looking for it")
-                return sent
-        if not remote:
+                if _may_have_arrived(error.problem):
+                    return error.problem
+                raise
+
+        with self._input(row, client) as lines:
+            try:
+                remote = await retry.until_answered(attempt, attempts=self._engine.terms.attempts)
+            except AttemptError as error:
+                await self._change(row, state="planned")  # nothing was submitted: the next command plans it anew
+                raise _refusal(row, error.problem) from None
+        if isinstance(remote, Problem) or not remote:
+            why = remote.message if isinstance(remote, Problem) else "the service gave it no name"
+            self._tell(f"batch {row.id}: perhaps submitted ({why}); looking for it")
+            self._in_doubt = time.monotonic()
             return sent
         await self._change(row, state="sent", remote=remote)
         self._tell(f"batch {printable(remote)}: {row.requests:,} requests submitted to {row.header.provider}")
         return replace(sent, state="sent", remote=remote)
 
-    async def _done(self, row: BatchRow, send: Callable[[], Awaitable[str]], *, once: bool) -> str:
-        """Send something of a batch, or raise CallError; `once`: AttemptError where nobody knows if it arrived."""
-
-        async def attempt(_number: int) -> str | Problem:
-            try:
-                return await send()
-            except AttemptError as error:
-                if once and _may_have_arrived(error.problem):
-                    return error.problem
-                raise
-
-        try:
-            outcome = await retry.until_answered(attempt, attempts=self._engine.terms.attempts)
-        except AttemptError as error:
-            await self._change(row, state="planned")  # nothing of it was submitted: the next command plans it anew
-            raise _refusal(row, error.problem) from None
-        if isinstance(outcome, Problem):
-            raise AttemptError(outcome)
-        return outcome
-
     @contextmanager
-    def _input(self, row: BatchRow, client: BatchClient) -> Iterator[tuple[IO[bytes], int]]:
+    def _input(self, row: BatchRow, client: BatchClient) -> Iterator[IO[bytes]]:
         """Write the input of a batch into a file without a name, line by line."""
         with (
             tempfile.TemporaryFile(dir=self._ledger.path.parent) as lines,
@@ -266,7 +252,7 @@ class Batches:
             for custom_id, body in rows.lines_of(connection, row):
                 lines.write(client.line(custom_id, row.header.endpoint, body))
             connection.close()
-            yield lines, lines.tell()
+            yield lines
 
     async def _look(self, row: BatchRow) -> int:
         """See how far a batch is; take in its results where it has ended, and return the number of answers."""
@@ -279,7 +265,8 @@ class Batches:
             self._troubles = 0
             if status.ended:
                 return await self._take_in(row, status)
-            self._say_how_far(row, status)
+            over = f"{status.done:,} of {row.requests:,} requests are over"
+            self._tell_now_and_then(row, f"batch {printable(row.remote)}: {over}")
         except AttemptError as error:
             problem = error.problem
             if problem.status == 404 and self._resubmit:
@@ -291,24 +278,25 @@ class Batches:
                 raise _refusal(row, problem) from None
         return 0
 
-    def _say_how_far(self, row: BatchRow, status: BatchStatus) -> None:
+    def _tell_now_and_then(self, row: BatchRow, line: str) -> None:
         now = time.monotonic()
-        if now - self._told.setdefault(row.id, now) >= TOLD_EVERY:
+        if now - self._told.get(row.id, 0.0) >= TOLD_EVERY:
             self._told[row.id] = now
-            self._tell(f"batch {printable(row.remote)}: {status.done:,} of {row.requests:,} requests are over")
+            self._tell(line)
 
     async def _found(self, row: BatchRow) -> BatchRow:
         """Look for a submission of which nobody knows whether it arrived; submit it again once it surely did not."""
-        sent_at = row.sent_at or 0.0
-        if 0 <= time.time() - sent_at < SETTLING:
+        if time.monotonic() - self._in_doubt < SETTLING:
             return row
         client = self._client(row.header)
-        for status in await client.sent_since(sent_at - SKEW, row.mark, row.requests):
-            if await self._is_known(status.id):
+        for status in await client.sent_since((row.sent_at or 0.0) - SKEW, row.mark, row.requests):
+            if await self._ledger.work(partial(rows.is_known, remote=status.id)):
                 continue
             if not client.is_marked:
                 if not status.ended:
-                    self._tell_once(row, f"batch {row.id}: waiting for {printable(status.id)}, which may be this one")
+                    self._tell_now_and_then(
+                        row, f"batch {row.id}: waiting for {printable(status.id)}, which may be this one"
+                    )
                     return row
                 if not await self._is_its(row, client, status):
                     continue
@@ -316,14 +304,6 @@ class Batches:
             self._tell(f"batch {printable(status.id)}: had been submitted")
             return replace(row, state="sent", remote=status.id)
         return await self._submitted(row)
-
-    def _tell_once(self, row: BatchRow, line: str) -> None:
-        if row.id not in self._told:
-            self._told[row.id] = time.monotonic()
-            self._tell(line)
-
-    async def _is_known(self, remote: str) -> bool:
-        return await self._ledger.work(partial(rows.is_known, remote=remote))
 
     async def _is_its(self, row: BatchRow, client: BatchClient, status: BatchStatus) -> bool:
         """Tell by the first result of a batch whether it is the one that was submitted."""
@@ -337,7 +317,7 @@ class Batches:
     async def _take_in(self, row: BatchRow, status: BatchStatus) -> int:
         """Record the results of a batch that has ended."""
         price, buffer, answered = _price_from(row.header.price), list[rows.BatchAnswer](), 0
-        dropped: dict[str, str] = {}
+        dropped: dict[str, str] = {}  # parameters, and what the service said
         async for line in self._client(row.header).results(status):
             if (answer := await self._answer(row, line, price, dropped)) is not None:
                 buffer.append(answer)
@@ -379,8 +359,8 @@ class Batches:
             dropped[problem.parameter] = problem.message
         if problem.kind != "rejected":
             return rows.BatchAnswer(keys, note=problem.message)
-        rejected = self._recorded(row, response, cost=0.0, rejected=True)
-        return rows.BatchAnswer(keys, response_columns(rejected), response.content, bill=Bill(calls=1))
+        columns = self._columns(row, response, cost=0.0, rejected=True)
+        return rows.BatchAnswer(keys, columns, response.content, bill=Bill(calls=1))
 
     def _replied(
         self, row: BatchRow, response: protocol.Response, price: prices.Price | None, keys: tuple[bytes, bytes]
@@ -396,13 +376,8 @@ class Batches:
         answered = tuple(at for at, fault in enumerate(faults) if not fault)
         if not answered:
             return rows.BatchAnswer(keys, note=f"no answer in the response: {faults[0]}", lost=True, bill=bill)
-        recorded = replace(
-            self._recorded(row, response, cost=cost),
-            model=reply.model,
-            fingerprint=reply.fingerprint,
-            usage=reply.usage,
-        )
-        return rows.BatchAnswer(keys, response_columns(recorded), raw, answered, bill=bill)
+        answer = {"model": reply.model, "fingerprint": reply.fingerprint, "usage": reply.usage, "cost": cost}
+        return rows.BatchAnswer(keys, self._columns(row, response, **answer), raw, answered, bill=bill)
 
     async def _problem(self, row: BatchRow, response: protocol.Response, keys: tuple[bytes, bytes]) -> Problem:
         """Say what an error means; a complaint of what the request does not hold is final."""
@@ -418,18 +393,11 @@ class Batches:
         held = name in body and (not most or body[name] > int(most))
         return problem if held else replace(problem, kind="rejected", parameter="")
 
-    def _recorded(
-        self, row: BatchRow, response: protocol.Response, *, cost: float | None, rejected: bool = False
-    ) -> Recorded:
-        return Recorded(
-            status=response.status,
-            raw=response.content,
-            request_id=response.headers.get("x-request-id", ""),
-            answered_at=time.time(),
-            cost=cost,
-            price_version=row.header.price_version,
-            rejected=rejected,
-        )
+    @staticmethod
+    def _columns(row: BatchRow, response: protocol.Response, **more: Any) -> tuple[Any, ...]:
+        request_id, version = response.headers.get("x-request-id", ""), row.header.price_version
+        fields = {"request_id": request_id, "price_version": version, "answered_at": time.time(), **more}
+        return response_columns(Recorded(response.status, response.content, **fields))
 
     def _settle(self) -> None:
         """Charge what results have taken; what is still under way may cost its worst case."""

@@ -55,14 +55,11 @@ class ModelEstimate:
     cost: float | None = 0.0
     cost_most: float | None = 0.0
     """Both: US dollars, expected (no input cached) and at most; None where the price is not known."""
-    price_share: float = 1.0
-    """What of the price a batch costs; 1 for live calls."""
 
-    def asked_times(self, times: int, *, live: bool = False) -> ModelEstimate:
-        """Return the row with bounds for asking that often for each answer, `live` after the first time."""
+    def asked_times(self, times: int) -> ModelEstimate:
+        """Return the row with bounds for asking that often for each answer."""
         bounds = ("calls_most", "input_tokens_most", "output_tokens_most")
-        again = (times - 1) * (1 / self.price_share if live and self.price_share else 1)
-        cost = None if self.cost_most is None else (1 + again) * self.cost_most
+        cost = None if self.cost_most is None else times * self.cost_most
         return replace(self, cost_most=cost, **{name: times * getattr(self, name) for name in bounds})
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,9 +144,9 @@ class CostEstimate:
         rows = (row for row in self.by_model if row.output_tokens_most and row.output_basis == "assumed")
         return tuple(dict.fromkeys(str(row.model) for row in rows))
 
-    def asked_times(self, times: int, *, live: bool = False) -> CostEstimate:
-        """Return the estimate with bounds for asking that often for each answer; see `ModelEstimate.asked_times`."""
-        return replace(self, by_model=tuple(row.asked_times(times, live=live) for row in self.by_model))
+    def asked_times(self, times: int) -> CostEstimate:
+        """Return the estimate with bounds for asking that often for each answer."""
+        return replace(self, by_model=tuple(row.asked_times(times) for row in self.by_model))
 
     def to_dict(self) -> dict[str, Any]:
         """Return totals and rows as plain values."""
@@ -201,7 +198,7 @@ def estimate(  # noqa: PLR0913 - what is asked, and what is known of services an
             name, price = str(model), prices.of(model, address(model))
             tallies[model] = _Tally(
                 model,
-                (price.in_batch(), price.batch) if price is not None and in_batch(model) else (price, 1.0),
+                (price, price.batch if price is not None and in_batch(model) else 1.0),
                 samples_at_once(model) if callable(samples_at_once) else samples_at_once,
                 (observed_output or {}).get(name),
                 (input_correction or {}).get(name, 1.0),
@@ -262,7 +259,7 @@ class _Tally:
             all_calls, all_input, input_most = all_calls + many, all_input + many * sent, input_most + many * most
             output, output_most = output + many * answers * each, output_most + many * answers * longest
             if self._price is not None:
-                costs.append(many * _cost(self._price, sent, answers * each))
+                costs.append(many * self._share * _cost(self._price, sent, answers * each))
                 costs_most.append(many * Prices.most_cost(self._price, most, answers * longest))
         unknown = all_calls > 0 and self._price is None
         return ModelEstimate(
@@ -279,7 +276,6 @@ class _Tally:
             "assumed" if self._observed is None else "observed",
             None if unknown else math.fsum(costs),
             None if unknown else math.fsum(costs_most),
-            self._share,
         )
 
 
@@ -312,7 +308,7 @@ def estimate_asks(
 ) -> CostEstimate:
     """Estimate calls, tokens and cost of questions and of `forms`, by what the ledger tells; nothing is sent.
 
-    With `batch` they are priced as in batches, but for second asks that no `reask` wants.
+    With `batch` the expected cost is that in batches; bounds are those of live calls.
     """
     view = _View(engine)
     costs = estimate(
@@ -325,9 +321,7 @@ def estimate_asks(
         forms=view.checked(forms),
         in_batch=lambda model: batch and Batches.takes(view.endpoints[model]),
     )
-    if engine.reask is None:
-        return costs.asked_times(2, live=True)
-    return costs.asked_times(1 + engine.reask)
+    return costs.asked_times(1 + (1 if engine.reask is None else engine.reask))
 
 
 class _View:

@@ -93,13 +93,6 @@ class QueuedReservation:
             self.turn.set_result(None)
 
 
-def _without_price() -> UsageError:
-    return UsageError(
-        "max_cost cannot be kept for a model without a known price",
-        hint="state its price in a TOML file and name the file in BONWISE_PRICES",
-    )
-
-
 def _running_loop() -> asyncio.AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()
@@ -209,12 +202,7 @@ class Spending:
     def extend(
         self, open_one: Reservation | None, tokens: int, cost: float | None, calls: int = 1, *, forced: bool = False
     ) -> Reservation:
-        """Set the worst case of further calls aside, at once: those of a batch, which end together.
-
-        Raises as `reserve`, and `SpendingLimitReached` also where waiting would help, unless `forced`.
-        """
-        if cost is None and self.needs_prices:
-            raise _without_price()
+        """Set the worst case of calls of a batch aside; unless `forced`, SpendingLimitReached where they do not fit."""
         need = Amount.of_call(tokens, cost, calls)
         with self._lock:
             if not forced:
@@ -234,7 +222,10 @@ class Spending:
         calls in flight cost nothing.
         """
         if cost is None and self.needs_prices:
-            raise _without_price()
+            raise UsageError(
+                "max_cost cannot be kept for a model without a known price",
+                hint="state its price in a TOML file and name the file in BONWISE_PRICES",
+            )
         need = Amount.of_call(tokens, cost)
         loop = asyncio.get_running_loop()
         self._lock.acquire()

@@ -66,7 +66,7 @@ def show_estimate(
     return 0
 
 
-_IN_BATCHES = "prices are those of batches where the provider has them; second asks are sent live, at the full price"
+_IN_BATCHES = "the cost expected is that in batches, where the provider has them; bounds are those of live calls"
 
 
 def show_plan(

@@ -14,11 +14,7 @@ from typing import Any, Literal
 from bonwise.calls.bill import NOTHING_PAID, PICO, Bill
 from bonwise.calls.ledger.transactions import MOST_AT_ONCE, LedgerTransactions
 
-__all__ = [
-    *("HELD_BY", "OPEN", "BatchAnswer", "BatchHeader", "BatchRow", "BatchState", "PlannedCall", "add", "body_of"),
-    *("change", "custom_id", "discard", "end", "is_known", "key_range", "lines_of", "lose", "open_batches", "record"),
-    *("row_from", "take_over"),
-]
+__all__ = ["BatchAnswer", "BatchHeader", "BatchRow", "BatchState", "PlannedCall"]
 
 BatchState = Literal["planned", "sending", "sent", "ended", "lost"]
 """
@@ -62,8 +58,6 @@ class BatchRow:
     tokens: int
     cost: int
     """Both at worst; pico-dollars, 0 where a price is not known."""
-    file: str
-    """The service's name of the input."""
     remote: str
     """The service's name of the batch; empty until it is known."""
     sent_at: float | None
@@ -72,7 +66,7 @@ class BatchRow:
 
 OPEN = """
     SELECT id, state, owner, provider, base_url, api_version, endpoint, model, price, price_version, mark, requests,
-           tokens, cost, file, remote, sent_at
+           tokens, cost, remote, sent_at
     FROM batch WHERE state IN ('planned', 'sending', 'sent') ORDER BY id
 """
 HELD_BY = """
@@ -131,7 +125,7 @@ def add(
     most: tuple[int, int],
     money: tuple[int, float] | None,
 ) -> bool:
-    """Claim calls for planned batches of this process, with `most` requests and bytes each; what has a claim stays so.
+    """Claim what is free for planned batches of this process, with `most` requests and bytes each.
 
     `money` is a limit in pico-dollars and the seconds of its window; tell whether it had room for all.
     """
@@ -152,8 +146,8 @@ def add(
             has_room = False
             continue
         if not batch or requests >= most[0] or size + call.size > most[1]:
-            values = (ledger_file.owner, *astuple(header), secrets.token_hex(8))
-            batch, requests, size = connection.execute(_BEGIN, values).lastrowid, 0, 0
+            batch = connection.execute(_BEGIN, (*whose, secrets.token_hex(8))).lastrowid
+            requests = size = 0
         row = connection.execute(_CALL, (len(call.keys), now, *where, call.effective, batch)).lastrowid
         connection.execute("INSERT INTO request (call, body) VALUES (?, ?)", (row, call.body))
         for key in call.keys:
@@ -219,7 +213,7 @@ def take_over(ledger_file: LedgerTransactions, *, resubmit: bool) -> list[BatchR
 
 def lose(ledger_file: LedgerTransactions, row: BatchRow) -> None:
     """Give a batch up that the service may work on: its calls may be billed, and its keys are free."""
-    change(ledger_file, row.id, state="lost", ended_at=time.time(), note="given up: it may be billed")
+    change(ledger_file, row.id, state="lost")
     ledger_file.connection.execute(
         "UPDATE call SET state = 'unknown', lost_attempts = 1, note = 'its batch was given up' "
         "WHERE batch = ? AND state = 'sent'",
@@ -278,14 +272,14 @@ _KEYS = "SELECT key FROM sample WHERE call = ? ORDER BY key"
 
 def end(ledger_file: LedgerTransactions, batch: int, note: str) -> Mapping[str, int]:
     """Record that a batch has ended: what has no answer is free; return the number of its calls by state."""
-    connection, now = ledger_file.connection, time.time()
+    connection = ledger_file.connection
     connection.execute(
         "UPDATE call SET state = 'failed', attempts = 1, note = ? WHERE batch = ? AND state = 'sent'", (note, batch)
     )
-    ended = "UPDATE batch SET state = 'ended', ended_at = ?, note = ? WHERE id = ? AND state != 'ended'"
-    if connection.execute(ended, (now, note, batch)).rowcount:  # another process may have been quicker
+    ended = "UPDATE batch SET state = 'ended' WHERE id = ? AND state != 'ended'"
+    if connection.execute(ended, (batch,)).rowcount:  # another process may have been quicker
         (cost,) = connection.execute("SELECT total(cost) FROM call WHERE batch = ?", (batch,)).fetchone()
-        ledger_file.add_spent(round(cost * PICO), ledger_file.spending_time(now))
+        ledger_file.add_spent(round(cost * PICO), ledger_file.spending_time(time.time()))
     return dict(connection.execute("SELECT state, count(*) FROM call WHERE batch = ? GROUP BY state", (batch,)))
 
 

@@ -255,11 +255,8 @@ _BATCHES: tuple[Step, ...] = (
         bytes INTEGER NOT NULL DEFAULT 0,
         tokens INTEGER NOT NULL DEFAULT 0,
         cost INTEGER NOT NULL DEFAULT 0,
-        file TEXT NOT NULL DEFAULT '',
         remote TEXT NOT NULL DEFAULT '',
-        sent_at REAL,
-        ended_at REAL,
-        note TEXT NOT NULL DEFAULT ''
+        sent_at REAL
     )
     """,
     "ALTER TABLE call ADD COLUMN batch INTEGER",

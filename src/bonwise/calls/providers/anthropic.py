@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from importlib import import_module
@@ -141,9 +142,8 @@ _STATUS = {
 class AnthropicBatches:
     """The batches of one server, by ``/v1/messages/batches``; nothing but its requests tells whose a batch is."""
 
-    most_requests: ClassVar[int] = 100_000
-    most_bytes: ClassVar[int] = 256 * 10**6
-    is_marked: ClassVar[bool] = False
+    most_requests, most_bytes = 100_000, 256 * 10**6
+    is_marked = False
 
     def __init__(self, client: SdkClient, version: str) -> None:
         self._client = client
@@ -154,16 +154,13 @@ class AnthropicBatches:
         """Return one request as a part of the list."""
         return f',{{"custom_id":"{custom_id}","params":{body}}}'.encode()
 
-    async def upload(self, lines: IO[bytes], size: int, mark: str) -> str:  # noqa: ARG002 - the interface of others
-        """Upload nothing: the input goes with the submission."""
-        return ""
-
-    async def submit(self, lines: IO[bytes], size: int, *, file: str, endpoint: str, mark: str) -> str:  # noqa: ARG002
+    async def submit(self, lines: IO[bytes], endpoint: str, mark: str) -> str:  # noqa: ARG002 - as above
         """Create the batch, its list read from the file piece by piece, and return its id."""
         from bonwise.calls.providers.clients import pieces_of  # noqa: PLC0415 - what sends is loaded when needed
 
         before, after = b'{"requests":[', b"]}"
-        headers = {**self._headers, "content-length": str(len(before) + size - 1 + len(after))}
+        size = lines.seek(0, os.SEEK_END) - lines.seek(1)  # each line begins with a comma
+        headers = {**self._headers, "content-length": str(len(before) + size + len(after))}
 
         async def created(sdk: Any) -> Any:
             response = await sdk.post(
@@ -174,7 +171,6 @@ class AnthropicBatches:
             )
             return wire.loaded_line(response.content).get("id")
 
-        lines.seek(1)
         return str(await self._client.do(created, _problem) or "")
 
     async def sent_since(self, since: float, mark: str, requests: int) -> list[protocol.BatchStatus]:  # noqa: ARG002

@@ -156,9 +156,8 @@ _WAITS = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
 class OpenAIBatches:
     """The batches of one server, by ``/files`` and ``/batches``; the mark of a submission is in its metadata."""
 
-    most_requests: ClassVar[int] = 50_000
-    most_bytes: ClassVar[int] = 200 * 10**6
-    is_marked: ClassVar[bool] = True
+    most_requests, most_bytes = 50_000, 200 * 10**6
+    is_marked = True
 
     def __init__(self, client: SdkClient) -> None:
         self._client = client
@@ -169,16 +168,12 @@ class OpenAIBatches:
         head = f'{{"custom_id":"{custom_id}","method":"POST","url":"/v1{endpoint}","body":'
         return f"{head}{body}}}\n".encode()
 
-    async def upload(self, lines: IO[bytes], size: int, mark: str) -> str:  # noqa: ARG002 - the interface of others
-        """Upload the input file, and return its id."""
+    async def submit(self, lines: IO[bytes], endpoint: str, mark: str) -> str:
+        """Upload the input, create a batch of it, and return its id."""
         lines.seek(0)
         named = (f"bonwise-{mark}.jsonl", lines, "application/jsonl")
         file = await self._client.do(lambda sdk: sdk.files.create(file=named, purpose="batch"), _problem)
-        return str(file.id)
-
-    async def submit(self, lines: IO[bytes], size: int, *, file: str, endpoint: str, mark: str) -> str:  # noqa: ARG002
-        """Create the batch of an input file, and return its id."""
-        asked = {"input_file_id": file, "endpoint": f"/v1{endpoint}", "completion_window": "24h"}
+        asked = {"input_file_id": file.id, "endpoint": f"/v1{endpoint}", "completion_window": "24h"}
         batch = await self._client.do(lambda sdk: sdk.batches.create(**asked, metadata={"bonwise": mark}), _problem)
         return str(batch.id or "")
 

@@ -181,48 +181,29 @@ class BatchLine:
 class BatchClient(Protocol):
     """Sends batches to one server; every method raises `bonwise.calls.ask.AttemptError` where no answer comes."""
 
-    @property
-    def most_requests(self) -> int:
-        """Requests that one batch may hold."""
-        ...
-
-    @property
-    def most_bytes(self) -> int:
-        """Bytes that one batch may hold."""
-        ...
-
-    @property
-    def is_marked(self) -> bool:
-        """Whether the service tells the mark of a submission, so that `sent_since` knows it."""
-        ...
+    most_requests: int
+    most_bytes: int
+    """Both: what one batch may hold."""
+    is_marked: bool
+    """Whether the service tells the mark of a submission, so that `sent_since` knows it."""
 
     def line(self, custom_id: str, endpoint: str, body: str) -> bytes:
         """Return one request as it stands in the input."""
-        ...
 
-    async def upload(self, lines: IO[bytes], size: int, mark: str) -> str:
-        """Send the input to where `submit` finds it, and return its name; empty where it goes with `submit`."""
-        ...
-
-    async def submit(self, lines: IO[bytes], size: int, *, file: str, endpoint: str, mark: str) -> str:
+    async def submit(self, lines: IO[bytes], endpoint: str, mark: str) -> str:
         """Have the service work on a batch, and return its own name of it."""
-        ...
 
     async def sent_since(self, since: float, mark: str, requests: int) -> list[BatchStatus]:
         """Return the batches submitted since a time (of 1970) that carry the mark, else those of so many requests."""
-        ...
 
     async def status(self, batch: str) -> BatchStatus:
         """Ask how far a batch is."""
-        ...
 
     def results(self, status: BatchStatus) -> AsyncIterator[BatchLine]:
         """Yield the results of a batch that has ended, in any order; nothing of them is kept in memory."""
-        ...
 
     async def aclose(self) -> None:
         """Close the connections."""
-        ...
 
 
 class Provider(Protocol):
