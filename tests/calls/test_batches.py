@@ -6,14 +6,20 @@ import asyncio
 import json
 import re
 
+import openai
 import pytest
 
 import bonwise as bw
 from bonwise.calls import batches, prices
 from bonwise.calls.engine import Engine
+from bonwise.calls.estimate import estimate_asks
+from bonwise.calls.ledger.damage import repair
 from bonwise.calls.ledger.ledger import Ledger
+from bonwise.calls.providers.anthropic import AnthropicBatches
+from bonwise.calls.providers.openai import OpenAIBatches
 from bonwise.calls.spending import Spending, SpendingLimitReached
 from bonwise.errors import CallError, UsageError
+from bonwise.judges.judging import asked
 from bonwise.selection.run import Stop
 from bonwise.testing.script import Script
 from crash.batch_service import BatchService
@@ -164,8 +170,6 @@ def test_an_unreadable_reply_is_asked_for_again_live(tmp_path, provider):
 
 def test_functions_are_called_and_clients_of_the_user_ask_live(tmp_path):
     """What has no batches is asked as always, once."""
-    import openai
-
     calls = []
     with BatchService().served() as service, openai.OpenAI(base_url=f"{service.url}/v1") as client:
         own = bw.Pointwise("openai/gpt-5-mini", client=client)
@@ -268,9 +272,7 @@ def test_the_account_sets_the_worst_case_of_batches_aside():
 
 def test_input_is_split_by_the_limits_of_the_provider(tmp_path, provider, monkeypatch):
     """No batch has more requests or bytes than it may."""
-    from bonwise.calls.providers import anthropic, openai
-
-    kind = {"openai": openai.OpenAIBatches, "anthropic": anthropic.AnthropicBatches}[provider]
+    kind = {"openai": OpenAIBatches, "anthropic": AnthropicBatches}[provider]
     assert (kind.most_requests, kind.most_bytes) in {(50_000, 200 * 10**6), (100_000, 256 * 10**6)}
     monkeypatch.setattr(kind, "most_requests", 4)
     with BatchService().served() as service:
@@ -284,7 +286,7 @@ def test_input_is_split_by_the_limits_of_the_provider(tmp_path, provider, monkey
 
 def test_no_key_gets_out(tmp_path, provider):
     """Neither the ledger nor an error holds the key, though the service repeats it."""
-    script = Script(lambda request: f"70 {KEY}")
+    script = Script(lambda _request: f"70 {KEY}")
     with BatchService(script, key=KEY).served() as service:
         judged(service, provider, tmp_path / "a")
         service.key = "another"
@@ -335,8 +337,6 @@ def test_faulty_replies_are_asked_for_again(tmp_path, provider):
 
 def test_a_repaired_ledger_keeps_its_batches(tmp_path, provider):
     """Repair copies them, so that their answers are taken afterwards."""
-    from bonwise.calls.ledger.damage import repair
-
     with BatchService(polls=3).served() as service:
         judged(service, provider, tmp_path, no_wait=True)
         repair(tmp_path / "ledger.sqlite")
@@ -346,9 +346,6 @@ def test_a_repaired_ledger_keeps_its_batches(tmp_path, provider):
 
 def test_estimates_are_at_the_price_of_batches(tmp_path):
     """The dry run is half, and its bounds are at the full price: a second ask is live."""
-    from bonwise.calls.estimate import estimate_asks
-    from bonwise.judges.judging import asked
-
     judge = bw.Pointwise("openai/gpt-5-mini")
     asks = asked(judge, "?", ("a", "b"))
     engine = Engine(tmp_path)

@@ -14,13 +14,19 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from importlib import import_module
 
+from bonwise.cli import entry
 from crash.runs import environment
 
 FAST = {"SETTLING": 0.3, "FIRST_PAUSE": 0.02, "LONGEST_PAUSE": 0.05}
 """What of `bonwise.calls.batches` takes minutes elsewhere."""
 
 PATIENCE = 40.0
+LOADED = (
+    *("anthropic", "openai", "bonwise.cli.judge", "bonwise.judges.pointwise", "bonwise.selection.many_pools"),
+    *("bonwise.judges.batch_rounds", "bonwise.calls.estimate"),
+)
 
 
 class Starter:
@@ -68,33 +74,30 @@ def _command(arguments, folder):
         file = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)  # noqa: PTH118 - a descriptor
         os.dup2(file, number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    from bonwise.cli.entry import main
-
     sys.argv = ["bonwise", *arguments]
-    main()
+    entry.main()
 
 
 def _loaded():
-    import anthropic  # noqa: F401 - so that commands need not load it
-    import openai  # noqa: F401
-
-    import bonwise.cli.judge  # noqa: F401
-    import bonwise.judges.pointwise
-    import bonwise.selection.many_pools  # noqa: F401
-    from bonwise.calls import batches
-
+    for name in LOADED:  # so that commands need not load it
+        import_module(name)
     for name, seconds in FAST.items():
-        setattr(batches, name, seconds)
+        setattr(import_module("bonwise.calls.batches"), name, seconds)
+
+
+def _say(number):
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
 
 
 def main():
     """Start and wait as the lines say."""
     _loaded()
-    print(0, flush=True)
+    _say(0)
     for line in sys.stdin:
         asked = json.loads(line)
         if isinstance(asked, int):
-            print(os.waitstatus_to_exitcode(os.waitpid(asked, 0)[1]), flush=True)
+            _say(os.waitstatus_to_exitcode(os.waitpid(asked, 0)[1]))
             continue
         child = os.fork()
         if not child:
@@ -108,7 +111,7 @@ def main():
                 sys.stdout.flush()
                 sys.stderr.flush()
                 os._exit(code)
-        print(child, flush=True)
+        _say(child)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ class Killer:
             threading.Timer(self.later, self.strike).start()
 
     def __call__(self, _name):
+        """Count an event."""
         self.seen += 1
         if self.seen == self.at + 1:
             threading.Timer(self.later, self.strike).start() if self.later else self.strike()

@@ -280,7 +280,7 @@ class Batches:
 
     def _tell_now_and_then(self, row: BatchRow, line: str) -> None:
         now = time.monotonic()
-        if now - self._told.get(row.id, 0.0) >= TOLD_EVERY:
+        if now - self._told.get(row.id, -TOLD_EVERY) >= TOLD_EVERY:
             self._told[row.id] = now
             self._tell(line)
 
@@ -294,9 +294,7 @@ class Batches:
                 continue
             if not client.is_marked:
                 if not status.ended:
-                    self._tell_now_and_then(
-                        row, f"batch {row.id}: waiting for {printable(status.id)}, which may be this one"
-                    )
+                    self._tell_now_and_then(row, f"batch {row.id}: {printable(status.id)} may be this one")
                     return row
                 if not await self._is_its(row, client, status):
                     continue

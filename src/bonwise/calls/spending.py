@@ -202,7 +202,7 @@ class Spending:
     def extend(
         self, open_one: Reservation | None, tokens: int, cost: float | None, calls: int = 1, *, forced: bool = False
     ) -> Reservation:
-        """Set the worst case of calls of a batch aside; unless `forced`, SpendingLimitReached where they do not fit."""
+        """Set the worst case of calls of a batch aside; SpendingLimitReached if it does not fit, unless `forced`."""
         need = Amount.of_call(tokens, cost, calls)
         with self._lock:
             if not forced:

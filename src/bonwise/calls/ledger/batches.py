@@ -134,11 +134,8 @@ def add(
     if money is not None:
         spent = ledger_file.spent_since(ledger_file.spending_time(now) - money[1])
         left = money[0] - spent - ledger_file.set_aside()
-    batch, requests, size = connection.execute(_PLANNED, (ledger_file.owner, *astuple(header))).fetchone() or (
-        0,
-        0,
-        0,
-    )
+    whose = ledger_file.owner, *astuple(header)
+    batch, requests, size = connection.execute(_PLANNED, whose).fetchone() or (0, 0, 0)
     for call in calls:
         if any(ledger_file.standing(key)[0] != "free" for key in call.keys):
             continue
