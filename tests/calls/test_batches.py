@@ -44,6 +44,10 @@ def provider(request):
     return request.param
 
 
+only_one = pytest.mark.parametrize("provider", ["anthropic"], indirect=True)
+"""Of what is the same code for both."""
+
+
 def pools(count=3, candidates=2):
     """Return pools whose texts are all different."""
     return [(f"Question {p}?", [f"Answer {p}.{c}" for c in range(candidates)]) for p in range(count)]
@@ -82,6 +86,7 @@ def test_answers_of_a_batch_are_those_of_live_calls(tmp_path, provider):
     assert sum(pick.calls for pick in picks) == 0
 
 
+@only_one
 def test_questions_that_follow_from_answers_go_into_a_further_batch(tmp_path, provider):
     """A rubric is drafted in the first batch and applied in the second; nothing goes live."""
     with BatchService().served() as service:
@@ -155,6 +160,7 @@ def test_a_parameter_that_a_model_does_not_take_is_left_out_of_the_next_batch(tm
         assert [row.parameter for row in ledger.stats().dropped] == ["temperature"]
 
 
+@only_one
 def test_an_unreadable_reply_is_asked_for_again_live(tmp_path, provider):
     """The second ask is one live call; the next command finds it."""
     script = Script(lambda request: "no number at all" if request.attempt == 0 and "0.0" in request.user else "70")
@@ -202,6 +208,7 @@ def test_a_batch_like_it_of_somebody_else_is_not_taken_for_it(tmp_path, provider
     assert None not in scores(found)
 
 
+@only_one
 def test_without_waiting_answers_are_pending_until_they_are_there(tmp_path, provider):
     """Live calls do not send what a batch has; the same call takes the answers later."""
     with BatchService(polls=2).served() as service:
@@ -218,6 +225,7 @@ def test_without_waiting_answers_are_pending_until_they_are_there(tmp_path, prov
     assert service.submitted.total() == 6
 
 
+@only_one
 def test_resubmit_sends_again_what_nobody_knows_of(tmp_path, monkeypatch, provider):
     """Without it the submission stays unknown; with it its calls may be billed, and are sent again at once."""
     monkeypatch.setattr(batches, "SETTLING", 3600.0)
@@ -233,6 +241,7 @@ def test_resubmit_sends_again_what_nobody_knows_of(tmp_path, monkeypatch, provid
         assert ledger.stats().lost_attempts == 6
 
 
+@only_one
 def test_costs_are_half_and_limits_hold(tmp_path, provider, monkeypatch):
     """What results took is charged at the price in a batch; a limit splits the work into rounds, and is kept."""
     monkeypatch.setattr(prices.Prices, "of", lambda *_: prices.Price(prices.Rates(1, 1, 1, 1, 2), batch=0.5))
@@ -314,6 +323,7 @@ def test_settings_that_mean_nothing_are_refused(tmp_path):
         bw.judge(pools(), judge=bw.Pointwise("openai/m"), run=tmp_path, no_wait=True)
 
 
+@only_one
 def test_a_stop_leaves_batches_to_the_next_call(tmp_path, provider):
     """What was submitted is pending, and awaited by the next call."""
     stop = Stop()
@@ -326,6 +336,7 @@ def test_a_stop_leaves_batches_to_the_next_call(tmp_path, provider):
         assert len(service.batches) == 1
 
 
+@only_one
 def test_faulty_replies_are_asked_for_again(tmp_path, provider):
     """An empty reply of a batch is no answer."""
     script = Script(lambda request: "" if request.attempt == 0 and "1.1" in request.user else "55")
@@ -335,6 +346,7 @@ def test_faulty_replies_are_asked_for_again(tmp_path, provider):
     assert set(scores(found)) == {0.55}
 
 
+@only_one
 def test_a_repaired_ledger_keeps_its_batches(tmp_path, provider):
     """Repair copies them, so that their answers are taken afterwards."""
     with BatchService(polls=3).served() as service:

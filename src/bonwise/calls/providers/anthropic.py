@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, ClassVar
@@ -203,8 +204,14 @@ class AnthropicBatches:
                     yield _batch_line(wire.loaded_line(line))
 
 
-def _results(sdk: Any, batch: str, headers: Mapping[str, str]) -> Any:
-    return sdk.messages.batches.with_streaming_response.results(batch, extra_headers=headers)
+@asynccontextmanager
+async def _results(sdk: Any, batch: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
+    # Older SDKs have no other way to a response that is not read at once.
+    decoder = await sdk.messages.batches.results(batch, extra_headers=headers)
+    try:
+        yield decoder
+    finally:
+        await decoder.close()
 
 
 def _problem(response: protocol.Response, now: float) -> Problem:

@@ -213,7 +213,7 @@ class SdkClient:
         """Yield the lines of a response of any size, without secrets; `opened` is a streaming call of the SDK."""
         async with AsyncExitStack() as stack:
             response = await self.do(lambda sdk: stack.enter_async_context(opened(sdk)), problem)
-            pieces, left = response.iter_bytes(_PIECE * 16), b""
+            pieces, left = response.http_response.aiter_bytes(_PIECE * 16), b""
             while (piece := await self.do(lambda _: anext(pieces, None), problem)) is not None:
                 *lines, left = (left + piece).split(b"\n")
                 for line in lines:
