@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import signal
 import threading
 from contextlib import suppress
@@ -15,6 +16,7 @@ from bonwise.testing.script import Script
 from crash.batch_service import BatchService
 from crash.forked import starter
 from crash.runs import judging, pool_file
+from docs.pages import blocks
 
 PROMPTS, CANDIDATES = 6, 4
 REQUESTS = PROMPTS * CANDIDATES
@@ -106,3 +108,30 @@ def test_a_kill_submits_nothing_twice_and_loses_nothing(tmp_path, commands, prov
         assert ledger.batches() == []
     assert not list((tmp_path / "run").glob("tmp*"))
     request.node.user_properties += [("kills", kills), ("events", service.events)]
+
+
+def test_the_page_is_typed(tmp_path, commands):
+    """The commands of docs/batches.md: an estimate, a run that waits, and the same that does not."""
+    pool_file(tmp_path / "pools.jsonl", 2, 2)
+    lines = "\n".join(blocks("docs/batches.md", "sh")).splitlines()
+    with BatchService(polls=1).served() as service:
+        for line in lines:
+            _, *arguments = shlex.split(line.replace("runs/a", str(tmp_path / "a")))
+            arguments = [str(tmp_path / one) if one.endswith((".csv", ".jsonl")) else one for one in arguments]
+            assert commands.ended(commands.start([*arguments, "--base-url", f"{service.url}/v1"], tmp_path)) == 0
+        assert service.events.count("submitted") == 1
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize("provider", JUDGES)
+def test_a_command_that_does_not_wait_leaves_answers_pending(tmp_path, commands, provider):
+    """Exit code 4 until they are there; what was perhaps submitted is sent again on demand."""
+    pool_file(tmp_path / "pools.jsonl", 2, 2)
+    with BatchService(polls=3).served() as service:
+        codes = []
+        while not codes or (codes[-1] == 4 and len(codes) < 9):
+            arguments = command(tmp_path, service, provider, "--no-wait", "--resubmit")
+            codes.append(commands.ended(commands.start(arguments, tmp_path)))
+        assert codes[0] == 4
+        assert codes[-1] == 0
+        assert service.submitted.total() == 4

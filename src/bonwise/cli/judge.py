@@ -41,7 +41,7 @@ def judge(
     ] = None,
     rubric: model_flags.RubricFile = None,
     out: Annotated[str, typer.Option("--out", help="Where the scores go (CSV); - for stdout.")] = "-",
-    pairs: Annotated[str | None, typer.Option("--pairs", help="Where single comparisons go (CSV).")] = None,
+    pairs: Annotated[str | None, arguments.rare("--pairs", help="Where single comparisons go (CSV).")] = None,
     raw: Annotated[bool, arguments.rare("--raw", help="Write what the judge said too, in a column raw.")] = False,
     tokens: Annotated[
         bool, arguments.rare("--tokens", help="Write what the answers took too, in a column tokens.")
