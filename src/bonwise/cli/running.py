@@ -77,8 +77,9 @@ def _progress_lines() -> Iterator[Progress]:
 
     def show(now: RunProgress) -> None:
         nonlocal said_at, said_last
-        # A line says something new: a batch may take a day.
-        if now.seconds >= said_at + LINE_PAUSE and (figures := _progress_figures(now)) != said_last:
+        figures = _progress_figures(now)
+        # As long as nothing has come a line says something new: a batch may take a day.
+        if now.seconds >= said_at + LINE_PAUSE and (now.done or figures != said_last):
             said_at, said_last = now.seconds, figures
             left = [] if now.total is None else [time_left(now.done, now.total, now.seconds)]
             say(", ".join([figures, *left]))
