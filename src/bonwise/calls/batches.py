@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.batches import BatchAnswer, BatchHeader, BatchRow, PlannedCall
     from bonwise.calls.providers.protocol import BatchClient, BatchLine, BatchStatus
 
-__all__ = ["Batches"]
+__all__ = ["ProviderBatches"]
 
 AT_A_TIME = 500
 """Requests that are claimed, or results that are recorded, in one transaction."""
@@ -51,7 +51,7 @@ TOLD_EVERY = 300.0
 """Seconds between two lines about a batch that goes on."""
 
 
-class Batches:
+class ProviderBatches:
     """The batches of an engine's ledger.
 
     Questions of `asks` tell which servers there are. With `wait` their results are awaited. `resubmit` sends again

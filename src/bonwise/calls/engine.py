@@ -28,7 +28,7 @@ from bonwise.table.verdicts import Unscored, kept
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask, CallOutcome, Model, Outcome, Request
-    from bonwise.calls.batches import Batches
+    from bonwise.calls.batches import ProviderBatches
     from bonwise.calls.ledger.records import Stored
 
 __all__ = ["GRACE", "MOST_CLIENTS", "AskRun", "Engine"]
@@ -99,7 +99,7 @@ class Engine:
         self._calls: dict[asyncio.Task[CallOutcome], attempts.CallAttempts] = {}
         self.stopped = "not in the ledger" if asked["offline"] else ""
         """Why nothing new is sent, empty while the engine runs."""
-        self.batches: Batches | None = None
+        self.batches: ProviderBatches | None = None
         """What takes the questions that go into batches and not over the network one by one."""
 
     async def ask(self, ask: Ask) -> Answers:

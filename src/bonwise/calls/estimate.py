@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bonwise.calls import bill, tokens
 from bonwise.calls.ask import Ask, Model
-from bonwise.calls.batches import Batches
+from bonwise.calls.batches import ProviderBatches
 from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
@@ -319,7 +319,7 @@ def estimate_asks(
         observed_output=_observed(engine),
         address=lambda model: view.endpoints[model].base_url,
         forms=view.checked(forms),
-        in_batch=lambda model: batch and Batches.takes(view.endpoints[model]),
+        in_batch=lambda model: batch and ProviderBatches.takes(view.endpoints[model]),
     )
     return costs.asked_times(1 + (1 if engine.reask is None else engine.reask))
 

@@ -12,7 +12,7 @@ from bonwise.judges import judging, protocol, scoring
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask
-    from bonwise.calls.batches import Batches
+    from bonwise.calls.batches import ProviderBatches
     from bonwise.calls.engine import Engine
     from bonwise.table.pools import Pool
 
@@ -35,10 +35,10 @@ async def answer_in_batches(
     come: for questions that depend on them, for parameters that a model does not take, and for what has expired.
     Afterwards the engine asks live what cannot go into a batch. Pools are read once per round.
     """
-    from bonwise.calls.batches import Batches  # noqa: PLC0415 - few ask in batches
+    from bonwise.calls.batches import ProviderBatches  # noqa: PLC0415 - few ask in batches
 
     asking = [judge for judge in judges if protocol.is_asking(judge)]
-    batches = Batches(engine, _sample_asks(asking), wait=wait, resubmit=resubmit, tell=tell)
+    batches = ProviderBatches(engine, _sample_asks(asking), wait=wait, resubmit=resubmit, tell=tell)
     engine.batches = batches
     try:
         await batches.begin()
@@ -54,7 +54,11 @@ async def answer_in_batches(
 
 
 async def plan(
-    pools: Iterable[Pool], judges: Sequence[protocol.Judge], engine: Engine, batches: Batches, stopped: asyncio.Event
+    pools: Iterable[Pool],
+    judges: Sequence[protocol.Judge],
+    engine: Engine,
+    batches: ProviderBatches,
+    stopped: asyncio.Event,
 ) -> None:
     """Put the questions about pools into batches to be; nothing of a pool is kept."""
     batches.planning = True
