@@ -37,6 +37,9 @@ def test_a_run_folder_holds_one_ledger(tmp_path):
             assert file.exists()
 
 
+CURRENT = FIRST_VERSION + len(MIGRATIONS) - 1
+
+
 def test_a_ledger_is_private(tmp_path):
     """Only its owner can read a ledger or the files beside it."""
     with Ledger.open(tmp_path) as ledger:
@@ -66,7 +69,7 @@ def test_an_older_ledger_is_migrated(tmp_path):
         migrate(connection, steps)
         migrate(connection, steps)
         assert connection.execute("SELECT state, one, two FROM call").fetchall() == [("answered", None, 2)]
-        assert connection.execute("PRAGMA user_version").fetchone() == (FIRST_VERSION + 3,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (CURRENT + 2,)
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path):
@@ -77,7 +80,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path):
     with connect(ledger.path) as connection:
         with pytest.raises(sqlite3.OperationalError):
             migrate(connection, steps)
-        assert connection.execute("PRAGMA user_version").fetchone() == (FIRST_VERSION + 1,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (CURRENT,)
         assert "one" not in [row[1] for row in connection.execute("PRAGMA table_info(call)")]
 
 
@@ -86,7 +89,7 @@ def test_a_newer_ledger_is_refused(tmp_path):
     with Ledger.open(tmp_path) as ledger:
         pass
     with connect(ledger.path) as connection:
-        connection.execute(f"PRAGMA user_version = {FIRST_VERSION + 2}")
+        connection.execute(f"PRAGMA user_version = {CURRENT + 1}")
     with pytest.raises(LedgerError, match="newer bonwise") as caught:
         Ledger.open(tmp_path)
     assert str(ledger.path) in caught.value.message

@@ -396,7 +396,8 @@ def test_a_ledger_of_an_older_version_knows_what_its_calls_have_cost(tmp_path):
     """The costs of its answers are those of their moment."""
     _, engine = asyncio.run(judged(pools(8), ledger=tmp_path, connection=in_memory(Script())))
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as connection:
-        for statement in ("DROP TABLE spent", "DROP TABLE held", "PRAGMA user_version = 3"):
+        later = ("DROP TABLE spent", "DROP TABLE held", "DROP TABLE batch", "DROP INDEX call_of_batch")
+        for statement in (*later, "ALTER TABLE call DROP COLUMN batch", "PRAGMA user_version = 3"):
             connection.execute(statement)
     with Ledger.open(tmp_path) as ledger:
         assert spent(ledger) == (pytest.approx(engine.spending.cost), 0.0)

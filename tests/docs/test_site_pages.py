@@ -91,6 +91,7 @@ def test_the_extra_brings_the_site():
 
 ELSEWHERE = {
     "README.md": "tests/docs/test_guides.py",
+    "docs/batches.md": "tests/crash/test_batches.py",
     "docs/hosts_recipes.md": "tests/hosts/test_recipes.py",
     "docs/testing.md": "tests/testing/test_server.py",
     "docs/tracing.md": "tests/test_tracing.py",
@@ -208,6 +209,7 @@ OTHERWISE = {
     ("Resampled", "of"): "it takes no judge of its own kind",
     ("RouteStudy.router", "judge"): "a judge that was studied",
     ("audit_preferences", "labels"): "of pairs",
+    ("judge", "batch"): "of a provider",
     ("judge", "deadline"): "there is one per question",
     ("judge", "max_concurrency"): "its pools have no deadline",
     ("monitor", "confidence"): "it also limits false claims",

@@ -44,6 +44,8 @@ class Exchange:
 
 _LOG = logger("calls")
 
+_IN_BATCH = Unscored("owed: in a batch that has not ended (--batch takes its answers)", owed=True)
+
 _OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """What services call the most tokens of an answer."""
 
@@ -303,6 +305,7 @@ class CallAttempts:
         if claim.unknown:
             self.bill += Bill(unknown=claim.unknown)
         self._busy = bool(claim.busy)
+        self._outcomes.update(dict.fromkeys(claim.batched, _IN_BATCH))
         self._call, self._keys = claim.call_id, claim.claimed
         if self._call is not None and len(self._keys) < asked:
             self._request = self._build(len(self._keys))

@@ -29,6 +29,7 @@ from bonwise.table.verdicts import Unscored, kept
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask, CallOutcome, Model, Outcome, Request
+    from bonwise.calls.batches import ProviderBatches
     from bonwise.calls.ledger.ledger import LedgerProtocol
     from bonwise.calls.ledger.postgres import PostgresLedger
     from bonwise.calls.ledger.records import Stored
@@ -93,7 +94,7 @@ class Engine:
         )
         """What all calls under way share."""
         self._limiter, self._at_once = limiter, at_once
-        self._connection = asked["connection"] or protocol.Connection(connections=at_once)
+        self.connection = asked["connection"] or protocol.Connection(connections=at_once)
         self._endpoints: dict[_Key, Endpoint] = {}
         """Each once; those with a client of the user's in the order in which they were used last."""
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -102,6 +103,8 @@ class Engine:
         self._calls: dict[asyncio.Task[CallOutcome], attempts.CallAttempts] = {}
         self.stopped = "not in the ledger" if asked["offline"] else ""
         """Why nothing new is sent, empty while the engine runs."""
+        self.batches: ProviderBatches | None = None
+        """What takes the questions that go into batches and not over the network one by one."""
 
     async def ask(self, ask: Ask) -> Answers:
         """Return an answer per sample, stored ones from the ledger; what did not arrive is an owed `Unscored`."""
@@ -114,6 +117,13 @@ class Engine:
         whole = protocol.provider(ask.model.provider).request(ask, 1, frozenset())
         endpoint = self.endpoint(ask, whole)
         return await AskRun(self, ask, whole, endpoint).run()
+
+    def for_planning(self) -> Engine:
+        """Return an engine on the same ledger and account that sends nothing: its questions go into batches only."""
+        ledger = self.ledger if isinstance(self.ledger, Ledger) else None
+        planning = Engine(ledger, prices=self.prices, spending=self.spending, reask=self.reask)
+        planning.batches, planning.stopped = self.batches, "batches are planned"
+        return planning
 
     def leave(self, asks: Sequence[Ask], reason: str) -> bill.Bill:
         """Count the answers to questions that wait for one that has not arrived, and return them as a bill."""
@@ -132,7 +142,7 @@ class Engine:
         if endpoint is None:
             refused, price = self.ledger.dropped(base_url, model.name), self.prices.of(model, base_url)
             limiter = self._limiter or self._paced(f"{base_url} {model.name}")
-            endpoint = Endpoint(adapter, model, base_url, refused, price, limiter, self._connection)
+            endpoint = Endpoint(adapter, model, base_url, refused, price, limiter, self.connection)
             self._endpoints[key] = endpoint
             supplied_clients = [key for key in self._endpoints if key[-1] is not None]
             # Calls under way keep their endpoint, and what sends by a user's client has nothing to close.
@@ -288,7 +298,7 @@ class AskRun:
         # A question that another asker has under way is counted there.
         if own := sum(sample in self._arrived and key not in under_way for key, sample in missing.items()):
             self._terms.totals.notices[f"{self._ask.model} was asked again where a reply could not be read"] += own
-        await self._obtain(wanted, 1)
+        await self._obtain(wanted, 1, live=True)
         for sample in wanted:
             reading, before = self._answers[sample].reading, first[sample].reading
             # Of an answer that was read in part, the second one may lack more.
@@ -313,12 +323,20 @@ class AskRun:
         readings = ((sample, answer.reading) for sample, answer in self._answers.items())
         return [sample for sample, reading in readings if isinstance(reading, Unscored) and not reading.owed]
 
-    async def _obtain(self, samples: Iterable[int], generation: int) -> None:
+    async def _obtain(self, samples: Iterable[int], generation: int, *, live: bool = False) -> None:
+        """Get answers; second asks are `live` also where questions go into batches."""
+        batches = None if live else self._engine.batches
         wanted = list(samples)
         while wanted:
             self._leave_out_what_is_refused()
             missing = await self._look_up(dict(zip(self._request.keys(wanted, generation), wanted, strict=True)))
             if not missing:
+                return
+            if batches is not None and batches.takes(self._endpoint):
+                requests = {tuple(keys): self._request_for(len(keys)) for keys in self._groups(list(missing))}
+                await batches.plan(self._endpoint, [(*ask, self._size(len(ask[0]))) for ask in requests.items()])
+                for key in list(missing):
+                    self._owe({key: missing.pop(key)}, batches.reason(key))
                 return
             if self._engine.stopped:
                 self._owe(missing, self._engine.stopped)
@@ -346,7 +364,8 @@ class AskRun:
                 missing[key] = sample
             else:
                 self._endpoint.answered = True
-                if key in self._engine.tasks_by_key:  # written down a moment ago, by a call of this very run
+                # Written down a moment ago, by a call of this very run; or by a batch, which asks nothing again.
+                if key in self._engine.tasks_by_key or stored.batched:
                     self._arrived.add(sample)
                 self._answers[sample] = self._read(self._outcome(stored), sample, from_ledger=True)
         return missing
@@ -387,11 +406,16 @@ class AskRun:
         running = self._engine.tasks_by_key
         under_way = {key: running[key] for key in missing if key in running}
         fresh = [key for key in missing if key not in under_way]
-        takes_n = self._endpoint.provider.capabilities.samples and self._ask.question is None
-        at_once = takes_n and "n" not in self._refused
-        groups = [fresh] if at_once and fresh else [[key] for key in fresh]
-        paid = {self._started(group) for group in groups}
+        paid = {self._started(group) for group in self._groups(fresh)}
         return paid, set(under_way.values())
+
+    def _groups(self, keys: list[bytes]) -> list[list[bytes]]:
+        """Return the keys of each call."""
+        takes_n = self._endpoint.provider.capabilities.samples and self._ask.question is None
+        return [keys] if takes_n and keys and "n" not in self._refused else [[key] for key in keys]
+
+    def _request_for(self, samples: int) -> Request:
+        return self._request if samples == 1 else self._build(samples)
 
     def _started(self, keys: list[bytes]) -> asyncio.Task[CallOutcome]:
         single = self._request

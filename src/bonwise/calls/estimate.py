@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bonwise.calls import bill, tokens
 from bonwise.calls.ask import Ask, Model
+from bonwise.calls.batches import ProviderBatches
 from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import NullLedger
@@ -180,22 +181,24 @@ def estimate(  # noqa: PLR0913 - what is asked, and what is known of services an
     input_correction: Mapping[str, float] | None = None,
     address: Callable[[Model], str | None] = lambda model: model.base_url,
     forms: Iterable[FormCount] = (),
+    in_batch: Callable[[Model], bool] = lambda _model: False,
 ) -> CostEstimate:
     """Say what asks will use, and those counted in `forms`. Nothing is sent, and each ask is looked at once.
 
     `stored` tells how many samples of an ask are there; `samples_at_once`, perhaps by model, whether one call brings
     all missing ones and is charged its input once. By ``provider/model``, `observed_output` is the mean output tokens
     of a stored answer, `input_correction` counted over expected input tokens, not for bounds. `address` is where a
-    model is really served (an environment variable may move it), which decides on its price.
+    model is really served (an environment variable may move it), which decides on its price;
+    `in_batch` tells whether its calls go into batches.
     """
     tallies: dict[Model, _Tally] = {}
 
     def tally_of(model: Model) -> _Tally:
         if model not in tallies:
-            name = str(model)
+            name, price = str(model), prices.of(model, address(model))
             tallies[model] = _Tally(
                 model,
-                prices.of(model, address(model)),
+                (price, price.batch if price is not None and in_batch(model) else 1.0),
                 samples_at_once(model) if callable(samples_at_once) else samples_at_once,
                 (observed_output or {}).get(name),
                 (input_correction or {}).get(name, 1.0),
@@ -216,10 +219,15 @@ class _Tally:
     """Sums of one model while asks go by; they are not kept."""
 
     def __init__(
-        self, model: Model, price: Price | None, at_once: bool, observed: float | None, correction: float
+        self,
+        model: Model,
+        priced: tuple[Price | None, float],
+        at_once: bool,
+        observed: float | None,
+        correction: float,
     ) -> None:
         self._model = model
-        self._price = price
+        self._price, self._share = priced
         self._at_once = at_once
         self._observed = observed
         self._correction = correction
@@ -253,7 +261,7 @@ class _Tally:
             all_calls, all_input, input_most = all_calls + many, all_input + many * sent, input_most + many * most
             output, output_most = output + many * answers * each, output_most + many * answers * longest
             if self._price is not None:
-                costs.append(many * _cost(self._price, sent, answers * each))
+                costs.append(many * self._share * _cost(self._price, sent, answers * each))
                 costs_most.append(many * Prices.most_cost(self._price, most, answers * longest))
         unknown = all_calls > 0 and self._price is None
         return ModelEstimate(
@@ -297,8 +305,13 @@ def _sum(costs: Iterable[float | None]) -> float | None:
     return math.fsum(known)
 
 
-def estimate_asks(engine: Engine, asks: Iterable[Ask], forms: Iterable[FormCount] = ()) -> CostEstimate:
-    """Estimate calls, tokens and cost of questions and of `forms`, by what the ledger tells; nothing is sent."""
+def estimate_asks(
+    engine: Engine, asks: Iterable[Ask], forms: Iterable[FormCount] = (), *, batch: bool = False
+) -> CostEstimate:
+    """Estimate calls, tokens and cost of questions and of `forms`, by what the ledger tells; nothing is sent.
+
+    With `batch` the expected cost is that in batches; bounds are those of live calls.
+    """
     view = _View(engine)
     costs = estimate(
         view.parts(asks),
@@ -308,6 +321,7 @@ def estimate_asks(engine: Engine, asks: Iterable[Ask], forms: Iterable[FormCount
         observed_output=_observed(engine),
         address=lambda model: view.endpoints[model].base_url,
         forms=view.checked(forms),
+        in_batch=lambda model: batch and ProviderBatches.takes(view.endpoints[model]),
     )
     return costs.asked_times(1 + (1 if engine.reask is None else engine.reask))
 

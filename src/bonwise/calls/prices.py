@@ -8,7 +8,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib import resources
 from pathlib import Path
@@ -28,7 +28,7 @@ ENVIRONMENT_VARIABLE = "BONWISE_PRICES"
 
 _PER_TOKENS = 1_000_000
 _RATES = ("input", "cached_input", "cache_write_5m", "cache_write_1h", "output")
-_FIELDS = frozenset({*_RATES, "provider", "models", "except", "base_url", "long_prompt", "as_of", "source"})
+_FIELDS = frozenset({*_RATES, "provider", "models", "except", "base_url", "long_prompt", "as_of", "source", "batch"})
 _DATED = re.compile(r"(?P<stem>.+)-(?P<day>\d{4}-\d{2}-\d{2}|\d{8})")
 _EVERY = "*"
 
@@ -44,6 +44,10 @@ class Rates:
     output: float
     """The kinds of `bonwise.calls.bill.Usage`; reasoning is output."""
 
+    def times(self, share: float) -> Rates:
+        """Return a share of each rate."""
+        return Rates(*(share * getattr(self, name) for name in _RATES))
+
 
 @dataclass(frozen=True, slots=True)
 class Price:
@@ -57,6 +61,13 @@ class Price:
     """The day the price was stated for, empty where the file does not say."""
     source: str = ""
     """Where it is stated."""
+    batch: float = 1.0
+    """What a batch costs as a share of this."""
+
+    def in_batch(self) -> Price:
+        """Return the price of the same in a batch."""
+        long_prompt = None if self.long_prompt is None else self.long_prompt.times(self.batch)
+        return replace(self, rates=self.rates.times(self.batch), long_prompt=long_prompt, batch=1.0)
 
     def rates_for(self, input_tokens: int) -> Rates:
         """Return the rates of a call with this much input, cached or not."""
@@ -78,6 +89,8 @@ class Prices:
     version: str
     _tables: tuple[_Table, ...] = field(repr=False)
     _official: frozenset[tuple[str, str]] = field(repr=False)
+    _batch: Mapping[str, float] = field(repr=False)
+    """What a batch costs at a provider's own servers, as a share of the price."""
 
     @classmethod
     def load(cls, path: Path | None = None) -> Prices:
@@ -86,16 +99,17 @@ class Prices:
         official = frozenset(
             (provider, server_of(url)) for provider, urls in built_in["official"].items() for url in urls
         )
-        tables = [_table(built_in, "prices.toml of bonwise", official)]
+        batch: Mapping[str, float] = built_in["batch"]
+        tables = [_table(built_in, "prices.toml of bonwise", official, batch)]
         version = str(built_in["version"])
         chosen = path or _from_environment()
         if chosen is not None:
             content = _bytes(chosen)
             document = _parse(content, str(chosen))
             _known(document, {"version", "price"}, str(chosen))
-            tables.insert(0, _table(document, str(chosen), official))
+            tables.insert(0, _table(document, str(chosen), official, batch))
             version += f"+{hashlib.sha256(content).hexdigest()[:8]}"
-        return cls(version, tuple(tables), official)
+        return cls(version, tuple(tables), official, batch)
 
     def price(self, provider: str, model: str, base_url: str | None = None) -> Price | None:
         """Return a model's price, the user's entries first; at another server only by entries that name it."""
@@ -114,7 +128,8 @@ class Prices:
         if model.price is None:
             return self.price(model.provider, model.name, base_url)
         into, out = model.price
-        return Price(Rates(into, into, into, into, out))
+        is_official = (model.provider, server_of(base_url or "")) in self._official
+        return Price(Rates(into, into, into, into, out), batch=self._batch[model.provider] if is_official else 1.0)
 
     @staticmethod
     def cost(price: Price, usage: Usage) -> float:
@@ -197,7 +212,9 @@ def _parse(content: bytes, name: str) -> dict[str, Any]:
 _HINT = 'an entry reads: [[price]] provider = "openai", models = ["some-model"], input = 1.25, output = 10.0'
 
 
-def _table(document: Mapping[str, Any], name: str, official: frozenset[tuple[str, str]]) -> _Table:
+def _table(
+    document: Mapping[str, Any], name: str, official: frozenset[tuple[str, str]], batch: Mapping[str, float]
+) -> _Table:
     entries = document.get("price", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(f"{name}: price is not a list of entries", hint=_HINT)
@@ -208,7 +225,8 @@ def _table(document: Mapping[str, Any], name: str, official: frozenset[tuple[str
         _known(entry, _FIELDS, where)
         place = _place(entry, where, official)
         models = _names(entry, "models", where, required=True)
-        price = _price(entry, f"{where} ({place[0]} {', '.join(models)})")
+        usual = 1.0 if place[1] else batch.get(place[0], 1.0)
+        price = _price(entry, f"{where} ({place[0]} {', '.join(models)})", usual)
         for model in models:
             _check_model(model, place, prices, where)
             prices[*place, model] = price
@@ -236,7 +254,7 @@ def _check_model(model: str, place: tuple[str, str], prices: Mapping[_Key, Price
         raise InputError(f"{where}: models names {model!r}, which has a price already", hint="keep one of the two")
 
 
-def _price(entry: Mapping[str, Any], where: str) -> Price:
+def _price(entry: Mapping[str, Any], where: str, batch: float) -> Price:
     long_prompt, above = entry.get("long_prompt"), 0
     if long_prompt is not None:
         if not isinstance(long_prompt, dict):
@@ -255,6 +273,7 @@ def _price(entry: Mapping[str, Any], where: str) -> Price:
         above,
         str(entry.get("as_of", "")),
         _text(entry, "source", where, required=False),
+        _rate(entry.get("batch", batch), f"{where}: batch"),
     )
 
 

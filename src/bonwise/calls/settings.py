@@ -15,7 +15,7 @@ from bonwise.table.checks import check_whole
 if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Connection
 
-__all__ = ["CallSettings", "EngineSettings", "check_seconds"]
+__all__ = ["BATCH_OPTIONS", "CallSettings", "EngineSettings", "JudgeSettings", "check_seconds"]
 
 
 def check_seconds(name: str, value: Any) -> None:
@@ -94,6 +94,31 @@ class CallSettings(TypedDict, total=False):
     """
     offline: Annotated[bool, Option(default=False)]
     """Whether to take answers from the ledger only. Selections of an earlier run come out again."""
+
+
+class JudgeSettings(CallSettings, total=False):
+    """The settings of judging: how models are asked, and whether in batches."""
+
+    batch: Annotated[
+        bool,
+        Option(default=False, flag=Flag("Send what can wait as a batch of the provider, at about half the price.")),
+    ]
+    """Whether questions go into batches of OpenAI and Anthropic, which take up to 24 hours and about half the money.
+    Their answers are awaited, and are in the ledger like any other. What cannot go into a batch is asked live.
+    """
+    no_wait: Annotated[
+        bool,
+        Option(default=False, flag=Flag("Submit batches, and leave their answers to the next command.", rare=True)),
+    ]
+    """Whether batches are not awaited: answers that are not there yet are pending, and the same call takes them."""
+    resubmit: Annotated[
+        bool, Option(default=False, flag=Flag("Send again batches of which nobody knows if they arrived.", rare=True))
+    ]
+    """Whether a batch is sent again of which nobody knows whether the provider has it; it may be billed twice."""
+
+
+BATCH_OPTIONS = JudgeSettings.__annotations__.keys() - CallSettings.__annotations__.keys()
+"""What `JudgeSettings` has beyond `CallSettings`."""
 
 
 class EngineSettings(CallSettings, total=False):

@@ -30,13 +30,13 @@ class Amount(NamedTuple):
     cost: int = 0
 
     @classmethod
-    def of_call(cls, tokens: int | None, cost: float | None) -> Self:
-        """Return what one call takes, its cost in US dollars; what is not known (None) counts as nothing."""
+    def of_call(cls, tokens: int | None, cost: float | None, calls: int = 1) -> Self:
+        """Return what calls take, their cost in US dollars; what is not known (None) counts as nothing."""
         if tokens is not None and tokens < 0:
             raise ValueError(f"tokens cannot be negative: {tokens}")
         if cost is not None and not 0 <= cost < math.inf:
             raise ValueError(f"a cost must be finite and not negative: {cost}")
-        return cls(1, 0 if tokens is None else int(tokens), 0 if cost is None else round(cost * PICO))
+        return cls(calls, 0 if tokens is None else int(tokens), 0 if cost is None else round(cost * PICO))
 
     def plus(self, other: Amount) -> Amount:
         """Return the sum."""
@@ -45,6 +45,9 @@ class Amount(NamedTuple):
     def minus(self, other: Amount) -> Amount:
         """Return the difference."""
         return Amount(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
+
+
+_NOTHING = Amount()
 
 
 class SpendingLimitReached(Exception):  # noqa: N818 - no defect: the run ends where its owner wanted it to
@@ -196,6 +199,20 @@ class Spending:
     def unpriced(self) -> int:
         """Calls that are in no cost, known or possible: their model has no price."""
         return self._unpriced
+
+    def extend(
+        self, open_one: Reservation | None, tokens: int, cost: float | None, calls: int = 1, *, forced: bool = False
+    ) -> Reservation:
+        """Set the worst case of calls of a batch aside; SpendingLimitReached if it does not fit, unless `forced`."""
+        need = Amount.of_call(tokens, cost, calls)
+        with self._lock:
+            if not forced:
+                self._refuse(need, beside=self._reserved)
+            if open_one is None:
+                return self._grant(need, asyncio.get_running_loop(), priced=cost is not None)
+            open_one.grow(need)
+            self._reserved = self._reserved.plus(need)
+        return open_one
 
     async def reserve(self, tokens: int, cost: float | None) -> Reservation:
         """Set the worst case of one call aside, waiting in line while calls in flight may leave room for it.
@@ -353,8 +370,8 @@ class Spending:
         total = self._known.plus(self._possible).plus(self._reserved).plus(need)
         return all(limit is None or amount <= limit for amount, limit in zip(total, self._limits, strict=True))
 
-    def _refuse(self, need: Amount) -> None:
-        name = self._limit_reached(need)
+    def _refuse(self, need: Amount, beside: Amount = _NOTHING) -> None:
+        name = self._limit_reached(need.plus(beside))
         if name is not None:
             raise SpendingLimitReached(name, self._reason(name))
 
@@ -395,6 +412,10 @@ class Reservation:
         """What is set aside."""
         return self._need
 
+    def grow(self, need: Amount) -> None:
+        """Set more aside, as `Spending.extend` has it."""
+        self._need = self._need.plus(need)
+
     def stands_still(self, now: float) -> bool:
         """Tell whether its event loop was found stopped, and still is `PATIENCE` seconds later."""
         if self._loop.is_running():
@@ -414,10 +435,16 @@ class Reservation:
             self.lost()
 
     def settle(
-        self, tokens: int | None, cost: float | None, *, may_tokens: int | None = None, may_cost: float | None = None
+        self,
+        tokens: int | None,
+        cost: float | None,
+        calls: int = 1,
+        *,
+        may_tokens: int | None = None,
+        may_cost: float | None = None,
     ) -> None:
-        """Charge what the call used, even beyond what was set aside; None leaves the worst case, as possible."""
-        used = Amount.of_call(tokens, cost)
+        """Charge what the calls used, even beyond what was set aside; None leaves the worst case, as possible."""
+        used = Amount.of_call(tokens, cost, calls)
         may = Amount.of_call(may_tokens, may_cost)
         possible = Amount(
             0,

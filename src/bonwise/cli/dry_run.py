@@ -33,7 +33,13 @@ __all__ = ["MOST_LOOKED_AT", "refuse_plan_without_key", "show_estimate", "show_p
 
 
 def show_estimate(
-    pools: Iterable[Pool], judges: Sequence[Judge], run: Path | str, reask: int | None, *, as_forms: bool
+    pools: Iterable[Pool],
+    judges: Sequence[Judge],
+    run: Path | str,
+    reask: int | None,
+    *,
+    as_forms: bool,
+    batch: bool = False,
 ) -> int:
     """Print what judging would use beside what the ledger holds; `as_forms` counts by the lengths of texts alone."""
     from bonwise.calls.estimate import estimate_asks
@@ -59,10 +65,14 @@ def show_estimate(
                     forms[id(judge)].add(pool.prompt, texts)
 
     with _engine(run, reask) as engine:
-        cost_estimate = estimate_asks(engine, written_out(), _counts(forms))
-    _show([*_counted(_rows(cost_estimate), cost_estimate, large), *_remarks([cost_estimate])])
+        cost_estimate = estimate_asks(engine, written_out(), _counts(forms), batch=batch)
+    in_batches = [_IN_BATCHES] if batch and cost_estimate.asks else []
+    _show([*_counted(_rows(cost_estimate), cost_estimate, large), *in_batches, *_remarks([cost_estimate])])
     _warn(large)
     return 0
+
+
+_IN_BATCHES = "the cost expected is that in batches, where the provider has them; bounds are those of live calls"
 
 
 def show_plan(

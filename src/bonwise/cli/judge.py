@@ -42,13 +42,13 @@ def judge(
     ] = None,
     rubric: model_flags.RubricFile = None,
     out: Annotated[str, typer.Option("--out", help="Where the scores go (CSV); - for stdout.")] = "-",
-    pairs: Annotated[str | None, typer.Option("--pairs", help="Where single comparisons go (CSV).")] = None,
+    pairs: Annotated[str | None, arguments.rare("--pairs", help="Where single comparisons go (CSV).")] = None,
     raw: Annotated[bool, arguments.rare("--raw", help="Write what the judge said too, in a column raw.")] = False,
     tokens: Annotated[
         bool, arguments.rare("--tokens", help="Write what the answers took too, in a column tokens.")
     ] = False,
     *,
-    asking: model_flags.ModelFlags,
+    asking: model_flags.JudgeModelFlags,
     reading: Reading[ReadingKeywords],
     engine: Annotated[str | None, arguments.rare("--engine", help="ray: judge in several processes.")] = None,
     block_size: Annotated[
@@ -98,8 +98,8 @@ def judge(
     if asking.dry_run:
         from bonwise.cli.dry_run import show_estimate
 
-        as_forms = asking.images is None
-        return show_estimate(coming, judges, asking.place, asking.engine["reask"], as_forms=as_forms)
+        shown = {"as_forms": asking.images is None, "batch": asking.engine["batch"]}
+        return show_estimate(coming, judges, asking.place, asking.engine["reask"], **shown)
     asked = list(coming)
     engines = settings.Engines.of(**asking.engine_settings(asks=any(map(protocol.is_asking, judges))))
     many_pools.refuse_without_key(asked, judges, engines)
@@ -108,7 +108,8 @@ def judge(
         shares = {"block_size": block_size, "workers": workers}
         summary = running.judge_all_by_ray(asked, judges, engines, shares, judged.append)
     else:
-        summary = running.judge_all(asked, judges, engines, asking.place, judged.append)
+        in_batches = many_pools.batch_options(asking.engine)
+        summary = running.judge_all(asked, judges, engines, asking.place, judged.append, in_batches)
     judged_pools = many_pools.JudgedPools(tuple(judged), judges, summary.engine.totals.bill, engines.run)
     _write(judged_pools, out, pairs, raw=raw, tokens=tokens)
     return running.outcome(summary, allow_unscored=allow_unscored)

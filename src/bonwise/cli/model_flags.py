@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bonwise.calls.ledger.place import is_address
-from bonwise.calls.settings import CallSettings, EngineSettings
+from bonwise.calls.settings import BATCH_OPTIONS, CallSettings, EngineSettings, JudgeSettings
 from bonwise.cli.arguments import Seed, rare
 from bonwise.errors import UsageError
 from bonwise.flags import completed, texts
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
     from bonwise.selection.protocol import Strategy
 
-__all__ = ["RUN", "ModelFlags", "PoolModelFlags", "RubricFile", "judge_specs"]
+__all__ = ["RUN", "JudgeModelFlags", "ModelFlags", "PoolModelFlags", "RubricFile", "judge_specs"]
 
 RUN = Path("bonwise-run")
 """The run folder of a command that names none: a paid answer is never kept nowhere."""
@@ -139,7 +139,8 @@ class ModelFlags:
 
     def engine_settings(self, *, asks: bool) -> EngineSettings:
         """Return what an engine may use; where no model is asked (`asks`) there is no run folder."""
-        given = completed(EngineSettings, {**self.engine, "ledger": self.place if asks else None}, "engine_settings")
+        own = {name: value for name, value in self.engine.items() if name not in BATCH_OPTIONS}
+        given = completed(EngineSettings, {**own, "ledger": self.place if asks else None}, "engine_settings")
         transport = self.engine.get("connection")
         if transport is not None:
             from bonwise.calls.providers.protocol import Connection
@@ -161,3 +162,12 @@ class PoolModelFlags(ModelFlags):
     """The same where the deadline is that of a pool."""
 
     engine: Mapping[str, Any] = field(default_factory=dict, metadata={"options": CallSettings})
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeModelFlags(ModelFlags):
+    """The same where questions may go into batches."""
+
+    engine: Mapping[str, Any] = field(
+        default_factory=dict, metadata={"options": JudgeSettings, "words": _OF_A_QUESTION}
+    )

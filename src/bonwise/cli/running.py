@@ -74,14 +74,16 @@ def shown_count(things: Iterable[T], what: str) -> Iterator[T]:
 
 @contextmanager
 def _progress_lines() -> Iterator[Progress]:
-    said_at = 0.0
+    said_at, said_last = 0.0, ""
 
     def show(now: RunProgress) -> None:
-        nonlocal said_at
-        if now.seconds >= said_at + LINE_PAUSE:
-            said_at = now.seconds
+        nonlocal said_at, said_last
+        figures = _progress_figures(now)
+        # As long as nothing has come a line says something new: a batch may take a day.
+        if now.seconds >= said_at + LINE_PAUSE and (now.done or figures != said_last):
+            said_at, said_last = now.seconds, figures
             left = [] if now.total is None else [time_left(now.done, now.total, now.seconds)]
-            say(", ".join([_progress_figures(now), *left]))
+            say(", ".join([figures, *left]))
 
     yield show
 
@@ -245,17 +247,20 @@ def judge_all(
     engines: settings.Engines,
     run: Path | str,
     each: Callable[[scoring.JudgedPool], None],
+    in_batches: tuple[bool, bool] | None = None,
 ) -> RunSummary:
     """Judge pools, hand each on in input order, and return how it went; whatever ends it, what was paid is said."""
     from bonwise.judges import pool_loop, scoring
     from bonwise.judges.protocol import is_asking
-    from bonwise.selection.many_pools import judged_by
+    from bonwise.selection.many_pools import judged_by, rounds_before
     from bonwise.selection.run import RunControl, Stop
+
+    before = rounds_before(in_batches, pools, judges, say)
 
     async def work(control: RunControl) -> None:
         async with (
             engines.make() as engine,
-            aclosing(judged_by(judges, pool_loop.SyncReader(iter(pools)), engine, control, run)) as found,
+            aclosing(judged_by(judges, pool_loop.SyncReader(iter(pools)), engine, control, run, before)) as found,
         ):
             async for judged in found:
                 each(judged)

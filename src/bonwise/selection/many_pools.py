@@ -5,15 +5,26 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from bonwise.calls.bill import Bill
 from bonwise.calls.portal import Portal
-from bonwise.calls.settings import CallSettings
+from bonwise.calls.settings import BATCH_OPTIONS, CallSettings, JudgeSettings
 from bonwise.errors import UsageError
 from bonwise.flags import shows
 from bonwise.judges.calling import as_judge
@@ -38,6 +49,7 @@ from bonwise.selection.settings import Engines, SelectorSettings
 from bonwise.table.pools import Pool
 from bonwise.table.verdicts import Score, Unscored
 from bonwise.table.writing import csv_text, write_whole
+from bonwise.tracing import logger
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -50,10 +62,12 @@ __all__ = [
     "JudgedPools",
     "ajudge",
     "aselect_many",
+    "batch_options",
     "judge",
     "judged_by",
     "judges_of",
     "refuse_without_key",
+    "rounds_before",
     "select_many",
     "selected_by",
 ]
@@ -209,7 +223,7 @@ def _written(text: str, path: str | Path | None) -> str:
 Judging = Judge | Callable[[str, str], Any] | Sequence[Judge | Callable[[str, str], Any]]
 
 
-@shows(CallSettings)
+@shows(JudgeSettings)
 def judge(
     pools: PoolSource,
     *,
@@ -219,7 +233,7 @@ def judge(
     images: str | Path | None = None,
     progress: Progress | None = None,
     stop: Stop | None = None,
-    **settings: Unpack[CallSettings],
+    **settings: Unpack[JudgeSettings],
 ) -> JudgedPools:
     """Score every candidate of many pools with one or several judges.
 
@@ -243,7 +257,7 @@ def judge(
     deadline : float, optional
         Seconds for one question; after them it is not tried again, but pending.
     **settings
-        Those of `CallSettings`: limits, attempts, reask, offline ...
+        Those of `JudgeSettings`: limits, attempts, reask, offline, batch ...
 
     Returns
     -------
@@ -268,15 +282,19 @@ def judge(
     >>> found, found.cost
     (<JudgedPools: 1 pool, 2 candidates, 1 judge>, 0.0)
     """
-    judges, engines = judges_of(judge), Engines.of(ledger=run, **settings)
+    judges, in_batches = judges_of(judge), batch_options(settings)
+    engines = Engines.of(ledger=run, **_without_batches(settings))
     text = text_with_images(images, judges, text)
+    if in_batches is not None:
+        pools, text = list(pools_of(pools, text, variables_of(judges))), None
+    before = rounds_before(in_batches, pools, judges)
     control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
     if not control.stop.requests:
         refuse_without_key(pools, judges, engines, text)
     portal = Portal(engines.make)
 
     def begin(reader: ItemReader[Pool], engine: Engine) -> AsyncGenerator[JudgedPool, None]:
-        return judged_by(judges, reader, engine, control)
+        return judged_by(judges, reader, engine, control, before=before)
 
     try:
         judged = tuple(from_callers_thread(pools_of(pools, text, variables_of(judges)), begin, portal.submit))
@@ -285,7 +303,7 @@ def judge(
     return JudgedPools(judged, judges, control.how_it_went.engine.totals.bill, engines.run)
 
 
-@shows(CallSettings)
+@shows(JudgeSettings)
 async def ajudge(
     pools: PoolSource | AsyncIterable[Any],
     *,
@@ -295,7 +313,7 @@ async def ajudge(
     images: str | Path | None = None,
     progress: Progress | None = None,
     stop: Stop | None = None,
-    **settings: Unpack[CallSettings],
+    **settings: Unpack[JudgeSettings],
 ) -> JudgedPools:
     """Do what `judge` does, in the running event loop; pools may come from an asynchronous iterable too.
 
@@ -309,8 +327,13 @@ async def ajudge(
     >>> asyncio.run(ajudge([("Name a colour", ["red", "sky blue"])], judge=judge_length))
     <JudgedPools: 1 pool, 2 candidates, 1 judge>
     """
-    judges, engines = judges_of(judge), Engines.of(ledger=run, **settings)
+    judges, in_batches = judges_of(judge), batch_options(settings)
+    engines = Engines.of(ledger=run, **_without_batches(settings))
     text = text_with_images(images, judges, text)
+    if in_batches is not None:
+        at_hand = [pool async for pool in pools] if isinstance(pools, AsyncIterable) else pools
+        pools, text = list(pools_of(at_hand, text, variables_of(judges))), None
+    before = rounds_before(in_batches, pools, judges)
     expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text)
     control = RunControl(progress, stop or Stop(), expected)
     if not control.stop.requests:
@@ -318,11 +341,39 @@ async def ajudge(
     reader, coming = reader_of(pools, text, variables_of(judges))
     try:
         async with engines.make() as engine:
-            judged = tuple([pool async for pool in judged_by(judges, reader, engine, control)])
+            judged = tuple([pool async for pool in judged_by(judges, reader, engine, control, before=before)])
     finally:
         if coming is not None:
             await coming.aclose()
     return JudgedPools(judged, judges, control.how_it_went.engine.totals.bill, engines.run)
+
+
+Before = Callable[["Engine", asyncio.Event], Awaitable[None]]
+"""What is done with an engine before it is asked anything; the event is set when the run is told to end."""
+
+
+def batch_options(settings: Mapping[str, Any]) -> tuple[bool, bool] | None:
+    """Return whether batches are awaited, and whether they are sent again; None where none are wanted."""
+    for name in ("no_wait", "resubmit"):
+        if settings.get(name) and not settings.get("batch"):
+            raise UsageError(f"{name} is of batches, and batch is not set", hint="give both, or none")
+    return (not settings.get("no_wait"), bool(settings.get("resubmit"))) if settings.get("batch") else None
+
+
+def _without_batches(settings: JudgeSettings) -> CallSettings:
+    return cast("CallSettings", {name: value for name, value in settings.items() if name not in BATCH_OPTIONS})
+
+
+def rounds_before(
+    options: tuple[bool, bool] | None, pools: Any, judges: Sequence[Judge], tell: Callable[[str], None] | None = None
+) -> Before | None:
+    """Return what puts questions into batches, by `batch_options`; its lines go to `tell`, else the log."""
+    if options is None:
+        return None
+    from bonwise.judges.batch_rounds import answer_in_batches  # noqa: PLC0415 - few ask in batches
+
+    wait, resubmit = options
+    return partial(answer_in_batches, pools, judges, wait=wait, resubmit=resubmit, tell=tell or logger("calls").info)
 
 
 async def judged_by(
@@ -331,11 +382,14 @@ async def judged_by(
     engine: Engine,
     control: RunControl,
     run: Path | str | None = None,
+    before: Before | None = None,
 ) -> AsyncGenerator[JudgedPool, None]:
     """Yield each pool with its verdicts, in input order; after a stop, pending where the ledger has no answer."""
     summary = RunSummary(engine, judges, run)
     counted: Counted = "answers" if any(map(is_asking, judges)) else "pools"
-    async with control.over(summary, counted), aclosing(judge_pools(pools, judges, engine)) as coming:
+    async with control.over(summary, counted) as stopped, aclosing(judge_pools(pools, judges, engine)) as coming:
+        if before is not None and not engine.stopped:
+            await before(engine, stopped)
         async for judged in coming:
             summary.note(judged)
             yield judged

@@ -236,6 +236,7 @@ TABLES = {
     "dropped": "base_url, model, parameter",
     "spent": "minute",
     "held": "id",
+    "batch": "id",
 }
 """What is copied, by what each table is ordered."""
 
@@ -306,7 +307,7 @@ def _fill(connection: sqlite3.Connection, rows: dict[str, list[sqlite3.Row]]) ->
     for row in rows["request"]:
         if row["call"] in calls:
             _insert(connection, "request", row)
-    for table in ("dropped", "spent", "held"):
+    for table in ("dropped", "spent", "held", "batch"):
         for row in rows[table]:
             _insert(connection, table, row)
     answers = _fill_answers(connection, rows["response"], calls)

@@ -7,15 +7,15 @@ import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from bonwise.calls import ask, bill
-from bonwise.calls.ledger import damage, place, reading, schema
+from bonwise.calls.ledger import batches, damage, place, reading, schema
 from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded, State, Stored
 from bonwise.calls.ledger.transactions import LedgerTransactions, Writer
 from bonwise.errors import LedgerError
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.postgres import PostgresLedger
 
 __all__ = ["FAILED", "Ledger", "LedgerProtocol", "NullLedger", "as_text", "request_columns", "response_columns"]
+
+T = TypeVar("T")
 
 FAILED: tuple[State, ...] = ("failed",)
 """What is pruned unless more is named: an unknown call may have been billed, and its record is kept."""
@@ -96,6 +98,19 @@ class Ledger:
         """Record a call without answer, free its samples; `lost_attempts` may be billed, `note` holds no secret."""
         why = as_text(note)
         await self._writer.submit(lambda ledger_file: ledger_file.give_up(call_id, attempts, lost_attempts, why))
+
+    async def work(self, work: Callable[[LedgerTransactions], T]) -> T:
+        """Do other work in a transaction, and return its result once it is on the disk."""
+        return await self._writer.do(work)
+
+    def batches(self) -> list[batches.BatchRow]:
+        """Return the batches that have not ended."""
+        return [batches.row_from(row) for row in self._read(batches.OPEN, ())]
+
+    def batch_of(self, key: bytes) -> tuple[str, str, str, str] | None:
+        """Return state and name of the batch that a key was last asked in, with state and note of the call."""
+        rows = self._read(batches.HELD_BY, (key,))
+        return rows[0] if rows else None
 
     def note_reading(self, key: bytes, reading: str) -> None:
         """Queue what was read from a sample, as JSON text; nobody waits for it."""

@@ -83,7 +83,8 @@ def is_alive(owner: Owner, heartbeat: float | None, here: Owner, now: float) -> 
 def dead_owners(connection: sqlite3.Connection) -> set[int]:
     """Return the owners of sent calls which live no more."""
     living = living_owners(connection)
-    return {owner for (owner,) in connection.execute("SELECT DISTINCT owner FROM call WHERE state = 'sent'")} - living
+    asked = connection.execute("SELECT DISTINCT owner FROM call WHERE state = 'sent' AND batch IS NULL")
+    return {owner for (owner,) in asked} - living
 
 
 def unclean_owners(connection: sqlite3.Connection) -> set[int]:

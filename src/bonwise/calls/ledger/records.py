@@ -45,6 +45,8 @@ class Stored:
     """The parameters that were really sent."""
     note: str = ""
     """Why there is no answer, where the response that was refused is not kept."""
+    batched: bool = False
+    """Whether a batch brought it: then it was not asked for a second time when it came."""
 
     @property
     def rejected(self) -> bool:
@@ -66,6 +68,8 @@ class Claim:
     """Keys that a living process is asking for."""
     unknown: int = 0
     """Calls of dead processes that this claim took over; each may have been billed."""
+    batched: tuple[bytes, ...] = ()
+    """Keys that a batch holds which has not ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,7 +237,34 @@ _MONEY: tuple[Step, ...] = (
     """,
 )
 
-MIGRATIONS: tuple[tuple[Step, ...], ...] = (TABLES, _MONEY)
+# A call of a batch belongs to no process: its owner is 0, and it stays as sent until the batch has ended.
+_BATCHES: tuple[Step, ...] = (
+    """
+    CREATE TABLE batch (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        state TEXT NOT NULL CHECK (state IN ('planned', 'sending', 'sent', 'ended', 'lost')),
+        owner INTEGER NOT NULL,
+        provider TEXT NOT NULL,
+        base_url TEXT NOT NULL,
+        api_version TEXT NOT NULL,
+        endpoint TEXT NOT NULL,
+        model TEXT NOT NULL,
+        price TEXT NOT NULL,
+        price_version TEXT NOT NULL,
+        mark TEXT NOT NULL,
+        requests INTEGER NOT NULL DEFAULT 0,
+        bytes INTEGER NOT NULL DEFAULT 0,
+        tokens INTEGER NOT NULL DEFAULT 0,
+        cost INTEGER NOT NULL DEFAULT 0,
+        remote TEXT NOT NULL DEFAULT '',
+        sent_at REAL
+    )
+    """,
+    "ALTER TABLE call ADD COLUMN batch INTEGER",
+    "CREATE INDEX call_of_batch ON call (batch) WHERE batch IS NOT NULL",
+)
+
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (TABLES, _MONEY, _BATCHES)
 """Steps to the first version, and from each version to the next."""
 
 
@@ -294,7 +321,7 @@ ANSWER_COLUMNS = """
 
 STORED = f"""
     SELECT s.call, s.choice, s.reading, s.digest, r.raw, r.digest,
-           c.id, {ANSWER_COLUMNS}
+           c.id, c.batch, {ANSWER_COLUMNS}
     FROM sample s LEFT JOIN call c ON c.id = s.call LEFT JOIN response r ON r.call = s.call
     WHERE s.key = ? AND (s.choice IS NOT NULL OR s.digest IS NOT NULL OR c.state = 'rejected')
 """  # noqa: S608 - columns that are named here
@@ -304,8 +331,8 @@ DAMAGED = "bonwise ledger check RUN lists all damage; bonwise ledger repair RUN 
 
 def stored_from(key: bytes, row: tuple[Any, ...]) -> Stored:
     """Read a row of `STORED`; where it is not what was written, a `bonwise.errors.LedgerError` names the call."""
-    call, choice, reading, of_key, raw, of_answer, call_row = row[:7]
-    columns = row[7:]
+    call, choice, reading, of_key, raw, of_answer, call_row, batch = row[:8]
+    columns = row[8:]
     because = "" if call_row == call else "the call is missing"
     because = because or key_trouble(key, call, choice, of_key) or answer_trouble(call, columns, raw, of_answer)
     if because:
@@ -313,7 +340,8 @@ def stored_from(key: bytes, row: tuple[Any, ...]) -> Stored:
     _, _, status, _, model, fingerprint, *rest = columns
     *counts, cost, _, _, _, effective, note = rest
     sent = effective_from(effective, call)
-    return Stored(call, choice, raw, status, reading, model, fingerprint, usage_from(counts), cost, sent, note)
+    usage, batched = usage_from(counts), batch is not None
+    return Stored(call, choice, raw, status, reading, model, fingerprint, usage, cost, sent, note, batched)
 
 
 def key_trouble(key: Any, call: Any, choice: Any, digest: Any) -> str:

@@ -27,9 +27,10 @@ HEARTBEAT = 10.0
 """Seconds after which a commit carries a new sign of life."""
 
 _STANDING = """
-    SELECT s.choice, s.digest, s.call, c.state, c.owner
-    FROM sample s LEFT JOIN call c ON c.id = s.call WHERE s.key = ?
+    SELECT s.choice, s.digest, s.call, c.state, c.owner, c.batch, b.state, b.owner
+    FROM sample s LEFT JOIN call c ON c.id = s.call LEFT JOIN batch b ON b.id = c.batch WHERE s.key = ?
 """
+_UNASKED = (None, None, 0, "", 0, None, "", 0)
 SEND = """
     INSERT INTO call (state, owner, samples, sent_at, provider, base_url, api_version, endpoint, model)
     VALUES ('sent', ?, ?, ?, ?, ?, ?, ?, ?)
@@ -79,6 +80,11 @@ class LedgerTransactions:
         except BaseException:
             self._connection.close()
             raise
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """What statements of a transaction go by."""
+        return self._connection
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -131,25 +137,31 @@ class LedgerTransactions:
 
     def claim(self, keys: Iterable[bytes], where: tuple[str, ...], body: str, wall: float) -> records.Claim:
         """Enter a call for every key that is neither answered nor being asked for; see `Ledger.claim`."""
-        self._check_once()
-        stored: dict[bytes, records.Stored] = {}
-        busy, free = [], []
+        self.check_once()
+        by_state: dict[str, list[bytes]] = {"stored": [], "busy": [], "batched": [], "free": []}
         lost = set()
         for key in keys:
-            row = self._row(_STANDING, key)
-            choice, digest, call, state, owner = row or (None, None, 0, "", 0)
-            if choice is not None or digest is not None or state == "rejected":
-                stored[key] = self._stored(key)
-            elif state == "sent" and self._is_alive(owner):
-                busy.append(key)
-            else:
-                free.append(key)
-                if state == "sent":
-                    lost.add(call)
+            state, call = self.standing(key)
+            by_state[state].append(key)
+            lost |= {call} if state == "free" and call else set()
         for call in lost:
             self._connection.execute(LOSE, (call,))
-        claimed = tuple(free)
-        return records.Claim(self._send(claimed, where, body, wall), claimed, stored, tuple(busy), len(lost))
+        stored, claimed = {key: self._stored(key) for key in by_state["stored"]}, tuple(by_state["free"])
+        sent = self._send(claimed, where, body, wall)
+        return records.Claim(sent, claimed, stored, tuple(by_state["busy"]), len(lost), tuple(by_state["batched"]))
+
+    def standing(self, key: bytes) -> tuple[str, int]:
+        """Return whether a key is stored, busy, batched or free, and the call of a dead process that was for it."""
+        choice, digest, call, state, owner, batch, its_state, its_owner = self._row(_STANDING, key) or _UNASKED
+        if choice is not None or digest is not None or state == "rejected":
+            return "stored", 0
+        if state != "sent":
+            return "free", 0
+        if batch is None:
+            return ("busy", 0) if self.is_alive(owner) else ("free", call)
+        # What was only planned holds its requests as long as its process lives.
+        held = its_state in {"sending", "sent"} or (its_state == "planned" and self.is_alive(its_owner))
+        return "batched" if held else "free", 0
 
     def answer(self, call: int, columns: tuple[Any, ...], raw: bytes, choices: Mapping[bytes, int | None]) -> None:
         """Record a response and the choices that answer samples; see `Ledger.answer`."""
@@ -191,37 +203,47 @@ class LedgerTransactions:
 
     def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> int | None:
         """Set pico-dollars aside for a call; see `Ledger.hold_money`."""
-        now = self._spending_time(wall)
+        now = self.spending_time(wall)
         owners = self._connection.execute(
             "SELECT DISTINCT owner FROM held WHERE owner != ?", (self.owner,)
         ).fetchall()
         for (owner,) in owners:
-            if not self._is_alive(owner):  # what it had in flight may be billed
-                self._add_spent(int(self._sum("held WHERE owner = ?", owner)), now)
+            if not self.is_alive(owner):  # what it had in flight may be billed
+                self.add_spent(int(self._sum("held WHERE owner = ?", owner)), now)
                 self._connection.execute("DELETE FROM held WHERE owner = ?", (owner,))
-        since = now - seconds
-        spent = self._sum("spent WHERE minute >= ? AND at > ?", math.floor(since / 60), since)
+        spent = self.spent_since(now - seconds)
         if spent + cost > most:
             return None
-        if spent + self._sum("held") + cost > most:
+        if spent + self.set_aside() + cost > most:
             return 0
         held = self._connection.execute(
             "INSERT INTO held (owner, cost) VALUES (?, ?)", (self.owner, min(cost, MOST_AT_ONCE))
         )
         return held.lastrowid
 
+    def spent_since(self, since: float) -> float:
+        """Return the pico-dollars that were spent after a time."""
+        return self._sum("spent WHERE minute >= ? AND at > ?", math.floor(since / 60), since)
+
+    def set_aside(self) -> float:
+        """Return the pico-dollars that calls under way, and batches that have not ended, may cost."""
+        planned = self._connection.execute("SELECT owner, cost FROM batch WHERE state = 'planned'").fetchall()
+        held = [self._sum("held"), self._sum("batch WHERE state IN ('sending', 'sent')")]
+        return math.fsum([*held, *(cost for owner, cost in planned if self.is_alive(owner))])
+
     def spend_money(self, row: int | None, cost: int, wall: float) -> None:
         """Record what a call has cost in place of what was held for it; see `Ledger.spend_money`."""
         if row is not None and not self._connection.execute("DELETE FROM held WHERE id = ?", (row,)).rowcount:
             return  # another process took this one for dead, and has counted the whole
-        self._add_spent(cost, self._spending_time(wall))
+        self.add_spent(cost, self.spending_time(wall))
 
-    def _spending_time(self, wall: float) -> float:
+    def spending_time(self, wall: float) -> float:
         """Return the time at which money is spent: never before that of what was spent last."""
         last = self._connection.execute("SELECT at FROM spent ORDER BY minute DESC LIMIT 1").fetchone()
         return wall if last is None else max(wall, last[0])
 
-    def _add_spent(self, cost: int, now: float) -> None:
+    def add_spent(self, cost: int, now: float) -> None:
+        """Add pico-dollars to what is spent."""
         if cost:
             self._connection.execute(_SPEND, (int(now // 60), now, min(cost, MOST_AT_ONCE)))
 
@@ -249,7 +271,7 @@ class LedgerTransactions:
             schema.add_to_sum(self._connection, self._keys, self._answers)
             self._keys, self._answers = [], []
 
-    def _check_once(self) -> None:
+    def check_once(self) -> None:
         """Check the ledger before this process pays for its first call."""
         if self._damage is not None:
             raise self._damage
@@ -285,7 +307,8 @@ class LedgerTransactions:
             self._connection.execute("INSERT OR REPLACE INTO sample (key, call) VALUES (?, ?)", (key, call))
         return call
 
-    def _is_alive(self, owner: int) -> bool:
+    def is_alive(self, owner: int) -> bool:
+        """Tell whether the process of that number lives."""
         if (self._inode, owner) in _GIVEN_UP:
             return False
         if owner not in self._living:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
-from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request
+from bonwise.calls.ask import Ask, AttemptError, Choice, Finish, Model, Problem, Reply, Request, encoded
 from bonwise.calls.bill import PartialUsage, Usage
-from bonwise.calls.providers import protocol, service, wire
+from bonwise.calls.providers import protocol, secrets, service, wire
 from bonwise.calls.providers.supplied import SuppliedClient
 from bonwise.calls.rate_limits import anthropic_limits
 
 if TYPE_CHECKING:
     from bonwise.table.images import Image
+    from bonwise.calls.providers.clients import SdkClient
 
 __all__ = ["Anthropic"]
 
@@ -90,6 +95,13 @@ class Anthropic:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
         if model.client is not None:
             return model.client.connected(connection, VERSION_HEADER)
+        return self._sdk_client(model, connection)
+
+    def batches(self, model: Model, connection: protocol.Connection, version: str) -> protocol.BatchClient:
+        """Make what sends batches to the model's server."""
+        return AnthropicBatches(self._sdk_client(model, connection, capped=False), service.version_alone(version))
+
+    def _sdk_client(self, model: Model, connection: protocol.Connection, *, capped: bool = True) -> SdkClient:
         # The SDK and what it stands on take most of a second to import.
         import anthropic  # noqa: PLC0415
 
@@ -97,7 +109,7 @@ class Anthropic:
 
         access = SERVICE.access(model.base_url)
         key, is_token = access.key, access.key.variable == "ANTHROPIC_AUTH_TOKEN"
-        settings = connecting(anthropic, access.address, connection, access.headers)
+        settings = connecting(anthropic, access.address, connection, access.headers, capped=capped)
         client = anthropic.AsyncAnthropic(
             api_key=None if is_token else key.secret or NO_KEY,
             auth_token=key.secret if is_token else None,
@@ -114,6 +126,124 @@ class Anthropic:
     def problem(self, response: protocol.Response, now: float) -> Problem:
         """Say what an unsuccessful response means."""
         return wire.problem_of(response, now, NAMES)
+
+
+_STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""What a live call would have answered with an error of a kind; any other is of status 500."""
+
+
+class AnthropicBatches:
+    """The batches of one server, by ``/v1/messages/batches``; nothing but its requests tells whose a batch is."""
+
+    most_requests, most_bytes = 100_000, 256 * 10**6
+    is_marked = False
+
+    def __init__(self, client: SdkClient, version: str) -> None:
+        self._client = client
+        self._headers = {VERSION_HEADER: version}
+        self.aclose = client.aclose
+
+    def line(self, custom_id: str, endpoint: str, body: str) -> bytes:  # noqa: ARG002 - the interface of others
+        """Return one request as a part of the list."""
+        return f',{{"custom_id":"{custom_id}","params":{body}}}'.encode()
+
+    async def submit(self, lines: IO[bytes], endpoint: str, mark: str) -> str:  # noqa: ARG002 - as above
+        """Create the batch, its list read from the file piece by piece, and return its id."""
+        from bonwise.calls.providers.clients import pieces_of  # noqa: PLC0415 - what sends is loaded when needed
+
+        before, after = b'{"requests":[', b"]}"
+        size = lines.seek(0, os.SEEK_END) - lines.seek(1)  # each line begins with a comma
+        headers = {**self._headers, "content-length": str(len(before) + size + len(after))}
+
+        async def created(sdk: Any) -> Any:
+            response = await sdk.post(
+                f"{ENDPOINT}/batches",
+                content=pieces_of(lines, before, after),
+                cast_to=protocol.http_library(import_module("anthropic")).Response,
+                options={"headers": headers},
+            )
+            return wire.loaded_line(response.content).get("id")
+
+        return str(await self._client.do(created, _problem) or "")
+
+    async def sent_since(self, since: float, mark: str, requests: int) -> list[protocol.BatchStatus]:  # noqa: ARG002
+        """Return the batches of so many requests: which of them it is, only their results tell."""
+
+        async def alike(sdk: Any) -> list[protocol.BatchStatus]:
+            as_large = []
+            async for batch in sdk.messages.batches.list(limit=100, extra_headers=self._headers):
+                if batch.created_at.timestamp() < since:
+                    break
+                if _requests(batch) == requests:
+                    as_large.append(_batch_status(batch))
+            return as_large
+
+        return await self._client.do(alike, _problem)
+
+    async def status(self, batch: str) -> protocol.BatchStatus:
+        """Ask how far a batch is."""
+        asked = lambda sdk: sdk.messages.batches.retrieve(batch, extra_headers=self._headers)  # noqa: E731
+        return _batch_status(await self._client.do(asked, _problem))
+
+    async def results(self, status: protocol.BatchStatus) -> AsyncIterator[protocol.BatchLine]:
+        """Yield the lines of its results."""
+        for file in status.files:
+            if not self._client.is_at(file):
+                raise AttemptError(Problem("denied", "its results are at another server, which gets no key"))
+            opened = partial(_results, batch=status.id, headers=self._headers)
+            async for line in self._client.lines(opened, _problem):
+                if line.strip():
+                    yield _batch_line(wire.loaded_line(line))
+
+
+@asynccontextmanager
+async def _results(sdk: Any, batch: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
+    # Older SDKs have no other way to a response that is not read at once.
+    decoder = await sdk.messages.batches.results(batch, extra_headers=headers)
+    try:
+        yield decoder
+    finally:
+        await decoder.close()
+
+
+def _problem(response: protocol.Response, now: float) -> Problem:
+    return wire.problem_of(response, now, NAMES)
+
+
+def _requests(batch: Any) -> int:
+    counts = batch.request_counts
+    return int(counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired)
+
+
+def _batch_status(batch: Any) -> protocol.BatchStatus:
+    ended = batch.processing_status == "ended"
+    files = (batch.results_url,) if ended and batch.results_url else ()
+    gone = "" if files or not ended else "its results are no longer kept"
+    return protocol.BatchStatus(batch.id, ended, _requests(batch) - batch.request_counts.processing, files, gone)
+
+
+def _batch_line(line: Mapping[str, Any]) -> protocol.BatchLine:
+    custom_id, result = _text(line.get("custom_id")), line.get("result")
+    result = result if isinstance(result, dict) else {}
+    kind = result.get("type")
+    if kind == "succeeded":
+        return protocol.BatchLine(custom_id, protocol.Response(200, {}, encoded(result.get("message"))))
+    if kind == "errored":
+        error = result.get("error")
+        inner = error.get("error") if isinstance(error, dict) else None
+        status = _STATUS.get(_text(inner.get("type")) if isinstance(inner, dict) else "", 500)
+        return protocol.BatchLine(custom_id, protocol.Response(status, {}, encoded(error)))
+    return protocol.BatchLine(custom_id, None, secrets.one_line(f"the batch has no answer: {_text(kind)}"))
 
 
 def _server(model: Model) -> tuple[service.Address, str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping
+from contextlib import AsyncExitStack
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import ModuleType
-from typing import Any
+from typing import IO, Any, TypeVar
 from urllib.parse import quote, quote_plus, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -19,7 +21,19 @@ from bonwise.calls.providers.protocol import Connection, Response, http_library
 from bonwise.calls.providers.secrets import SHORTEST_SECRET, as_a_word, one_line
 from bonwise.calls.providers.service import Address, CustomHeaders, version_alone
 
-__all__ = ["LARGEST", "SdkClient", "SecretScrubber", "cap", "connecting", "no_cookies", "no_response", "too_large"]
+__all__ = [
+    "LARGEST",
+    "SdkClient",
+    "SecretScrubber",
+    "cap",
+    "connecting",
+    "no_cookies",
+    "no_response",
+    "pieces_of",
+    "too_large",
+]
+
+T = TypeVar("T")
 
 _HIDDEN = "[key]"
 SHORTEST_IN_ANSWERS = 12
@@ -174,6 +188,38 @@ class SdkClient:
         made.read()
         return made
 
+    async def do(self, work: Callable[[Any], Awaitable[T]], problem: Callable[[Response, float], Problem]) -> T:
+        """Have the SDK's client do something else than `send`; `problem` says what an unsuccessful response means."""
+        try:
+            return await work(self._client)
+        except self._sdk.APIStatusError as error:
+            ended = problem(self._scrubber.response(error.response), time.time())
+        except self._sdk.APIConnectionError as error:
+            ended = self._nothing(error.__cause__)
+        except (self._http.HTTPError, TooLargeError, ssl.SSLError, EndOfStream) as error:
+            ended = self._nothing(error)
+        # Raised here, outside the handlers: the SDK's error holds the request with its key.
+        raise AttemptError(ended)
+
+    def is_at(self, url: str) -> bool:
+        """Tell whether an address is at the server of this client."""
+        return "/".join(url.split("/", 3)[:3]) == self._origin
+
+    async def lines(
+        self, opened: Callable[[Any], Any], problem: Callable[[Response, float], Problem]
+    ) -> AsyncIterator[bytes]:
+        """Yield the lines of a response of any size, without secrets; `opened` is a streaming call of the SDK."""
+        async with AsyncExitStack() as stack:
+            response = await self.do(lambda sdk: stack.enter_async_context(opened(sdk)), problem)
+            pieces, left = response.http_response.aiter_bytes(_PIECE * 16), b""
+            while (piece := await self.do(lambda _: anext(pieces, None), problem)) is not None:
+                *lines, left = (left + piece).split(b"\n")
+                for line in lines:
+                    yield self._scrubber.hidden(line, answer=True)
+                if len(left) > LARGEST:
+                    raise AttemptError(too_large(self._origin, 200))
+            yield self._scrubber.hidden(left, answer=True)
+
     def aclose(self) -> Coroutine[Any, Any, None]:
         """Close the connections."""
         closing: Coroutine[Any, Any, None] = self._client.close()
@@ -189,12 +235,15 @@ def _where(request: Request) -> tuple[str, str, str]:
     return request.base_url, request.endpoint, request.api_version
 
 
-def connecting(sdk: ModuleType, address: Address, connection: Connection, headers: CustomHeaders) -> dict[str, Any]:
+def connecting(
+    sdk: ModuleType, address: Address, connection: Connection, headers: CustomHeaders, *, capped: bool = True
+) -> dict[str, Any]:
     """Return the arguments that give an SDK's client its address, its time limits and its HTTP client.
 
     Redirects are not followed: they would carry prompts to a server that nobody named. Cookies are not kept: they
     would tell a server which requests belong together. Proxies of the environment apply unless the connection has a
-    transport of its own. `headers` are sent with every request.
+    transport of its own. `headers` are sent with every request. Responses are `capped` unless
+    who reads them keeps none.
     """
     http = http_library(sdk)
     timeout = http.Timeout(connection.timeout, connect=connection.connect_timeout)
@@ -206,7 +255,7 @@ def connecting(sdk: ModuleType, address: Address, connection: Connection, header
         transport=_transport(http, address, connection),
         verify=_certificates(http),
         cookies=no_cookies(),
-        event_hooks={"request": [_sending(headers, address)], "response": [cap]},
+        event_hooks={"request": [_sending(headers, address)], "response": [cap] if capped else []},
     )
     return {"base_url": address.url, "timeout": timeout, "max_retries": 0, "http_client": client}
 
@@ -325,3 +374,11 @@ def too_large(origin: str, status: int) -> Problem:
     # An error page is no work that anyone is paid for, and the next one may be shorter.
     kind: Kind = "oversized" if 200 <= status < 300 else "broken"
     return Problem(kind, f"the response of {origin} is larger than {LARGEST >> 20} MiB", status, sent=True)
+
+
+async def pieces_of(lines: IO[bytes], before: bytes, after: bytes) -> AsyncIterator[bytes]:
+    """Yield what a file still holds, in pieces, between what stands before and after it."""
+    yield before
+    while piece := lines.read(_PIECE * 16):
+        yield piece
+    yield after

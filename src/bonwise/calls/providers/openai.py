@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from bonwise.calls.ask import (
     Ask,
@@ -24,6 +25,7 @@ from bonwise.calls.rate_limits import openai_limits
 
 if TYPE_CHECKING:
     from bonwise.table.images import Image
+    from bonwise.calls.providers.clients import SdkClient
 
 __all__ = ["OpenAI"]
 
@@ -124,13 +126,20 @@ class OpenAI:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
         if model.client is not None:
             return model.client.connected(connection)
+        return self._sdk_client(model, connection)
+
+    def batches(self, model: Model, connection: protocol.Connection, version: str) -> protocol.BatchClient:  # noqa: ARG002
+        """Make what sends batches to the model's server."""
+        return OpenAIBatches(self._sdk_client(model, connection, capped=False))
+
+    def _sdk_client(self, model: Model, connection: protocol.Connection, *, capped: bool = True) -> SdkClient:
         # The SDK and what it stands on take most of a second to import.
         import openai  # noqa: PLC0415
 
         from bonwise.calls.providers.clients import SdkClient, connecting  # noqa: PLC0415
 
         access = SERVICE.access(model.base_url)
-        settings = connecting(openai, access.address, connection, access.headers)
+        settings = connecting(openai, access.address, connection, access.headers, capped=capped)
         client = openai.AsyncOpenAI(api_key=access.key.secret or NO_KEY, **settings)
         # Whose the account is, the SDK reads from the environment and sends along.
         account = (client.organization or "", client.project or "")
@@ -145,6 +154,90 @@ class OpenAI:
     def problem(self, response: protocol.Response, now: float) -> Problem:
         """Say what an unsuccessful response means."""
         return wire.problem_of(response, now, NAMES)
+
+
+_WAITS = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
+"""States of a batch whose results are still to come."""
+
+
+class OpenAIBatches:
+    """The batches of one server, by ``/files`` and ``/batches``; the mark of a submission is in its metadata."""
+
+    most_requests, most_bytes = 50_000, 200 * 10**6
+    is_marked = True
+
+    def __init__(self, client: SdkClient) -> None:
+        self._client = client
+        self.aclose = client.aclose
+
+    def line(self, custom_id: str, endpoint: str, body: str) -> bytes:
+        """Return one request as a line of the input file."""
+        head = f'{{"custom_id":"{custom_id}","method":"POST","url":"/v1{endpoint}","body":'
+        return f"{head}{body}}}\n".encode()
+
+    async def submit(self, lines: IO[bytes], endpoint: str, mark: str) -> str:
+        """Upload the input, create a batch of it, and return its id."""
+        lines.seek(0)
+        named = (f"bonwise-{mark}.jsonl", lines, "application/jsonl")
+        file = await self._client.do(lambda sdk: sdk.files.create(file=named, purpose="batch"), _problem)
+        asked = {"input_file_id": file.id, "endpoint": f"/v1{endpoint}", "completion_window": "24h"}
+        batch = await self._client.do(lambda sdk: sdk.batches.create(**asked, metadata={"bonwise": mark}), _problem)
+        return str(batch.id or "")
+
+    async def sent_since(self, since: float, mark: str, requests: int) -> list[protocol.BatchStatus]:  # noqa: ARG002
+        """Return the batches that carry the mark."""
+
+        async def marked(sdk: Any) -> list[protocol.BatchStatus]:
+            with_mark = []
+            async for batch in sdk.batches.list(limit=100):
+                if batch.created_at < since:
+                    break
+                if (batch.metadata or {}).get("bonwise") == mark:
+                    with_mark.append(_batch_status(batch))
+            return with_mark
+
+        return await self._client.do(marked, _problem)
+
+    async def status(self, batch: str) -> protocol.BatchStatus:
+        """Ask how far a batch is."""
+        return _batch_status(await self._client.do(lambda sdk: sdk.batches.retrieve(batch), _problem))
+
+    async def results(self, status: protocol.BatchStatus) -> AsyncIterator[protocol.BatchLine]:
+        """Yield the lines of its output file and of its error file."""
+        for file in status.files:
+            opened = partial(_streamed, file=file)
+            async for line in self._client.lines(opened, _problem):
+                if line.strip():
+                    yield _batch_line(wire.loaded_line(line))
+
+
+def _streamed(sdk: Any, file: str) -> Any:
+    return sdk.files.with_streaming_response.content(file)
+
+
+def _problem(response: protocol.Response, now: float) -> Problem:
+    return wire.problem_of(response, now, NAMES)
+
+
+def _batch_status(batch: Any) -> protocol.BatchStatus:
+    counts = batch.request_counts
+    files = tuple(file for file in (batch.output_file_id, batch.error_file_id) if file)
+    errors = [error.message or error.code or "" for error in (batch.errors and batch.errors.data) or ()]
+    failure = secrets.one_line(f"the service refused the batch: {'; '.join(errors[:3]) or batch.status}")
+    failed = batch.status == "failed" and not files
+    done = counts.completed + counts.failed if counts else 0
+    return protocol.BatchStatus(batch.id, batch.status not in _WAITS, done, files, failure if failed else "")
+
+
+def _batch_line(line: Mapping[str, Any]) -> protocol.BatchLine:
+    response, error = line.get("response"), line.get("error")
+    custom_id = _text(line.get("custom_id"))
+    if isinstance(response, dict) and response.get("body") is not None:
+        headers = {"x-request-id": _text(response.get("request_id"))}
+        status = wire.count_of(response.get("status_code")) or 500
+        return protocol.BatchLine(custom_id, protocol.Response(status, headers, encoded(response["body"])))
+    words = _text(error.get("message")) or _text(error.get("code")) if isinstance(error, dict) else ""
+    return protocol.BatchLine(custom_id, None, secrets.one_line(words or "the batch has no answer"))
 
 
 def _server(model: Model) -> tuple[service.Address, str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from bonwise.calls.ask import Problem, Reply, Request
 from bonwise.calls.providers.secrets import one_line
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = [
     "USUAL_TIMEOUT",
     "AsyncTransport",
+    "BatchClient",
+    "BatchLine",
+    "BatchStatus",
     "Capabilities",
     "Client",
     "Connection",
@@ -146,10 +149,66 @@ class Client(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class BatchStatus:
+    """What a service says of a batch."""
+
+    id: str
+    """The service's own name of it."""
+    ended: bool
+    """Whether its results are there, as many as there will be."""
+    done: int = 0
+    """Requests that are over, as far as the service tells while it works."""
+    files: tuple[str, ...] = ()
+    """What holds the results."""
+    failure: str = ""
+    """Why the service took none of its requests, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLine:
+    """The result of one request of a batch."""
+
+    custom_id: str
+    response: Response | None
+    """As a live call would have had it; None where the request was not worked on, and costs nothing."""
+    why: str = ""
+    """Why it was not worked on, in one line."""
+
+
+class BatchClient(Protocol):
+    """Sends batches to one server; every method raises `bonwise.calls.ask.AttemptError` where no answer comes."""
+
+    most_requests: int
+    most_bytes: int
+    """Both: what one batch may hold."""
+    is_marked: bool
+    """Whether the service tells the mark of a submission, so that `sent_since` knows it."""
+
+    def line(self, custom_id: str, endpoint: str, body: str) -> bytes:
+        """Return one request as it stands in the input."""
+
+    async def submit(self, lines: IO[bytes], endpoint: str, mark: str) -> str:
+        """Have the service work on a batch, and return its own name of it."""
+
+    async def sent_since(self, since: float, mark: str, requests: int) -> list[BatchStatus]:
+        """Return the batches submitted since a time (of 1970) that carry the mark, else those of so many requests."""
+
+    async def status(self, batch: str) -> BatchStatus:
+        """Ask how far a batch is."""
+
+    def results(self, status: BatchStatus) -> AsyncIterator[BatchLine]:
+        """Yield the results of a batch that has ended, in any order; nothing of them is kept in memory."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+
+
 class Provider(Protocol):
     """One service, or one language that several services speak. All but `client` is pure.
 
-    An attribute `sdk`, where there is one, names the package that clients need: it is imported beforehand.
+    An attribute `sdk`, where there is one, names the package that clients need: it is imported beforehand. A method
+    ``batches(model, connection, version)``, if any, returns a `BatchClient`; `version` is that of the requests.
     """
 
     @property

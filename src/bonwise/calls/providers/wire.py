@@ -21,6 +21,7 @@ __all__ = [
     "counts",
     "fewer_logprobs",
     "loaded",
+    "loaded_line",
     "most_told",
     "problem_of",
     "read_complaint",
@@ -120,6 +121,14 @@ def loaded(content: bytes) -> dict[str, Any]:
         raise ValueError("the answer is cut short, or no JSON object")  # noqa: TRY004 - the contract of readers
     if body.get("error"):
         raise ValueError(f"an error instead of an answer: {_words(read_complaint(content))}")
+    return body
+
+
+def loaded_line(line: bytes) -> dict[str, Any]:
+    """Read a line of the results of a batch; what is no JSON object is a broken answer."""
+    body = _json(line)
+    if not isinstance(body, dict):
+        raise ask.AttemptError(ask.Problem("broken", "the results of a batch are cut short, or no JSON lines"))
     return body
 
 
