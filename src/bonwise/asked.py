@@ -11,8 +11,6 @@ from typing import Any, TypeVar, cast
 
 from bonwise.printable import shell_flag, shell_path
 
-__all__ = ["AskedFor", "remembers"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 _Flags = Mapping[str, Sequence[str] | None]
 

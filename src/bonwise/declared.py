@@ -15,8 +15,6 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["attribute_at", "declared", "lazy", "places", "public_homes", "result_homes", "view_of", "words"]
-
 
 @cache
 def _packages() -> tuple[ModuleType, ...]:

@@ -10,8 +10,6 @@ from bonwise.results import Count, NonNegative, Number, Record
 if TYPE_CHECKING:
     from bonwise.stats.estimand import Estimate
 
-__all__ = ["EstimateRecord", "estimate_records"]
-
 
 class EstimateRecord(Record):
     """One figure, its two-sided interval, and the number of prompts behind it."""

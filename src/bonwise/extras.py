@@ -14,26 +14,6 @@ from typing import Any, TypeVar, cast
 
 from bonwise.errors import MissingExtraError
 
-__all__ = [
-    "BOOTSTRAP",
-    "EXCEL",
-    "FAST",
-    "FIGURES",
-    "PAGES",
-    "POSTGRES",
-    "RAY",
-    "REMOTE",
-    "REWARD",
-    "SCHEMA",
-    "SORTING",
-    "TABLES",
-    "TORCH",
-    "TREES",
-    "Feature",
-    "limited_threads",
-    "linear_algebra",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Feature:

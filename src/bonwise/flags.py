@@ -32,33 +32,6 @@ from typing import Annotated, Any, ForwardRef, Literal, TypeVar, cast, get_args,
 from bonwise.errors import UsageError
 from bonwise.printable import quoted
 
-__all__ = [
-    "NO_FLAG",
-    "POOLS",
-    "TIE_DECIMALS",
-    "Command",
-    "Flag",
-    "NoFlag",
-    "Option",
-    "as_share",
-    "comma_separated",
-    "compared_decimals",
-    "completed",
-    "decimals_of_pool",
-    "field_texts",
-    "judge_families",
-    "numbers",
-    "options_of",
-    "part_of",
-    "plain_numbers",
-    "shares",
-    "show_keywords",
-    "shows",
-    "takes_numbers",
-    "texts",
-    "unexpected",
-]
-
 K = TypeVar("K")
 Value = TypeVar("Value", str, float)
 Shown = TypeVar("Shown", bound=Callable[..., Any])

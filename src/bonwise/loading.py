@@ -15,8 +15,6 @@ from bonwise.printable import printable
 from bonwise.results import Document
 from bonwise.strict_json import json_object, refusal
 
-__all__ = ["document_class", "json_schema", "load", "read_document", "word_of"]
-
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SCHEMA = re.compile(r"bonwise\.([a-z_]+)/1")
 

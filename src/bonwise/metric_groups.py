@@ -8,8 +8,6 @@ from typing import NamedTuple, get_args
 from bonwise.stats.catalog import ALL_METRICS
 from bonwise.stats.estimand import Group, Metric, Unit
 
-__all__ = ["GROUPS", "METRICS_FIRST", "Metric", "MetricGroup", "groups_of", "unit_of"]
-
 _BY_NAME = {metric.name: metric for metric in ALL_METRICS}
 
 _INSTEAD = ("top1_accuracy", "gain", "hit_rate")

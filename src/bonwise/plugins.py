@@ -14,8 +14,6 @@ from typing import Any
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.printable import printable
 
-__all__ = ["Factory", "Group", "Kind", "is_built_in", "load_plugin", "option_values", "what_failed", "with_options"]
-
 LOADING_SECONDS = 30.0
 """How long the import of a plug-in may take."""
 

@@ -7,18 +7,6 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path, PurePath
 
-__all__ = [
-    "all_printable",
-    "file_name",
-    "listed",
-    "printable",
-    "quoted",
-    "shell_flag",
-    "shell_path",
-    "shell_word",
-    "writable",
-]
-
 _LONGEST_WHOLE = 1024
 """Bits of a whole number that is written out: any float has no more."""
 

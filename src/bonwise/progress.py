@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from shutil import get_terminal_size
 from time import monotonic
 
-__all__ = ["counting", "time_left"]
-
 PATIENCE = 2.0
 """Seconds that a computation takes before anything is shown."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import version
 
-__all__ = ["release"]
-
 
 @cache
 def release() -> str:

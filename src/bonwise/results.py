@@ -23,25 +23,6 @@ if TYPE_CHECKING:
     from bonwise.asked import AskedFor
     from bonwise.report.blocks import Row
 
-__all__ = [
-    "Confidence",
-    "Count",
-    "Document",
-    "Ends",
-    "FrameRow",
-    "NonNegative",
-    "NotBlank",
-    "Number",
-    "Positive",
-    "PositiveShare",
-    "Record",
-    "Share",
-    "alike",
-    "given",
-    "prose",
-    "with_every",
-]
-
 _WHOLE = 2**53
 """Whole numbers up to here stay whole; beyond it a reader of JSON holds a double, and arrays hold no larger ones."""
 

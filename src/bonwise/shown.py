@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bonwise.report.blocks import Drawing, FigureData
     from bonwise.results import Document
 
-__all__ = ["ShowsItself"]
-
 
 class ShowsItself(ABC):
     """A document, or what has one."""

@@ -18,8 +18,6 @@ from bonwise.errors import FileError
 from bonwise.printable import printable
 from bonwise.table.text_files import DEEPEST, file_errors, is_deeper, open_plain
 
-__all__ = ["DEEPEST", "MOST_BYTES", "json_object", "named_keys", "received_object", "refusal"]
-
 _LONGEST = 60
 """Characters of a key or a value in a message."""
 

@@ -15,8 +15,6 @@ from typing import Any, Literal, Self
 
 from bonwise.printable import printable
 
-__all__ = ["UNTRACED", "Untraced", "logger", "span", "traces"]
-
 # Without a handler the standard library would print warnings.
 getLogger("bonwise").addHandler(NullHandler())
 

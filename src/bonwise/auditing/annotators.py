@@ -21,17 +21,6 @@ from bonwise.stats.sums import compared, prompt_sums
 from bonwise.table import annotators, cells, checks, score_table
 from bonwise.table.panel import Panel
 
-__all__ = [
-    "LEVELS",
-    "CellLabelsGiven",
-    "Level",
-    "annotator_pools",
-    "annotators_of",
-    "krippendorff_alpha",
-    "labels_given",
-]
-
-
 Level = Literal["nominal", "ordinal", "interval"]
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from bonwise.arrays import Floats, Ints
 from bonwise.auditing.cell_table import CellTable, PoolBlock
 
-__all__ = ["Unlabelled", "cell_bounds", "extreme_corners", "recovery_bounds"]
-
 
 class Unlabelled(NamedTuple):
     """Prompts without labels: how many candidates, how many of them the judge ties at the top."""

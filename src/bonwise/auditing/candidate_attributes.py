@@ -17,8 +17,6 @@ from bonwise.table import cell_scores, score_table, words
 from bonwise.table.panel import Panel
 from bonwise.table.store import CodedColumn
 
-__all__ = ["Attribute", "attributes_of", "candidate_lengths", "check_judge_family", "tells_of_candidates"]
-
 _MOST_FAMILIES = 12
 
 

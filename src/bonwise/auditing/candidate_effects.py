@@ -20,8 +20,6 @@ from bonwise.stats import clusters, estimand, estimation, jackknife, laws, sums
 from bonwise.table.panel import Panel
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["FEWEST_PROMPTS", "candidate_effects"]
-
 
 def candidate_groups(
     panel: Panel, attribute: candidate_attributes.Attribute, *, confidence: float, method: str

@@ -10,8 +10,6 @@ import numpy as np
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.partial import label_features, label_sample, outcome_model
 
-__all__ = ["CandidateDraw", "Measured", "covariates", "known_of_pairs", "model_of", "modelled", "tuning"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:

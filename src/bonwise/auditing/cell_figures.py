@@ -15,8 +15,6 @@ from bonwise.stats import catalog, estimation, jackknife, level_bias, support
 from bonwise.stats.estimand import Estimand, Estimate
 from bonwise.stats.sums import compared, prompt_sums
 
-__all__ = ["cell_figures", "notes", "refusals"]
-
 
 def cell_level_bias(table: cell_table.CellTable, rates: Floats | None, folds: Ints, confidence: float) -> Estimate:
     """Estimate ``max_c |mean f(S_c) - mean O_c|``, f isotonic on other folds' labelled cells, which weigh 1 / pi."""

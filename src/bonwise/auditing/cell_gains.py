@@ -13,17 +13,6 @@ from bonwise.auditing.cell_models import FREQUENT, ModelledBlock, SizeGroup
 from bonwise.auditing.cell_table import CellTable, PoolBlock
 from bonwise.stats.no_gain import Dealt, DealtLabels, dealt, z_of_dealt
 
-__all__ = [
-    "CellDifferences",
-    "DealtCells",
-    "dealt_cells",
-    "gain_contributions",
-    "gain_refused",
-    "random_contributions",
-    "random_refused",
-    "stratified",
-]
-
 LEAST_USABLE = 3
 """Pools with a mean difference below which a stratum joins the one next to it."""
 

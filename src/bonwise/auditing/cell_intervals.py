@@ -14,22 +14,6 @@ from bonwise.stats import catalog, clusters, estimation, jackknife, laws, level_
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate, Metric
 from bonwise.stats.sums import Sums, prompt_sums
 
-__all__ = [
-    "OVER_CELLS",
-    "OVER_PAIRS",
-    "ContributedIntervals",
-    "LabelledCellFigures",
-    "PairInfluence",
-    "PairTotals",
-    "around",
-    "compare_cells",
-    "limits_of",
-    "pair_influences",
-    "pair_totals",
-    "spread",
-    "tau_influence",
-]
-
 
 class PairTotals(NamedTuple):
     """What each prompt adds to totals, labelled cells for the others; ``eSO`` is ``(1 / K) sum_{i<j} dS dO``."""

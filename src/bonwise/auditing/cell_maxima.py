@@ -12,8 +12,6 @@ import numpy as np
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.cell_models import FOLDS, FREQUENT, FoldedRidge, ModelledBlock, SizeGroup
 
-__all__ = ["OUTCOMES", "complete_chance", "complete_weights", "maxima", "maxima_refused", "whole_pool_outcomes"]
-
 BRIEF = (0, 1, 4, 9)
 """Columns that serve where complete pools are few: x1, x3, u, and the hit of the completed pool."""
 

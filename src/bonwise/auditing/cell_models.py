@@ -12,18 +12,6 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.cell_table import CellTable, PoolBlock
 from bonwise.stats.level_bias import recurring_names
 
-__all__ = [
-    "FOLDS",
-    "FREQUENT",
-    "LEAST_RATE",
-    "FoldedRidge",
-    "ModelledBlock",
-    "SizeGroup",
-    "label_rates",
-    "modelled",
-    "prompt_folds",
-]
-
 FOLDS = 5
 
 _FLAT = 1e-12  # a variance below this share of the mean square over all folds is rounding: the column says nothing

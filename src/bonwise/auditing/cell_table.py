@@ -15,8 +15,6 @@ from bonwise.auditing.result_labels import LabelledShare
 from bonwise.stats import top_of_scores
 from bonwise.stats.sums import by_rank, compared, filled_scores
 
-__all__ = ["CellTable", "LabelDiagnostics", "PoolBlock", "label_diagnostics"]
-
 
 @dataclass(frozen=True, eq=False)
 class PoolBlock:

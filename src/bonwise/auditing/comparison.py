@@ -26,19 +26,6 @@ from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import Sums
 from bonwise.table.panel import Panel
 
-__all__ = [
-    "SAME_PICKS",
-    "Compared",
-    "JudgePairs",
-    "PairedDifferences",
-    "choice_of_judges",
-    "choices",
-    "compare_judges",
-    "differing_by_nothing",
-    "pick_alike",
-    "turned",
-]
-
 _BEYOND = 5
 """Resamples beyond an end of an interval below which that end is an accident of a few of them."""
 

@@ -16,9 +16,6 @@ from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
 from bonwise.table.label_design import LabelDesign
 from bonwise.table.panel import MAY_LACK, Panel
 
-__all__ = ["DrawnCandidates", "DrawnPools", "candidate_estimate", "drawn_candidates", "drawn_pools"]
-
-
 _Ends = Mapping[str, tuple[Floats | None, Floats | None]]
 """Name of a metric to what each prompt adds to its lower and upper bound; None where that is the end of the scale."""
 

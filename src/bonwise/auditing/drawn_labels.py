@@ -20,8 +20,6 @@ from bonwise.stats.partial.cell_allocation import FEWEST_WHOLE
 from bonwise.table import cell_scores, label_design, score_table
 from bonwise.table.panel import Panel, easy_of_panel
 
-__all__ = ["audit_candidate_labels", "audit_drawn_labels"]
-
 _NAMES = (*(e.name for e in catalog.ESTIMANDS), "level_bias")
 
 _WHOLE_POOLS = "undefined: needs the labels of all candidates of a prompt, and the design drew single ones"

@@ -6,12 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bonwise.auditing import candidate_attributes, comparison, judge_audit, labelling, result_labels, verdict
+from bonwise.auditing import (
+    candidate_attributes,
+    comparison,
+    judge_audit,
+    labelling,
+    result_labels,
+    result_verdict,
+    verdict,
+)
 from bonwise.auditing.judge_record import AuditParts, JudgeAudit
 from bonwise.auditing.logged_picks import holds_picks, logged_judge, picks_made, read_picks
-from bonwise.auditing.result import Audit, AuditSettings, JudgesCompared, Thresholds
+from bonwise.auditing.result import Audit, AuditSettings, GateRule, IntervalKind, JudgesCompared, Thresholds
 from bonwise.auditing.result_labels import GainOfLabel
-from bonwise.auditing.settings import GateRule, IntervalKind, Settings
+from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError, UsageError
 from bonwise.extras import TABLES
 from bonwise.printable import listed, quoted
@@ -22,8 +30,6 @@ from bonwise.table import checks, facts, label_design, opening, reading_options,
 from bonwise.table.panel import Panel, lay_out
 from bonwise.table.reading import in_batches
 
-__all__ = ["audited"]
-
 
 def audited(  # noqa: PLR0913 - the one front door of the audit; all but the source are named
     source: opening.ScoreSource,
@@ -31,7 +37,7 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
     *,
     control: str | Sequence[str],
     keep_easy: str | Sequence[str],
-    target: verdict.Target,
+    target: result_verdict.Target,
     stratum: str | Sequence[str],
     weight_col: str | None,
     interval: IntervalKind,

@@ -13,18 +13,6 @@ from bonwise.stats import catalog, jackknife, top_of_scores
 from bonwise.stats.clusters import cluster_codes, cluster_sums
 from bonwise.stats.sums import compared
 
-__all__ = [
-    "FOLDS",
-    "MOST_LEVELS",
-    "ScoreEffects",
-    "deviations",
-    "group_picks",
-    "label_terms",
-    "mean_in_ties",
-    "preference_cost",
-    "score_effects",
-]
-
 
 class GroupPicks(NamedTuple):
     """Picks of a group, over the prompts that hold candidates of the group and others."""

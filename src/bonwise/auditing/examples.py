@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from bonwise.auditing.judge_record import AuditParts
 
-__all__ = ["LABEL_HEADER", "Examples", "examples_of", "held_out_file", "write_examples"]
-
 MOST = 5
 """Examples that are written."""
 

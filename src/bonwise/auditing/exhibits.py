@@ -23,9 +23,6 @@ from bonwise.table.panel import Panel
 from bonwise.table.store import CodedColumn
 from bonwise.table.words import Words
 
-__all__ = ["METRICS", "differences", "exhibits", "spread", "strata", "strata_of_audit"]
-
-
 METRICS = ("recovery", "within_r", "sign_agreement", "effective_agreement", "tie_rate", "top1_accuracy")
 
 _ESTIMANDS = tuple(e for e in catalog.ESTIMANDS if e.name in METRICS)

@@ -13,34 +13,13 @@ import numpy as np
 from bonwise.auditing import result, result_exhibits
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
+from bonwise.report import numbers
 from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.axes import COLOURS, tell_bar
 from bonwise.report.figures.forest import MOST, Forest, ReferenceMark, Row, forest_figure
-from bonwise.report.numbers import (
-    Bounded,
-    Unit,
-    brief,
-    count,
-    named,
-    number,
-    setting,
-    unit_of_difference,
-    with_interval,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = [
-    "Cloud",
-    "Sides",
-    "difference_figures",
-    "differences_figure",
-    "judges_figures",
-    "picks_figures",
-    "spread_figures",
-    "strata_figures",
-]
 
 
 class Histogram(Protocol):
@@ -139,7 +118,7 @@ def _highest(found: Histogram) -> float:
 def _difference_figure(
     role: str, found: Histogram, ends: tuple[float, float], key: str, reference: str | None
 ) -> Drawing[DifferenceBars]:
-    word, what = named(role, reference), "score" if role == "judge" else "label"
+    word, what = numbers.named(role, reference), "score" if role == "judge" else "label"
     data = DifferenceBars(
         role=role,
         edges=found.edges,
@@ -147,14 +126,14 @@ def _difference_figure(
         tied=found.ties / found.pairs,
         reach=ends[0],
         top=ends[1],
-        across=named(f"difference of two {what}s", reference),
+        across=numbers.named(f"difference of two {what}s", reference),
     )
     says = (
-        f"Of {count(found.pairs)} pairs of candidates of one prompt the {word} ties {count(found.ties)}, "
-        f"{number(data.tied, 'share')}"
+        f"Of {numbers.count(found.pairs)} pairs of candidates of one prompt the {word} ties {numbers.count(found.ties)}, "
+        f"{numbers.number(data.tied, 'share')}"
     )
     if found.ties < found.pairs:
-        says += f"; the others, each counted with both signs, lie within {brief(found.largest)} of 0"
+        says += f"; the others, each counted with both signs, lie within {numbers.brief(found.largest)} of 0"
     if 0 < found.ties < found.pairs:
         on_top = data.base > 0
         says += ". The ties stand on top of the bar around 0, not in it" if on_top else ". The bar at 0 is ties alone"
@@ -168,12 +147,16 @@ def _paint_differences(axes: Axes, data: DifferenceBars) -> None:
     axes.bar(data.edges[:-1], data.shares, wide, align="edge", color=COLOURS[data.role], linewidth=0)
     axes.bar([0], [data.tied], max(wide), bottom=[data.base], color=COLOURS["bad"], linewidth=0, label="ties")
     for share, (low, high) in zip(data.shares, pairwise(data.edges), strict=True):
-        tell_bar((low, 0), (high, share), f"from {brief(low)} to {brief(high)}: {number(share, 'share')} of pairs")
+        tell_bar(
+            (low, 0),
+            (high, share),
+            f"from {numbers.brief(low)} to {numbers.brief(high)}: {numbers.number(share, 'share')} of pairs",
+        )
     half = max(wide) / 2
-    ties = f"ties: {number(data.tied, 'share')} of pairs"
+    ties = f"ties: {numbers.number(data.tied, 'share')} of pairs"
     tell_bar((-half, data.base), (half, data.base + data.tied), ties)
     axes.annotate(
-        f"{number(data.tied, 'share')} ties",
+        f"{numbers.number(data.tied, 'share')} ties",
         (0, data.base + data.tied),
         (0, 3),
         textcoords="offset points",
@@ -204,21 +187,21 @@ def judges_figures(
     judges: Mapping[str, result.JudgeFound], gate: float, reference: str | None = None
 ) -> list[Drawing[Forest]]:
     """Draw the recovery of judges in their order, 30 to a drawing; none where no judge has a figure."""
-    unit, word = unit_of(_METRIC), named(_METRIC, reference)
+    unit, word = unit_of(_METRIC), numbers.named(_METRIC, reference)
     known: list[tuple[Row, str, str]] = []
     for name, judge in judges.items():
         found = judge.metrics.get(_METRIC)
         if found is not None and found.estimate is not None:
             level = judge.verdict.level
-            said = f"{level}, {with_interval(found, unit)}"
+            said = f"{level}, {numbers.with_interval(found, unit)}"
             known.append(((name, found.estimate, found.low, found.high), _ROLES.get(level, "judge"), said))
     shown = known[: _DRAWINGS * MOST]
     says = (
         f"{word[0].upper()}{word[1:]} with its interval. The upright line is 0, what random picks recover; the "
-        f"dashed one is the gate of {setting(gate, unit)}."
+        f"dashed one is the gate of {numbers.setting(gate, unit)}."
     )
     if len(shown) < len(judges):
-        says += f" {count(len(shown))} of {count(len(judges))} judges are drawn."
+        says += f" {numbers.count(len(shown))} of {numbers.count(len(judges))} judges are drawn."
     every = [row for row, _, _ in shown]
     drawings: list[Drawing[Forest]] = []
     for at, start in enumerate(range(0, len(shown), MOST), start=1):
@@ -240,7 +223,7 @@ def judges_figures(
 
 def differences_figure(metric: str, choice: result.ChoiceRecord, best: str) -> list[Drawing[Forest]]:
     """Draw the best less each other, the nearest first; at most one drawing, none without a figure."""
-    unit = unit_of_difference(unit_of(metric))
+    unit = numbers.unit_of_difference(unit_of(metric))
     rows: list[Row] = []
     for name, found in choice.differences.items():
         low, high = found.interval or (None, None)
@@ -261,11 +244,11 @@ _SHARES = (("recovery", "recovery"), ("top1_accuracy", "top-1 accuracy"), ("hit_
 _VALUES = (("value_random", "random pick"), ("value_judge", "judge's pick"), ("value_oracle", "oracle's pick"))
 _PICK_COLOURS = ("random", "judge", "oracle")
 
-_Metrics = Mapping[str, Bounded]
+_Metrics = Mapping[str, numbers.Bounded]
 
 
 def picks_figures(
-    metrics: Mapping[str, Bounded] | None,
+    metrics: Mapping[str, numbers.Bounded] | None,
     chance: result_exhibits.Chance | None,
     key: str,
     *,
@@ -286,14 +269,14 @@ def _figures_of_shares(
         reached = {"top1_accuracy": chance.top1_accuracy, "hit_rate": chance.hit_rate}
         at_random |= {name: value for name, value in reached.items() if value is not None}
     marks, said = [], []
-    oracle = named("oracle", reference)
+    oracle = numbers.named("oracle", reference)
     for at, (name, word) in enumerate(there):
         against = ""
         if name in at_random:
             marks.append(ReferenceMark(at, at_random[name], "random", "random pick"))
-            against = f", {number(at_random[name], 'share')} at random"
+            against = f", {numbers.number(at_random[name], 'share')} at random"
         marks.append(ReferenceMark(at, 1.0, "oracle", oracle))
-        said.append(f"{word} {with_interval(metrics[name], 'share')}{against}")
+        said.append(f"{word} {numbers.with_interval(metrics[name], 'share')}{against}")
     says = (
         f"{'; '.join(said)}. The {oracle} has 100%; where its best candidates tie, no pick is sure to be its top one."
     )
@@ -310,10 +293,10 @@ def _figures_of_shares(
 
 
 def _figures_of_values(metrics: _Metrics, key: str, reference: str | None) -> list[Drawing[Forest]]:
-    there = [(name, named(word, reference)) for name, word in _there(metrics, _VALUES)]
+    there = [(name, numbers.named(word, reference)) for name, word in _there(metrics, _VALUES)]
     roles = [role for role, (name, _) in zip(_PICK_COLOURS, _VALUES, strict=True) if name in dict(there)]
-    said = "; ".join(f"{word} {with_interval(metrics[name])}" for name, word in there)
-    across = named("mean label", reference)
+    said = "; ".join(f"{word} {numbers.with_interval(metrics[name])}" for name, word in there)
+    across = numbers.named("mean label", reference)
     says = f"{_upper(across)}: {said}."
     return forest_figure(
         _rows(metrics, there), f"{key}-values", "Value of the picks", says, None, across=across, roles=roles
@@ -365,7 +348,7 @@ def spread_figures(
     spread: result_exhibits.Spread | None,
     key: str,
     *,
-    metrics: Mapping[str, Bounded] | None = None,
+    metrics: Mapping[str, numbers.Bounded] | None = None,
     reference: str | None = None,
     labelled: bool = False,
 ) -> list[Drawing[Cloud]]:
@@ -373,7 +356,7 @@ def spread_figures(
     if spread is None:
         return []
     whole = metrics[_WITHIN_R].estimate if metrics is not None and _WITHIN_R in metrics else None
-    oracle, which = named("oracle", reference), "labelled " if labelled else ""
+    oracle, which = numbers.named("oracle", reference), "labelled " if labelled else ""
     between = _Caption(
         "Between prompts", "prompt mean", oracle, f"{which}prompts", spread.prompts_shown, spread.prompts
     )
@@ -409,9 +392,9 @@ def _spread_figure(
     r = _correlation(points.judge, points.oracle) if whole is None else whole
     what, oracle = words.what, words.oracle
     cut = words.shown < words.of
-    part = f"{count(words.shown)} of {count(words.of)}" if cut else f"all {count(words.of)}"
+    part = f"{numbers.count(words.shown)} of {numbers.count(words.of)}" if cut else f"all {numbers.count(words.of)}"
     of_all = " of all of them" if whole is not None and cut else ""
-    alone = "the correlation cannot be computed" if r is None else f"the correlation{of_all} is {number(r)}"
+    alone = "the correlation cannot be computed" if r is None else f"the correlation{of_all} is {numbers.number(r)}"
     says = f"{what[:1].upper()}{what[1:]} of the judge against the {oracle}'s, {part} {words.noun}: {alone}."
     data = Cloud(points.judge, points.oracle, f"judge: {what}", f"{oracle}: {what}", r)
     yield Drawing(_paint_spread, data, key, words.title, says, _SQUARE)
@@ -420,7 +403,7 @@ def _spread_figure(
 def _paint_spread(axes: Axes, data: Cloud) -> None:
     judge, oracle = (np.asarray(values, dtype=float) for values in (data.judge, data.oracle))
     axes.scatter(judge, oracle, s=9, color=_POINTS, alpha=0.45, linewidths=0, rasterized=True)
-    said = "r: none" if data.r is None else f"r = {number(data.r)}"
+    said = "r: none" if data.r is None else f"r = {numbers.number(data.r)}"
     axes.text(0.03, 0.97, said, transform=axes.transAxes, va="top", fontweight="bold", fontsize=11)
     _square(axes, judge, oracle)
     axes.grid(visible=True)
@@ -451,7 +434,7 @@ def _correlation(x: Sequence[float], y: Sequence[float]) -> float | None:
 _MOST_ALIKE = 4
 """Values with the same figure that a caption names."""
 
-_METRICS: tuple[tuple[str, Unit], ...] = (("recovery", "share"), ("within_r", "number"))
+_METRICS: tuple[tuple[str, numbers.Unit], ...] = (("recovery", "share"), ("within_r", "number"))
 
 
 def strata_figures(
@@ -467,19 +450,19 @@ def strata_figures(
 
 
 def _figures(
-    column: result_exhibits.Stratum, metric: str, unit: Unit, key: str, labelled: bool
+    column: result_exhibits.Stratum, metric: str, unit: numbers.Unit, key: str, labelled: bool
 ) -> list[Drawing[Forest]]:
     rows: list[Row] = []
     known: list[tuple[float, str]] = []
     for row in column.rows:
-        label = f"{row.value} ({count(row.prompts)})"
+        label = f"{row.value} ({numbers.count(row.prompts)})"
         if metric not in row.metrics:
             rows.append((label, None, None, None))
             continue
         found = row.metrics[metric]
         rows.append((label, found.estimate, found.low, found.high))
         if found.estimate is not None:
-            said = f"{with_interval(found, unit)} for {printable(row.value, longest=40)}"
+            said = f"{numbers.with_interval(found, unit)} for {printable(row.value, longest=40)}"
             known.append((found.estimate, said))
     if not known:
         return []
@@ -494,5 +477,5 @@ def _reach(known: Sequence[tuple[float, str]]) -> str:
     lowest, highest = min(known, key=lambda one: one[0]), max(known, key=lambda one: one[0])
     if lowest[0] < highest[0]:
         return f"from {lowest[1]} to {highest[1]}."
-    more = f" and {count(len(known) - _MOST_ALIKE)} more" if len(known) > _MOST_ALIKE else ""
+    more = f" and {numbers.count(len(known) - _MOST_ALIKE)} more" if len(known) > _MOST_ALIKE else ""
     return f"{', '.join(said for _, said in known[:_MOST_ALIKE])}{more}."

@@ -12,14 +12,11 @@ from bonwise.table.reading_options import NO_PROPENSITY, ReadingKeywords, Readin
 
 if TYPE_CHECKING:
     from bonwise.auditing.readiness import Readiness
-    from bonwise.auditing.result import Audit
+    from bonwise.auditing.result import Audit, GateRule, IntervalKind
     from bonwise.auditing.result_labels import GainOfLabel
-    from bonwise.auditing.settings import GateRule, IntervalKind
-    from bonwise.auditing.verdict import Target
+    from bonwise.auditing.result_verdict import Target
     from bonwise.table.label_design import LabelDesign
     from bonwise.table.opening import ScoreSource
-
-__all__ = ["audit", "study_readiness"]
 
 
 @opens_a_table

@@ -17,19 +17,6 @@ from bonwise.stats import catalog, estimand, estimation, no_gain
 from bonwise.stats.support import GateDecision, deals_disagree, decide, more_prompts, passes
 from bonwise.table.panel import Panel
 
-__all__ = [
-    "Gate",
-    "Labelled",
-    "bounded_metrics",
-    "carried",
-    "check_gate",
-    "open_gate",
-    "passes",
-    "refuse_bounded",
-    "whatever_is_missing",
-]
-
-
 _Ends = tuple[float, float]
 _MOST = {
     metric.name: metric.limits[1]

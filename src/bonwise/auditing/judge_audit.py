@@ -42,8 +42,6 @@ from bonwise.table import cell_scores, label_design, score_table
 from bonwise.table.panel import Panel, easy_of_panel, lay_out
 from bonwise.table.words import holds_texts
 
-__all__ = ["FurtherPanels", "VerdictReader", "audit_judge", "figures_without", "of_candidates"]
-
 
 @dataclass(frozen=True, eq=False)
 class FurtherPanels:

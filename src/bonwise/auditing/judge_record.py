@@ -22,9 +22,9 @@ from bonwise.auditing.gates import (
     whatever_is_missing,
 )
 from bonwise.auditing.labelling import Labelling
+from bonwise.auditing.result_verdict import Verdict
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import Outstanding, Suspected
-from bonwise.auditing.verdict import Verdict
 from bonwise.estimates import estimate_records
 from bonwise.results import Record, given
 from bonwise.stats import catalog, clusters, estimand, estimation, no_gain, sums, support
@@ -36,20 +36,6 @@ from bonwise.table.picks import Picks
 
 if TYPE_CHECKING:
     from bonwise.auditing.partly_labelled import MissingLabels
-
-__all__ = [
-    "NO_SCORES",
-    "AuditParts",
-    "JudgeAudit",
-    "JudgeMetrics",
-    "by_unit",
-    "judge_only",
-    "judge_record",
-    "panel_influences",
-    "panel_level_bias",
-    "prompt_clusters",
-    "with_no_gain_tests",
-]
 
 NO_SCORES = "a logged pick holds no scores of one judge"
 

@@ -10,8 +10,6 @@ from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
 from bonwise.report.numbers import named, setting
 
-__all__ = ["junit", "junit_error", "merged"]
-
 _OUTCOMES: Mapping[result_verdict.GateState, str] = {"not met": "failure", "inconclusive": "error"}
 """What a gate that is not met is to a build server."""
 

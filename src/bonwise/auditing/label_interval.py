@@ -11,8 +11,6 @@ from bonwise.stats import correlation, estimand, jackknife, laws, support
 from bonwise.stats.clusters import cluster_sums, most_df
 from bonwise.stats.partial.label_sample import ScaledSample
 
-__all__ = ["Influence", "degrees_of_freedom", "fieller", "influence", "student", "where_labels_carry"]
-
 _FEWEST_TO_CENTRE = 3
 _FLOOR_UP_TO = 50  # labels up to which the degrees of freedom have a floor
 

@@ -19,8 +19,6 @@ from bonwise.table.panel import MAY_LACK, MEANT_BY_NONE, USED_BY_CELLS, LabelsIn
 if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["Drawn", "Labelling", "StatedDraw", "label_state", "stated_draw"]
-
 BY_CELL = ("cells", "cells-by-score")
 """What may be stated of single candidates: labelled at random, or at random given their score and name."""
 

@@ -22,14 +22,12 @@ from bonwise.printable import quoted
 from bonwise.results import Count, Number, Record, given
 from bonwise.strict_json import refusal
 from bonwise.table import checks, facts, identifiers, label_design, numbers, opening, roles, text_files
-from bonwise.table.panel import Panel, PromptLeftOut, Shape, lay_out
+from bonwise.table.panel import Panel, PromptLeftOut, lay_out
 from bonwise.table.picks import NOTHING, OWED, Pick, PickRows, Picks
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import CodedColumn
-
-__all__ = ["PickLine", "holds_picks", "logged_judge", "logged_panels", "logged_table", "picks_made", "read_picks"]
 
 
 def logged_judge(
@@ -104,7 +102,7 @@ def _labelled_rows(rows: PickRows, source: str, labels: RowSource, reading: Read
 
 
 def logged_panels(
-    table: ScoreTable, named: Sequence[tuple[str, Mapping[str, str]]], shape: Shape | None
+    table: ScoreTable, named: Sequence[tuple[str, Mapping[str, str]]], shape: checks.Shape | None
 ) -> tuple[Panel, ...]:
     """Lay picks out, a panel a policy in the order of `named`; prompts without a pick are dropped with a reason."""
     panels = {panel.judge: panel for panel in lay_out(table, shape=shape)}

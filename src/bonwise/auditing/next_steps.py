@@ -10,8 +10,6 @@ from bonwise.auditing.result import Audit, JudgeFound
 from bonwise.report.blocks import Said
 from bonwise.table.checks import CONFIDENCE
 
-__all__ = ["PythonCalls", "next_in_python", "next_steps"]
-
 _NOT_GOOD = ("weak", "harmful", "random")
 
 _USUAL_WITHIN_R = 0.3

@@ -25,8 +25,6 @@ from bonwise.table import words, writing
 if TYPE_CHECKING:
     from bonwise.auditing.judge_record import AuditParts
 
-__all__ = ["audit_page", "described_with", "page_drawings", "write_page"]
-
 
 _DRAWINGS: WeakKeyDictionary[AuditParts, list[Drawing[FigureData]]] = WeakKeyDictionary()
 """Of audits that are still in use."""

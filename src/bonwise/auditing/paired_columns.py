@@ -12,23 +12,11 @@ import numpy as np
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.judge_record import JudgeAudit, panel_level_bias
 from bonwise.auditing.settings import Settings
-from bonwise.stats import catalog, clusters, correlation, jackknife, laws, support
+from bonwise.stats import catalog, clusters, correlation, estimation, jackknife, laws, support
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate
-from bonwise.stats.estimation import (
-    ALL_ALIKE,
-    INDISPENSABLE,
-    NEAR_0,
-    NO_INTERVAL,
-    SAME,
-    SAME_MEAN,
-    SET_BY_POOLS,
-    SINGLE,
-)
 from bonwise.stats.sums import Sums
 from bonwise.table.panel import Panel
 from bonwise.table.store import Names, objects
-
-__all__ = ["FiguresOfPair", "PairedColumns"]
 
 _CELLS = 1 << 13  # leave-one-out values of a metric held at a time: what fits the cache
 _UNITS = 1 << 11  # units whose values are kept for judges with the same prompts
@@ -265,15 +253,15 @@ class PairedColumns:
         value, n, errors = self._values[row], self._counts[row], self._errors[row]
         self._undefine(row, ~np.isfinite(value), f"undefined: needs {e.needs}")
         if e.set_by_pools:
-            self._drop(row, (n > 1) & self._same_pools(), SET_BY_POOLS)
+            self._drop(row, (n > 1) & self._same_pools(), estimation.SET_BY_POOLS)
         self._drop(row, np.full(len(n), bool(few)), few)
         if e.parts is not None:
             self._divide(row, e)
-        self._drop(row, n < 2, SINGLE)
-        self._drop(row, ~np.isfinite(errors), INDISPENSABLE)
-        alike = errors <= SAME * np.maximum(self._sizes(e), np.abs(value))
+        self._drop(row, n < 2, estimation.SINGLE)
+        self._drop(row, ~np.isfinite(errors), estimation.INDISPENSABLE)
+        alike = errors <= estimation.SAME * np.maximum(self._sizes(e), np.abs(value))
         if not average:
-            self._drop(row, alike, ALL_ALIKE)
+            self._drop(row, alike, estimation.ALL_ALIKE)
         elif (exact := np.flatnonzero(alike & (self._reasons[row] == ""))).size:
             self._bound(row, e, exact)
 
@@ -298,7 +286,7 @@ class PairedColumns:
         prompts = self._columns.prompts
         means = prompts.R / np.where(prompts.prompts > 0, prompts.prompts, 1.0)
         high, low = (sign * self._of(self._columns.highest(sign * means)) for sign in (1, -1))
-        rounding = np.maximum(SAME_MEAN * self._widths, np.spacing(np.abs(low) * 16))
+        rounding = np.maximum(estimation.SAME_MEAN * self._widths, np.spacing(np.abs(low) * 16))
         varied: Mask = self._of(self._columns.totals)[Sums._fields.index("apart_O")] > 0
         alike: Mask = varied & (high - low <= rounding)
         return alike
@@ -328,7 +316,7 @@ class PairedColumns:
             bound = known[law] if law in known else known.setdefault(law, law.at(self._settings.confidence))
             self._ends[:, row, at], self._errors[row, at] = bound or (np.nan, np.nan), 0.0
             if bound is None:
-                self._reasons[row, at] = NO_INTERVAL["exact"]
+                self._reasons[row, at] = estimation.NO_INTERVAL["exact"]
             else:
                 self._laws[row][at] = law
 
@@ -342,14 +330,16 @@ class PairedColumns:
         few = codes is not None and bool(clusters.too_few_clusters(codes) or clusters.too_few_kinds(codes))
         with np.errstate(invalid="ignore"):
             settled = [
-                (counts[row] > 1) & (own > SAME * np.maximum(1.0, np.abs(values)))
+                (counts[row] > 1) & (own > estimation.SAME * np.maximum(1.0, np.abs(values)))
                 for row, own, values in ((_OVER, errors[0], overall), (_LOST, errors[1], lost))
             ]
-            near_0 = np.where(settled[0] & ~np.array(few), (low <= 0) & (high >= 0), ~(np.abs(overall) >= NEAR_0))
+            near_0 = np.where(
+                settled[0] & ~np.array(few), (low <= 0) & (high >= 0), ~(np.abs(overall) >= estimation.NEAR_0)
+            )
             second, _, fourth = _central(columns.powers[1][:, 2], columns.units)
             t = laws.student_quantiles(self._settings.confidence, jackknife.moments_df(second, fourth, columns.units))
             unbounded = settled[1] & ~np.array(few) & (overall**2 <= np.square(t * errors[0]))
-        nothing, wild = (lost <= SAME, NOTHING_LOST), (unbounded, f"unbounded: {NOT_DISTINGUISHABLE}")
+        nothing, wild = (lost <= estimation.SAME, NOTHING_LOST), (unbounded, f"unbounded: {NOT_DISTINGUISHABLE}")
         turned = [(which.T, reason) for which, reason in (nothing, wild)]
         for which, reason in ((near_0 | near_0.T, NOT_DISTINGUISHABLE), nothing, wild, *turned):
             self._undefine(_LOST, self._of(which) & np.isfinite(self._values[_LOST]), reason)

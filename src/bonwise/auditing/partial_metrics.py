@@ -24,9 +24,6 @@ from bonwise.stats.partial import label_features, label_sample, outcome_model
 from bonwise.stats.sums import Sums
 from bonwise.table.panel import Panel
 
-__all__ = ["cell_differences", "cell_metrics", "partial_estimates", "sampled_metrics"]
-
-
 _UNBOUNDED = f"unbounded: {NOT_DISTINGUISHABLE}"
 _ESTIMANDS = tuple(e for e in catalog.ESTIMANDS if e.outcomes is not None)
 _RECOVERY = next(e for e in _ESTIMANDS if e.name == "recovery")

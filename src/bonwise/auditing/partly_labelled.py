@@ -18,8 +18,6 @@ from bonwise.stats.estimand import Estimand, Estimate
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.table.panel import Panel
 
-__all__ = ["MissingLabels", "said_of_missing"]
-
 _NAMES = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "hit_rate", "top1_accuracy")
 
 _OF_PICKS = {e.name: e for e in catalog.ESTIMANDS if e.name in _NAMES}

@@ -30,8 +30,6 @@ from bonwise.table.panel import Panel, easy_of_panel, lay_out
 from bonwise.table.reading import stats_files
 from bonwise.table.store import Rows
 
-__all__ = ["passed_over"]
-
 _UNLIKE = "in passes level_bias is not computed: it is fitted to all candidates at once"
 _NOT_COMPUTED = (
     "level_bias: it is fitted to all candidates at once",

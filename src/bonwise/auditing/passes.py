@@ -28,20 +28,10 @@ from bonwise.stats import estimation, no_gain, swept
 from bonwise.stats.sums import ColumnScale, by_rank, prompt_sums, tie_decimals
 from bonwise.table import scales
 from bonwise.table.batches import MOST_JUDGES, Batch, Batches, NotTogetherError, hashes
-from bonwise.table.panel import MAY_LACK, RECTANGULAR_SHARE, Shape
+from bonwise.table.checks import Shape
+from bonwise.table.panel import MAY_LACK, RECTANGULAR_SHARE
 from bonwise.table.text_files import file_errors, open_plain
 from bonwise.table.writing import write_whole
-
-__all__ = [
-    "USABLE",
-    "Gathered",
-    "declared_scales",
-    "gathered",
-    "merged",
-    "read_stats",
-    "refuse_unlike",
-    "write_stats",
-]
 
 Row = dict[str, str | float | None]
 _Hashes = np.typing.NDArray[np.uint64]

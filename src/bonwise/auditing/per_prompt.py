@@ -18,8 +18,6 @@ from bonwise.table.text_files import file_errors
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ROW_HEADER", "SEPARATOR", "all_prompts_file", "per_prompt", "refuse_other_file", "values_of_picks"]
-
 
 ROW_HEADER = ("judge", "prompt_id", "pick", "best", "value_pick", "value_best", "gain_lost")
 """Columns with which the table begins."""

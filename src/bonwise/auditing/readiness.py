@@ -19,8 +19,6 @@ from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limit
 from bonwise.results import Document, FrameRow, Record
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["Readiness", "ReadinessPoint", "answer", "describe", "readiness"]
-
 State = Literal["holds", "fails", "open", "cannot be said"]
 _STATES: Mapping[str, State] = {"pass": "holds", "above": "holds", "fail": "fails", "below": "fails"}
 

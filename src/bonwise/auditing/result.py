@@ -27,26 +27,6 @@ if TYPE_CHECKING:
     from bonwise.report.blocks import Drawing, FigureData
     from bonwise.table.score_table import ScoreTable
 
-__all__ = [
-    "CHOSEN_BY",
-    "Audit",
-    "AuditSettings",
-    "Balance",
-    "CandidateEffect",
-    "CandidateEffects",
-    "CandidateGroup",
-    "ChoiceConfidences",
-    "ChoiceRecord",
-    "DifferenceFromBest",
-    "Ends",
-    "GateRule",
-    "IntervalKind",
-    "JudgeFound",
-    "JudgesCompared",
-    "Shape",
-    "Thresholds",
-]
-
 
 class CandidateGroup(Record):
     """How often picks fall on a group of candidates, in prompts that hold the group and others."""

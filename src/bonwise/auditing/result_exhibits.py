@@ -12,33 +12,6 @@ from bonwise.auditing.result_verdict import GateState, Level
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, Document, NonNegative, NotBlank, Number, Positive, Record, Share
 
-__all__ = [
-    "FEWEST_STEPS",
-    "CandidateSeen",
-    "Chance",
-    "ColumnLeftOut",
-    "Differences",
-    "DifferencesOf",
-    "Exhibits",
-    "GateStep",
-    "GateSteps",
-    "JudgeExhibits",
-    "LabelStep",
-    "LabelSteps",
-    "LabelsNeeded",
-    "LabelsToDecide",
-    "Note",
-    "Points",
-    "PromptSeen",
-    "ShareStep",
-    "ShareSteps",
-    "Spread",
-    "Stratum",
-    "StratumRow",
-    "WhatIf",
-    "WorstPrompts",
-]
-
 FEWEST_STEPS = 21
 """Values of a slider."""
 

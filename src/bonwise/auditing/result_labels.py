@@ -13,21 +13,6 @@ from bonwise.table.facts import DroppedPrompt
 GainOfLabel = Literal["linear", "exp"]
 """What nDCG gives for a label: the label itself, or 2 to its power less 1."""
 
-__all__ = [
-    "AgainstOthers",
-    "AnnotatorRecord",
-    "Annotators",
-    "AuditData",
-    "CellCounts",
-    "JudgeAgainstOthers",
-    "LabelledCells",
-    "LabelledShare",
-    "OutcomeModelUsed",
-    "PoolsByLabelsRecord",
-    "PromptClusters",
-    "Sampling",
-]
-
 
 class AgainstOthers(Record):
     """Scores compared with the labels of all annotators but one, each annotator left out in turn."""

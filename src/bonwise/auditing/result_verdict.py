@@ -10,21 +10,6 @@ from pydantic import Field, model_validator
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, NonNegative, Number, Record, Share, with_every
 
-__all__ = [
-    "DECIDES",
-    "AuditSuspicion",
-    "Check",
-    "CheckState",
-    "Gate",
-    "GateState",
-    "Level",
-    "Subset",
-    "Subsets",
-    "SuspicionKind",
-    "Target",
-    "Verdict",
-]
-
 GateState = Literal["met", "not met", "inconclusive"]
 
 

@@ -12,14 +12,12 @@ import numpy as np
 from bonwise.arrays import Floats, Ints
 from bonwise.auditing.result import GateRule, IntervalKind, Thresholds
 from bonwise.auditing.result_labels import GainOfLabel
-from bonwise.auditing.verdict import TARGETS, Target
+from bonwise.auditing.result_verdict import Target
+from bonwise.auditing.verdict import TARGETS
 from bonwise.errors import UsageError
 from bonwise.extras import BOOTSTRAP
 from bonwise.stats import estimation
 from bonwise.table import checks, panel, scales
-
-__all__ = ["GateRule", "IntervalKind", "Settings", "label_range"]
-
 
 _LEAST_OF_UNIT = 1e-6
 
@@ -60,7 +58,7 @@ class Settings:
     control: tuple[str, ...] = ()
     """Both: candidate names left out; named easy candidates reported with and without."""
     target: Target = "best-of-n"
-    shape: panel.Shape | None = None
+    shape: checks.Shape | None = None
     """Forced shape."""
     thresholds: Thresholds = field(default_factory=Thresholds.usual)
     outcome_model: Any = None

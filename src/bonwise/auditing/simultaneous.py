@@ -13,8 +13,6 @@ from bonwise.stats import laws
 from bonwise.stats.clusters import cluster_sums
 from bonwise.table.store import Names
 
-__all__ = ["UnitInfluences", "aligned", "joint_confidence", "pick_influences"]
-
 _DRAWS = 20_000
 _SAME = 1e-9  # a difference of influences below this share of them is rounding: the estimates vary alike
 

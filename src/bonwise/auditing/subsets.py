@@ -24,8 +24,6 @@ from bonwise.stats.sums import Sums
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import CodedColumn, coded
 
-__all__ = ["refuse_stratum", "shrunk", "simultaneous_confidence", "subsets_of", "weakness"]
-
 _FEWEST, _WEAK_FROM = 10, 30
 """Prompts of a subset, and prompts from which the verdict may call the judge weak there."""
 

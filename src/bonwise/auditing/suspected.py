@@ -17,20 +17,6 @@ from bonwise.stats.estimand import Estimate
 from bonwise.stats.support import FEWEST
 from bonwise.table.panel import EasyCandidate, OutstandingGroup, Panel, easy_of_panel, outstanding_groups
 
-__all__ = [
-    "Outstanding",
-    "Suspected",
-    "few_pools",
-    "first_of_ends",
-    "light_pools",
-    "missing_labels",
-    "of_easy_candidate",
-    "of_outstanding",
-    "outstanding_of",
-    "remarks",
-    "words_of_support",
-]
-
 _SPOKEN = {"global_r": "the correlation over all cells"}
 """Metrics that are called otherwise in a sentence."""
 

@@ -18,9 +18,6 @@ from bonwise.stats.sums import Sums, by_rank, compared
 from bonwise.table import cells, score_table
 from bonwise.table.scales import Scale
 
-__all__ = ["best_kept", "place_worth"]
-
-
 _J, _M, _HIT = (Sums._fields.index(name) for name in ("J", "M", "hit"))
 _SAMPLED = "undefined: needs labels of all candidates of the prompts it counts, and here they are a sample"
 _NEGATIVE = "undefined: needs labels of 0 or more"

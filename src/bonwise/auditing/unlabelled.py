@@ -22,8 +22,6 @@ from bonwise.table.panel import MAY_LACK, LabelsInPart, Panel
 if TYPE_CHECKING:
     from bonwise.auditing import cell_intervals, cell_table
 
-__all__ = ["Balance", "CellLabels", "Picked", "balance", "worst_case"]
-
 _WHOLE = frozenset({"value_oracle", "recovery", "hit_rate", "top1_accuracy", "kendall_tau"})
 """Metrics that need prompts labelled whole."""
 

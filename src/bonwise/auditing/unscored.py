@@ -21,9 +21,6 @@ from bonwise.stats.sums import Sums, compared, prompt_sums, tie_decimals
 from bonwise.table import cell_scores, score_table
 from bonwise.table.panel import Panel
 
-__all__ = ["NOTHING_LOST", "LostScores", "unscored_cost", "unscored_of"]
-
-
 FEWEST_SCORED = 30
 """Scored candidates below which nothing can be told of the others."""
 

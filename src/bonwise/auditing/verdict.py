@@ -14,23 +14,6 @@ from bonwise.report.numbers import Ends, estimate, interval, setting, with_inter
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.support import open_ground
 
-__all__ = [
-    "ORACLE",
-    "TARGETS",
-    "Target",
-    "Verdict",
-    "VerdictSentences",
-    "best_of_n_answer",
-    "candidate_validity",
-    "figures_useful",
-    "judge_level",
-    "judge_validity",
-    "pick_level",
-    "pick_validity",
-    "recovery_bounds",
-]
-
-
 ORACLE = "the oracle labels"
 """What a judge is compared with where no other judge is the reference."""
 

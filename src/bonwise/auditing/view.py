@@ -18,8 +18,6 @@ from bonwise.report.table_facts import label_words, labels_left_out, table_facts
 from bonwise.studies.view import BesideAudit
 from bonwise.table.facts import PicksMade
 
-__all__ = ["describe", "describe_in_short", "describe_with", "facts", "title"]
-
 _LIMITS = (
     OTHER_PROMPTS,
     OTHER_CANDIDATES,

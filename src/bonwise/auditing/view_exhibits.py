@@ -12,8 +12,6 @@ from bonwise.printable import printable
 from bonwise.report import numbers, samples
 from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Part, Row, Said, Step, Stepped, Table
 
-__all__ = ["describe", "drawn", "what_would_change", "worst_prompts"]
-
 _DRAWN = 4
 """Columns whose strata are drawn; drawings take time, and tables hold the same figures."""
 

@@ -8,28 +8,13 @@ from dataclasses import replace
 from bonwise.auditing import figures, view_labels
 from bonwise.auditing.result import CHOSEN_BY, Audit, AuditSettings, ChoiceRecord, JudgeFound, JudgesCompared
 from bonwise.estimates import EstimateRecord
-from bonwise.metric_groups import Metric, MetricGroup, groups_of, unit_of
+from bonwise.metric_groups import MetricGroup, groups_of, unit_of
 from bonwise.printable import printable
 from bonwise.report import numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures import forest, names
 from bonwise.stats import support
-
-__all__ = [
-    "ALONE",
-    "MOST_DRAWN",
-    "best_of",
-    "by_recovery",
-    "dropped_prompts",
-    "first_figures",
-    "metrics",
-    "not_audited",
-    "side_by_side",
-    "subsets",
-    "subsets_in_words",
-    "summary",
-]
-
+from bonwise.stats.estimand import Metric
 
 _MOST_NAMES = 5
 

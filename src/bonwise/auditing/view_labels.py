@@ -10,19 +10,8 @@ from bonwise.metric_groups import unit_of
 from bonwise.printable import all_printable, printable
 from bonwise.report import numbers
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
+from bonwise.results import Ends
 from bonwise.table.facts import DroppedPrompt
-
-__all__ = [
-    "agreement_of_annotators",
-    "counts_of",
-    "data",
-    "dropped_in_passes",
-    "dropped_of",
-    "missing_labels",
-    "no_worst_case",
-    "preferences_at_equal_label",
-    "who_was_labelled",
-]
 
 _METRICS: tuple[tuple[str, numbers.Unit], ...] = (
     ("recovery", "share"),
@@ -458,7 +447,7 @@ def _balanced(row: result.Balance) -> tuple[str, ...]:
     return row.feature, *sides, numbers.estimate(ends), numbers.interval(ends)
 
 
-def _bounds(bounds: dict[str, result.Ends], reference: str | None) -> Table:
+def _bounds(bounds: dict[str, Ends], reference: str | None) -> Table:
     columns = (Column("metric", "metric"), Column("at least"), Column("at most"))
     rows = [
         (numbers.named(name, reference), numbers.number(low, unit_of(name)), numbers.number(high, unit_of(name)))

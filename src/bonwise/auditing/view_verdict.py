@@ -8,13 +8,12 @@ from dataclasses import replace
 from bonwise.auditing import result_exhibits, result_verdict, view_judges
 from bonwise.auditing.next_steps import next_in_python
 from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
-from bonwise.metric_groups import METRICS_FIRST, Metric, unit_of
+from bonwise.metric_groups import METRICS_FIRST, unit_of
 from bonwise.printable import printable
 from bonwise.report import numbers
 from bonwise.report.answers import State, StatedVerdict
 from bonwise.report.blocks import Bar, BarMark, BarRow, Block, Column, Part, Role, Said, Table
-
-__all__ = ["answer", "gates", "in_a_line", "verdict", "verdict_in_short", "verdict_of_several", "what_would_change"]
+from bonwise.stats.estimand import Metric
 
 _LONGEST = 60
 """Letters of a name beside the bar."""

@@ -14,8 +14,6 @@ from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estima
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import Sums
 
-__all__ = ["label_strata", "weighted_difference", "weighted_estimates"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelStrata:

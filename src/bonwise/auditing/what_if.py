@@ -21,18 +21,6 @@ from bonwise.routing.result import RouteSettings
 from bonwise.stats import clusters, estimand, estimation, jackknife, pilot_effect, routing, sample_size, sums, support
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, FisherZ, Law, Percentile, RecoveryNearOne, Student
 
-__all__ = [
-    "POWER",
-    "RECOVERY",
-    "Settling",
-    "distance",
-    "gate_shift",
-    "label_counts",
-    "projected",
-    "what_if",
-    "would_be",
-]
-
 POWER = 0.9
 """With which chance a study of the size that is named settles the verdict."""
 

@@ -11,15 +11,6 @@ import numpy as np
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats import clusters, estimand, estimation, jackknife, laws, support
 
-__all__ = [
-    "FEWEST_TO_FIT",
-    "WholeAndPairDraw",
-    "WholeAndPairEstimates",
-    "pair_features",
-    "whole_and_pair",
-    "whole_and_pair_estimates",
-]
-
 FEWEST_TO_FIT = 12
 """Whole open pools from which the best label is predicted by what a pair shows."""
 

@@ -17,8 +17,6 @@ from bonwise.stats import sums, top_of_scores
 from bonwise.table.panel import Panel
 from bonwise.table.words import PromptWords, Words
 
-__all__ = ["MOST_BYTES", "MOST_LINES", "MOST_ROWS", "NAMED", "prompt_rows"]
-
 MOST_ROWS, MOST_CANDIDATES = 200, 40
 
 MOST_LINES, MOST_JUDGES = 20_000, 6

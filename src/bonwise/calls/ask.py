@@ -18,33 +18,6 @@ if TYPE_CHECKING:
     from bonwise.calls.providers.supplied import SuppliedClient
     from bonwise.table.images import Image
 
-__all__ = [
-    "ASKER",
-    "CALLS_FOR",
-    "OCCASION",
-    "Answer",
-    "Answers",
-    "Ask",
-    "AttemptError",
-    "CallOutcome",
-    "Choice",
-    "Finish",
-    "Kind",
-    "Model",
-    "Occasion",
-    "Outcome",
-    "Problem",
-    "Reply",
-    "Request",
-    "TokenLogprobs",
-    "encoded",
-    "logprobs_taken",
-    "model_from_spec",
-    "refused_for_good",
-    "takes_fewer",
-    "unreadable",
-]
-
 
 KEY_VERSION = 1
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import LedgerProtocol
     from bonwise.calls.spending import Reservation, Spending
 
-__all__ = ["CallAttempts", "CallSize", "Terms", "UnsupportedError", "fault_of"]
-
 
 @dataclass(slots=True)
 class Exchange:

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.batches import BatchAnswer, BatchHeader, BatchRow, PlannedCall
     from bonwise.calls.providers.protocol import BatchClient, BatchLine, BatchStatus
 
-__all__ = ["ProviderBatches"]
-
 AT_A_TIME = 500
 """Requests that are claimed, or results that are recorded, in one transaction."""
 
@@ -68,9 +66,7 @@ class ProviderBatches:
         tell: Callable[[str], None],
     ) -> None:
         if not isinstance(engine.ledger, Ledger):
-            raise UsageError(
-                "batches need a ledger: their answers come later", hint="name a run folder: run= or --run"
-            )
+            raise UsageError("batches need a run folder: their answers come later", hint="name one: run= or --run")
         self._engine, self._ledger, self._tell = engine, engine.ledger, tell
         self._wait, self._resubmit = wait, resubmit
         self._models = {(ask.model.provider, _base_url(ask)): ask.model for ask in asks}
@@ -92,9 +88,13 @@ class ProviderBatches:
         """Whether questions are put into batches, or are pending."""
 
     @staticmethod
-    def takes(endpoint: Endpoint) -> bool:
-        """Tell whether questions of an endpoint go into batches: its provider has some, and bonwise its client."""
-        return hasattr(endpoint.provider, "batches") and endpoint.model.client is None
+    def takes(endpoint: Endpoint, ask: Ask) -> bool:
+        """Tell whether a question goes into batches: its provider has some, and bonwise its client."""
+        has_some = hasattr(endpoint.provider, "batches") and endpoint.model.client is None
+        if has_some and (ask.images or ask.question is not None):
+            what = "images" if ask.images else "decisions"
+            raise UsageError(f"{what} cannot go into batches", hint="leave --batch (batch=) out")
+        return has_some
 
     async def plan(self, endpoint: Endpoint, calls: Iterable[tuple[Sequence[bytes], Request, CallSize]]) -> None:
         """Put calls into batches to be, but those that a batch has already, and those that no limit has room for."""

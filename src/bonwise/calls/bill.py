@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
-__all__ = ["NOTHING_PAID", "PICO", "Bill", "CallTotals", "PartialUsage", "Usage"]
-
 
 @dataclass(frozen=True, slots=True)
 class Usage:

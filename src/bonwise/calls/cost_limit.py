@@ -11,8 +11,6 @@ from typing import Any, Literal, Self
 from bonwise.errors import UsageError
 from bonwise.table.checks import check_dollars
 
-__all__ = ["LIMIT_REACHED", "SECONDS", "CostLimit", "MaxCost", "check_max_cost"]
-
 MaxCost = float | tuple[float, Literal["hour", "day", "month"]] | str
 """As a number, as in ``(5.0, "day")``, or as text, as in ``"5/day"``."""
 

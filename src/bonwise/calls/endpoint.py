@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bonwise.calls.limiter import Limiter
     from bonwise.calls.providers.protocol import Client, Connection, Provider
 
-__all__ = ["Endpoint"]
-
 MOST_CALLS = 2
 """Calls under way by one client: at each call its pool looks at the sockets of all connections that rest."""
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.postgres import PostgresLedger
     from bonwise.calls.ledger.records import Stored
 
-__all__ = ["GRACE", "MOST_CLIENTS", "AskRun", "Engine"]
-
 GRACE = 5.0
 """Seconds that the calls on the wire have once an end is asked for."""
 
@@ -332,7 +330,7 @@ class AskRun:
             missing = await self._look_up(dict(zip(self._request.keys(wanted, generation), wanted, strict=True)))
             if not missing:
                 return
-            if batches is not None and batches.takes(self._endpoint):
+            if batches is not None and batches.takes(self._endpoint, self._ask):
                 requests = {tuple(keys): self._request_for(len(keys)) for keys in self._groups(list(missing))}
                 await batches.plan(self._endpoint, [(*ask, self._size(len(ask[0]))) for ask in requests.items()])
                 for key in list(missing):

@@ -21,8 +21,6 @@ from bonwise.table.verdicts import Unscored
 if TYPE_CHECKING:
     from bonwise.calls.ledger.records import Stored
 
-__all__ = ["CostEstimate", "FormCount", "ModelEstimate", "estimate", "estimate_asks"]
-
 _MESSAGES = 2
 
 
@@ -245,7 +243,7 @@ class _Tally:
         self._stored += times * stored
         if not missing:
             return
-        calls, answers = (1, missing) if self._at_once else (missing, 1)
+        calls, answers = (1, missing) if self._at_once and ask.question is None else (missing, 1)
         each = tokens.expected_output_tokens(ask) if self._observed is None else min(self._observed, ask.max_tokens)
         size = tokens.text_size(tokens.ask_text(ask)) if size is None else size
         self._sent[size, calls, answers, each, ask.max_tokens, tokens.image_tokens(ask)] += times
@@ -312,7 +310,7 @@ def estimate_asks(
 
     With `batch` the expected cost is that in batches; bounds are those of live calls.
     """
-    view = _View(engine)
+    view = _View(engine, batch=batch)
     costs = estimate(
         view.parts(asks),
         lambda _part: view.stored,
@@ -321,7 +319,7 @@ def estimate_asks(
         observed_output=_observed(engine),
         address=lambda model: view.endpoints[model].base_url,
         forms=view.checked(forms),
-        in_batch=lambda model: batch and ProviderBatches.takes(view.endpoints[model]),
+        in_batch=lambda model: view.in_batch[model],
     )
     return costs.asked_times(1 + (1 if engine.reask is None else engine.reask))
 
@@ -329,8 +327,9 @@ def estimate_asks(
 class _View:
     """What a ledger holds of questions as they go by."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, *, batch: bool) -> None:
+        self._engine, self._batch = engine, batch
+        self.in_batch: dict[Model, bool] = {}
         self._met: set[bytes] = set()
         self.endpoints: dict[Model, Endpoint] = {}
         self.stored = 0
@@ -356,6 +355,7 @@ class _View:
     def _endpoint(self, ask: Ask) -> Endpoint:
         endpoint = self.endpoints[ask.model] = self._engine.endpoint(ask)
         refuse_impossible(ask, endpoint.provider.capabilities)
+        self.in_batch[ask.model] = self._batch and ProviderBatches.takes(endpoint, ask)
         return endpoint
 
     def at_once(self, model: Model) -> bool:

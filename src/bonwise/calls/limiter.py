@@ -14,8 +14,6 @@ from typing import Protocol
 from bonwise.calls import ask, rate_limits
 from bonwise.errors import UsageError
 
-__all__ = ["LATEST", "Bucket", "ConcurrencyWindow", "DeadlineError", "EndpointLimiter", "Limiter"]
-
 SLACK = 1e-6
 """Seconds; a timer may fire this much early without being set again."""
 FIRST_PAUSE = 0.5

@@ -18,8 +18,6 @@ from bonwise.errors import UsageError
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["AT_A_TURN", "LoopHost", "PoolQueue", "Portal", "RunningLoopHost", "default_portal", "running_loop"]
-
 T = TypeVar("T")
 Work = Callable[..., Coroutine[Any, Any, T]]
 

@@ -22,8 +22,6 @@ from bonwise.table.text_files import open_plain
 if TYPE_CHECKING:
     from bonwise.calls.ask import Model
 
-__all__ = ["ENVIRONMENT_VARIABLE", "Price", "Prices", "Rates", "unpriced"]
-
 ENVIRONMENT_VARIABLE = "BONWISE_PRICES"
 
 _PER_TOKENS = 1_000_000

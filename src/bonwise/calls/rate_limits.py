@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-__all__ = ["LONGEST_WAIT", "RateLimits", "Window", "anthropic_limits", "openai_limits", "retry_after"]
-
 
 @dataclass(frozen=True, slots=True)
 class Window:

@@ -14,8 +14,6 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from bonwise.calls import ask, rate_limits
 
-__all__ = ["Latencies", "RetryBudget", "until_answered"]
-
 T = TypeVar("T")
 
 ATTEMPTS = 12

@@ -15,8 +15,6 @@ from bonwise.table.checks import check_whole
 if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Connection
 
-__all__ = ["BATCH_OPTIONS", "CallSettings", "EngineSettings", "JudgeSettings", "check_seconds"]
-
 
 def check_seconds(name: str, value: Any) -> None:
     """Refuse what is no finite number of seconds above 0; None is no limit."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.ledger import Ledger
     from bonwise.calls.ledger.postgres import PostgresLedger
 
-__all__ = ["SharedMoney"]
-
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Seconds between looks at what another process does: at its call, or at the money that it holds."""

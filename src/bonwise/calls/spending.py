@@ -19,8 +19,6 @@ from bonwise.errors import UsageError
 from bonwise.table.checks import check_whole
 from bonwise.tracing import logger
 
-__all__ = ["Reservation", "Spending", "SpendingLimitReached"]
-
 
 class Amount(NamedTuple):
     """Calls, tokens and pico-dollars: whole numbers, so that sums of small costs do not drift."""

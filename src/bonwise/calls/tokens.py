@@ -11,20 +11,6 @@ from typing import Any
 from bonwise.calls.ask import Ask, Choice, Request
 from bonwise.calls.bill import PartialUsage, Usage
 
-__all__ = [
-    "ASCII_SIZE",
-    "MOST_OF_AN_IMAGE",
-    "ask_text",
-    "expected_input_tokens",
-    "expected_output_tokens",
-    "image_tokens",
-    "input_tokens",
-    "most_input_tokens",
-    "reckoned",
-    "text_size",
-    "tokens_of_size",
-]
-
 MOST_OF_AN_IMAGE = 50_000
 """Input tokens; gpt-4o-mini counts 48,169 for the largest."""
 _OF_ADDRESS = 1_000

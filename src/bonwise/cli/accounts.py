@@ -15,8 +15,6 @@ from bonwise.results import Count, Document, NonNegative
 if TYPE_CHECKING:
     from bonwise.calls.ledger.records import DroppedParameter, ModelTally
 
-__all__ = ["ErrorDocument", "LedgerDocument", "describe_error", "describe_ledger", "describe_with"]
-
 
 class ErrorDocument(Document):
     """Why a command ended without a result."""

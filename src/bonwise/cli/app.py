@@ -13,8 +13,6 @@ from typer.core import TyperCommand, TyperGroup
 from bonwise.cli.shared_flags import made_at
 from bonwise.declared import declared
 
-__all__ = ["app_for", "examples"]
-
 MOST_FLAGS = 14
 """Flags that ``--help`` shows of a command; with more, the rare ones are left to ``--help-all``."""
 

@@ -24,30 +24,6 @@ if TYPE_CHECKING:
     from bonwise.results import Document
     from bonwise.table.scales import Scale
 
-__all__ = [
-    "AllowUnscored",
-    "Confidence",
-    "Force",
-    "Full",
-    "HtmlTarget",
-    "JsonTarget",
-    "MarkdownTarget",
-    "Seed",
-    "TableTarget",
-    "deliver",
-    "emit",
-    "forced_shape",
-    "rare",
-    "refuse_flags",
-    "refuse_lost",
-    "refuse_overwriting",
-    "refuse_two_for_one",
-    "say",
-    "scales",
-    "write_table",
-    "write_text",
-]
-
 
 def page_target(path: Path | None) -> Path | None:
     """Refuse at once what no page can be written to, or one whose extra or documentation is missing."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from bonwise.report.blocks import Said
     from bonwise.results import Document
 
-__all__ = ["AuditCommand", "audit"]
-
 
 def further_studies(
     audit: result.Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None

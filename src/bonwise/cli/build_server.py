@@ -17,8 +17,6 @@ from bonwise.errors import BonwiseError, FileError, UsageError
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
 
-__all__ = ["errors_told", "over_several_files", "write_junit", "write_markdown"]
-
 _MERGED = ("markdown", "junit")
 """Outputs that hold what was found in every file."""
 

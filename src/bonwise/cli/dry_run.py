@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge, Values
     from bonwise.selection.selection import Selection
 
-__all__ = ["MOST_LOOKED_AT", "refuse_plan_without_key", "show_estimate", "show_plan"]
-
 
 def show_estimate(
     pools: Iterable[Pool],

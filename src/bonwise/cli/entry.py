@@ -13,8 +13,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import cast
 
-__all__ = ["main"]
-
 BAD_INPUT = 2
 INTERNAL = 70
 INTERRUPTED = 130

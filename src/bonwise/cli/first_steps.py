@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
     from bonwise.report.blocks import Said
 
-__all__ = ["demo", "doctor"]
-
 
 _FOLDER = Path("bonwise-demo")
 

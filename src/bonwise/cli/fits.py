@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from bonwise.report.blocks import Said
     from bonwise.stacks.result import StackFit
 
-__all__ = ["factor", "stack"]
-
 factor = typer.Typer(
     name="factor", help="Fuse judges' ratings of models with few human ratings.", rich_markup_mode=None
 )

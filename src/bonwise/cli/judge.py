@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from bonwise.judges.scoring import JudgedPool
     from bonwise.selection.many_pools import JudgedPools
 
-__all__ = ["judge"]
-
 
 @shared_flags()
 def judge(
@@ -82,6 +80,7 @@ def judge(
     arguments.refuse_flags({"--name": name, **reading.values}, "is for a table of scores with --judge stack:FILE")
     if engine not in {None, "ray"}:
         raise UsageError(f"--engine is {engine!r}", hint="--engine ray, or leave it out")
+    arguments.refuse_flags({"--batch": engine is not None and asking.engine["batch"]}, "is for a single process")
     if engine is None:
         arguments.refuse_flags({"--block-size": block_size, "--workers": workers}, "needs --engine ray")
     from bonwise.judges import protocol, scoring

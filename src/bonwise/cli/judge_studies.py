@@ -11,17 +11,15 @@ import typer
 from bonwise.cli import arguments, shared_flags
 from bonwise.routing.front import route as study
 from bonwise.selection.learnt import learn
-from bonwise.table.reading_options import ReadingOptions
+from bonwise.table import reading_options
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Said
     from bonwise.routing.saved import SavedRouter
     from bonwise.selection.learnt import LearnDocument
 
-__all__ = ["draws", "route"]
 
-
-@shared_flags.shared_flags({**shared_flags.NO_PROPENSITY, "--label-col": "no labels are needed"}, of=learn)
+@shared_flags.shared_flags({**reading_options.NO_PROPENSITY, "--label-col": "no labels are needed"}, of=learn)
 def draws(
     *,
     call: shared_flags.TypedCall,
@@ -51,7 +49,10 @@ def _next(learnt: LearnDocument, save: Path | None, call: shared_flags.TypedCall
     from bonwise.selection.registry import StrategySpec
 
     if save is None:
-        flags = [*shared_flags.flags_of(call.unusual()), *ReadingOptions(**call.reading.keywords()).as_flags()]
+        flags = [
+            *shared_flags.flags_of(call.unusual()),
+            *reading_options.ReadingOptions(**call.reading.keywords()).as_flags(),
+        ]
         again = " ".join(["bonwise study draws", shell_path(call.values["source"]), *flags, "--save voi.json"])
         return [Said("command", again)]
     calls = learnt.prices[min(1, len(learnt.prices) - 1)].mean_calls

@@ -12,7 +12,7 @@ from bonwise.cli import shared_flags
 from bonwise.errors import UsageError
 from bonwise.labels.front import COMPARE, draw_labels
 from bonwise.printable import printable, shell_path, shell_word
-from bonwise.table.reading_options import PoolKeywords
+from bonwise.table import reading_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,15 +20,13 @@ if TYPE_CHECKING:
     from bonwise.labels.result import LabelDraw
     from bonwise.report.blocks import Said
 
-__all__ = ["app"]
-
 app = typer.Typer(name="labels", help="Choose which prompts to label.", rich_markup_mode=None)
 
 _EXAMPLE = "bonwise labels draw scores.csv --labels 100 --out design.csv"
 
 
 @app.command("draw")
-@shared_flags.shared_flags(shared_flags.NO_PROPENSITY, of=draw_labels)
+@shared_flags.shared_flags(reading_options.NO_PROPENSITY, of=draw_labels)
 def draw(
     *,
     call: shared_flags.TypedCall,
@@ -76,11 +74,10 @@ def draw(
     if labels is None or out is None:
         flag, why = ("--labels", "how many") if labels is None else ("--out", "where the design goes")
         raise UsageError(f"a draw from scores needs {flag}", hint=f"say {why}, such as {_EXAMPLE}")
-    from bonwise.table.reading_options import ReadingOptions
 
     found = call.run(source=file, labels=labels, texts=sheet is not None)
     found.write(out, sheet=sheet)
-    options = ReadingOptions.of(draw_labels, call.reading.keywords())
+    options = reading_options.ReadingOptions.of(draw_labels, call.reading.keywords())
     if sheet is not None and not found.settings.labels_in_table:
         options = options.without_label_column()  # the sheet names its own column of labels
     output.deliver(found, then=_then(*_next(found, file, out, sheet, options.as_flags())))
@@ -95,7 +92,7 @@ def _draw_of_pools(
     sheet: Path,
     labels: int | None,
     seed: int,
-    reading: shared_flags.Reading[PoolKeywords],
+    reading: shared_flags.Reading[reading_options.PoolKeywords],
     output: shared_flags.Output,
 ) -> int:
     """Write a sheet of pools that have no scores yet."""
@@ -114,7 +111,10 @@ def _draw_of_pools(
 
 
 def _refuse_without_scores(
-    pools: Path | None, sheet: Path | None, flags: Mapping[str, object], reading: shared_flags.Reading[PoolKeywords]
+    pools: Path | None,
+    sheet: Path | None,
+    flags: Mapping[str, object],
+    reading: shared_flags.Reading[reading_options.PoolKeywords],
 ) -> None:
     """Refuse what a sheet of pools cannot do."""
     if pools is None or sheet is None:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.postgres import PostgresLedger
     from bonwise.cli.accounts import LedgerDocument
 
-__all__ = ["app"]
-
 app = typer.Typer(name="ledger", help="Look into the ledger of a run folder.", rich_markup_mode=None)
 
 RunArgument = Annotated[Path, typer.Argument(help="Run folder, or its .sqlite file.")]

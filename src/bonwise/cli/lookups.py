@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bonwise.judges.prompt_file import PromptFile
     from bonwise.table.pools import Pool
 
-__all__ = ["app", "judges", "schema", "strategies"]
-
 EXAMPLE_MODEL = "openai/MODEL"
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
     from bonwise.selection.protocol import Strategy
 
-__all__ = ["RUN", "JudgeModelFlags", "ModelFlags", "PoolModelFlags", "RubricFile", "judge_specs"]
-
 RUN = Path("bonwise-run")
 """The run folder of a command that names none: a paid answer is never kept nowhere."""
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bonwise.cli.shared_flags import NO_PROPENSITY, TableOutput, TypedCall, shared_flags
+from bonwise.cli.shared_flags import TableOutput, TypedCall, shared_flags
 from bonwise.errors import UsageError
 from bonwise.monitoring.front import monitor as decide
 
 if TYPE_CHECKING:
     from bonwise.monitoring.result import Describes, MonitorVerdict
-
-__all__ = ["monitor"]
 
 
 @shared_flags(NO_PROPENSITY, of=decide)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from bonwise.selection.totals import Totals
     from bonwise.table.pools import Pool
 
-__all__ = ["MOST_POOLS", "MOST_ROWS", "PickReport", "PickedPage", "without_router_warnings"]
-
 MAKESHIFT: Mapping[result.DecidedBy, str] = {
     "first": "picks rest on no judgment: the first candidate was kept, as --on-failure first says",
     "random": "picks rest on no judgment: a random candidate was kept, as --on-failure random says",

@@ -6,8 +6,6 @@ from bonwise.cli.shared_flags import TableOutput, TypedCall, shared_flags
 from bonwise.errors import UsageError
 from bonwise.votes.front import audit_preferences, study_preferences
 
-__all__ = ["preferences"]
-
 _OF_VOTES = (
     *("ties", "ranking", "near_tie", "power", "fewest_votes", "seed"),
     *("by", "against", "next", "depth", "early_votes"),

@@ -27,22 +27,6 @@ if TYPE_CHECKING:
     from bonwise.selection.selector import Selector
     from bonwise.table.pools import Pool
 
-__all__ = [
-    "BAD_INPUT",
-    "figures_of",
-    "filled_lines",
-    "judge_all",
-    "judge_all_by_ray",
-    "outcome",
-    "select_all",
-    "shown_count",
-    "shown_progress",
-    "summarise",
-    "tally",
-    "times",
-    "unscored_lines",
-]
-
 LINE_PAUSE = 15.0
 """Seconds between two lines: a bar is redrawn, a line stays."""
 

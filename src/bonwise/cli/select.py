@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from bonwise.table.images import ImageReader
     from bonwise.table.pools import Pool
 
-__all__ = ["select"]
-
 STANDARD_INPUT = "-"
 _HELD_BYTES = 2**25
 """Of a file whose pools are held where they are read more than once."""

@@ -13,8 +13,6 @@ from bonwise.cli.arguments import say
 if TYPE_CHECKING:
     from bonwise.selection.selector import Selector
 
-__all__ = ["mcp", "serve"]
-
 
 def mcp(
     *,

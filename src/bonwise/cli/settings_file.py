@@ -13,8 +13,6 @@ from bonwise.errors import UsageError
 from bonwise.printable import quoted
 from bonwise.table.roles import COLUMN_FLAGS
 
-__all__ = ["settings_flag"]
-
 _SHAPES = ("rectangular", "ragged")
 
 

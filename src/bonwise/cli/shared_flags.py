@@ -27,28 +27,12 @@ from bonwise.declared import attribute_at
 from bonwise.extras import limited_threads
 from bonwise.flags import Command, Flag, NoFlag, options_of
 from bonwise.printable import shell_path, shell_word
-from bonwise.table.reading_options import NO_PROPENSITY, NOT_OF_LABELS, ReadingFlag, ReadingOptions, keywords_of
+from bonwise.table.reading_options import ReadingFlag, ReadingOptions, keywords_of
 from bonwise.table.roles import COLUMN_FLAGS
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Part, Said
     from bonwise.results import Document
-
-__all__ = [
-    "NOT_OF_LABELS",
-    "NO_PROPENSITY",
-    "Output",
-    "Reading",
-    "TableOutput",
-    "TypedCall",
-    "command_of",
-    "flags_of",
-    "made_at",
-    "option_flags",
-    "shared_flags",
-    "steps_next",
-    "with_parameters",
-]
 
 K = TypeVar("K")
 

@@ -18,10 +18,8 @@ from bonwise.table import checks, reading_options
 if TYPE_CHECKING:
     from bonwise.report.blocks import Said
 
-__all__ = ["app_for", "label_strategy"]
 
-
-@shared_flags.shared_flags(shared_flags.NO_PROPENSITY)
+@shared_flags.shared_flags(reading_options.NO_PROPENSITY)
 def label_strategy(
     *,
     file: Annotated[Path, typer.Argument(help="Scores; with --verdict-col a file of verdicts.", show_default=False)],

@@ -29,8 +29,6 @@ from bonwise.table.panel import LabelsInPart, Panel
 from bonwise.table.picks import Pick, Picks
 from bonwise.table.words import Words
 
-__all__ = ["compared", "regimes"]
-
 SAME_POOLS = "the same pools"
 
 _FIRST, _SECOND = "first", "second"

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from bonwise.comparing.result import PickComparison, RegimeComparison
     from bonwise.table.reading import RowSource
 
-__all__ = ["compare", "compare_regimes"]
-
 
 @opens_a_table
 def compare(

@@ -16,18 +16,6 @@ from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, PicksMade, Shape, 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "COSTS",
-    "DECIDING",
-    "WORTH",
-    "CompareSettings",
-    "PickComparison",
-    "PicksSide",
-    "RegimeComparison",
-    "RegimePair",
-    "RegimeSide",
-]
-
 WORTH = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "top1_accuracy", "hit_rate")
 """What the picks are worth."""
 

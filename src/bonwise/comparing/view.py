@@ -17,8 +17,6 @@ from bonwise.report.figures import forest, names
 from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limits
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["answer", "answer_of_regimes", "describe", "describe_regimes"]
-
 _LIMITS = (
     OTHER_PROMPTS,
     OTHER_CANDIDATES,

@@ -22,9 +22,6 @@ from bonwise.table import checks, facts, identifiers, numbers, opening, reading_
 from bonwise.table.reading import RowSource, open_frame
 from bonwise.table.store import Categories
 
-__all__ = ["Statements", "Ties", "audited_confidence"]
-
-
 Ties = Literal["exclude", "half"]
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from bonwise.confidence.result import ConfidenceAudit
     from bonwise.table.reading import RowSource
 
-__all__ = ["audit_confidence"]
-
 
 @opens_a_table
 def audit_confidence(

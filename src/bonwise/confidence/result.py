@@ -11,8 +11,6 @@ from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Record, Share
 from bonwise.table.facts import LabelsLeftOut, ValuesRead
 
-__all__ = ["BinRecord", "ConfidenceAudit", "ConfidenceSettings", "JudgeConfidence", "Level", "StatementCounts"]
-
 
 class BinRecord(Record):
     """Statements of about one probability."""

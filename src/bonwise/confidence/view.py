@@ -14,8 +14,6 @@ from bonwise.report.figures.curves import Curve, Curves, curves_figure
 from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["answer", "describe"]
-
 _LIMITS = (
     "Whether the judge tells good candidates from bad ones: a judge can state its doubts well and know little.",
     "That the confidence stays right: another version of the judge, or another prompt for it, states another.",

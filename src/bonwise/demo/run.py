@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["BETWEEN_SHARE", "GLOBAL_R", "Demo", "Policy", "TwoJudges", "json_lines", "run_demo", "two_judges"]
-
-
 READ = 0.75
 """Share of the words that it reads."""
 

@@ -16,8 +16,6 @@ from bonwise.table.pools import Candidate, Pool
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["CHECKERS", "Check", "Task", "label", "load_tasks"]
-
 _MARKER = re.compile(r"^[ \t]*(?:[-*\u2022]|\d{1,3}[.)])[ \t]+", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?][\"')\]]*(?:\s|\Z)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")

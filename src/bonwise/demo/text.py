@@ -13,8 +13,6 @@ from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable, shell_path
 from bonwise.report.terminal import FittedTable, command
 
-__all__ = ["demo_in_short", "demo_parts"]
-
 
 def demo_in_short(demo: Demo, everything: str) -> Iterator[RenderableType]:
     """Yield what to print first: judges of the page, simulated ones, and `everything`, the command for the rest."""

@@ -45,9 +45,6 @@ from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import CodedColumn, Rows, StructuredText
 from bonwise.table.writing import csv_frame, is_in_place, write_whole
 
-__all__ = ["column_facts", "columns_of", "looked_over", "near_duplicates", "suspicions", "understood"]
-
-
 SHARED = 0.8
 """Part of the words of two prompts together that both must have."""
 

@@ -17,8 +17,6 @@ from bonwise.table.store import Rows
 if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["labels_lost", "reading_of_written", "table_rows"]
-
 
 def table_rows(table: ScoreTable) -> Rows:
     """Return a table under canonical names, directions, scales and missing values settled, a column an annotator."""

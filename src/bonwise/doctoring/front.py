@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from bonwise.doctoring.result import DoctorDocument
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["doctor"]
-
 
 @opens_a_table
 def doctor(

@@ -20,8 +20,6 @@ from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import all_claims, key_of, name_tokens, names_a_label
 from bonwise.table.store import CodedColumn, Rows
 
-__all__ = ["LOWER", "how_labels_join", "human_columns", "proposed"]
-
 LOWER = frozenset({"rank", "error", "errors", "loss", "perplexity", "ppl", "mqm", "distance"})
 """Words in names of values whose lower ones are usually better."""
 

@@ -9,8 +9,6 @@ from pydantic import Field, model_validator
 from bonwise.results import Count, Document, Number, Record, Share
 from bonwise.table.facts import UnlabelledCandidates
 
-__all__ = ["AnnotatorCounts", "ColumnFacts", "DoctorDocument", "JudgeScores", "LabelCoverage", "TableCounts"]
-
 
 class TableCounts(Record):
     """How much there is of what in the file."""

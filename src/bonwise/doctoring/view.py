@@ -13,8 +13,6 @@ from bonwise.report.numbers import NOTHING, count, counted, number, setting
 from bonwise.report.show import cut_to_a_screen
 from bonwise.report.table_facts import label_words, labels_left_out
 
-__all__ = ["answer", "describe", "describe_in_short", "described_columns"]
-
 _MOST_COLUMNS = 60
 """Columns that are shown of a file."""
 

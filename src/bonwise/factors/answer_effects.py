@@ -16,8 +16,6 @@ from bonwise.estimates import EstimateRecord
 from bonwise.factors import result
 from bonwise.factors.rating_arrays import RatingArrays
 
-__all__ = ["AnswerEffects", "EffectSums", "not_counted", "shared_cells", "shares_effects"]
-
 FEWEST_SHARED = 20
 """Answers, or comparisons, that two judges rate: with fewer nobody can tell what judges share from their noise."""
 

@@ -14,8 +14,6 @@ from bonwise.estimates import EstimateRecord
 from bonwise.factors.stage_two import Block, HumanDesign, HumanRatings, RatedCells, with_best_ridge
 from bonwise.stats.ordinal_ratings import CutoffLayout, log_probability, ordinal_terms
 
-__all__ = ["BASELINES", "HeldOut", "baseline_losses"]
-
 _PRECISIONS = (0.5, 2.0, 8.0, 32.0)
 _OF_MODELS = 1.0
 

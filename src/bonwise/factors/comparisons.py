@@ -16,8 +16,6 @@ from bonwise.results import given
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["compare_models", "explain_gaps"]
-
 
 def compare_models(
     view: human_view.HumanView, model: str, other: str, *, equivalence: float | None = None, **known: Any

@@ -14,16 +14,6 @@ from scipy import special, stats
 
 from bonwise.arrays import Floats
 
-__all__ = [
-    "COVERS",
-    "STAGE_ONE_ERRORS",
-    "UNSEEN_TRAITS",
-    "Band",
-    "StageOneError",
-    "band_of_covariance",
-    "band_of_draws",
-]
-
 StageOneError = Literal["laplace_gibbs", "propagated", "fixed"]
 """How an interval treats the error of stage 1."""
 

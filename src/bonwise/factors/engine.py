@@ -36,18 +36,6 @@ from bonwise.stats.ordinal_ratings import slope_and_curvature
 from bonwise.table import checks, reading
 from bonwise.table.score_table import ScoreTable
 
-__all__ = [
-    "FEWEST_HUMAN",
-    "fitted_factors",
-    "gap_variances",
-    "information_of_judges",
-    "largest_rank",
-    "principal_places",
-    "read_ratings",
-    "recorded",
-    "refuse_unfit",
-]
-
 Recorded = TypeVar("Recorded", result.FactorSettings, result.FactorStudySettings)
 
 _RECORDED = ("rank", "prior", "restarts", "confidence")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from bonwise.factors.result_models import LeftOutRow
 
-__all__ = ["Place", "Places", "Predictions", "axis_words", "prompt_map_figure", "truth_figure"]
-
 Place = tuple[str, str, float, float]
 """Name of a prompt, its category (blank for none), and where it stands."""
 

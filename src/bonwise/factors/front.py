@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
     from bonwise.table.score_table import ScoreTable
 
-__all__ = [
-    "compare_models",
-    "explain_gaps",
-    "find_strengths",
-    "fit_factors",
-    "predict_averages",
-    "rank_models",
-    "study_factors",
-]
-
 RATER_SHARES = (0.25, 0.5, 0.75, 1.0)
 
 _RATINGS = Flag("Ratings with columns prompt_id, model, rater, rating, or a table of scores.", "FILE", Path)

@@ -25,8 +25,6 @@ from bonwise.printable import listed, quoted
 from bonwise.results import Confidence, Count, Document, FrameRow, Number, Record, given
 from bonwise.table.writing import write_whole
 
-__all__ = ["DrawnArray", "HumanView", "load_factors"]
-
 _FEWEST_DRAWS = 3
 _HINT = "write it with bonwise factor fit RATINGS --human NAME --save FILE"
 

@@ -20,8 +20,6 @@ import numpy as np
 
 from bonwise.arrays import Floats, Ints, Mask
 
-__all__ = ["PromptFactors", "joined_coefficients"]
-
 _MOST_SHRUNK = 0.98
 """Of the variance in a direction, the largest share that may be left open; more is taken as this much."""
 

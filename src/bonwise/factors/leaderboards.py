@@ -15,9 +15,6 @@ from bonwise.printable import quoted
 from bonwise.results import given
 from bonwise.stats import ordinal_ratings
 
-__all__ = ["LeftOutModel", "cohesion_of_categories", "compare_left_out", "composites"]
-__all__ += ["left_out_part", "predict_averages", "rank_models", "unseen_trait", "variance_at"]
-
 PERMUTATIONS = 999
 """Random sets of prompts with which the cohesion of a category is compared."""
 

@@ -10,8 +10,6 @@ from typing import Any
 from bonwise.factors import rating_arrays, result, stage_one, stage_two
 from bonwise.progress import counting
 
-__all__ = ["PRIORS", "RANKS", "ChosenModel", "StageOneFit", "choose_among", "fit_stage_one"]
-
 RANKS = (1, 2, 3, 5)
 PRIORS = (1.0, 6.0)
 """Ranks, and precisions of the prior of the factors, among which cross-validation chooses."""

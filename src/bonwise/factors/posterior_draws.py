@@ -15,8 +15,6 @@ from bonwise.factors import answer_effects, rating_arrays, stage_one, stage_two
 from bonwise.progress import counting
 from bonwise.stats.ordinal_ratings import mirrored, score_and_information, slope_and_curvature
 
-__all__ = ["DRAWS", "PluggedIn", "PosteriorDraws", "draw_posterior"]
-
 _BURN_IN = 150
 _SWEEPS = 300
 """Sweeps before any is kept, and after that; every second one is kept."""

@@ -16,8 +16,6 @@ from bonwise.printable import listed, quoted
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["FEWEST", "PromptColumns", "prompt_groups", "properties_of_prompts"]
-
 FEWEST = 5
 """Prompts with a tag, and without it, below which nothing is said of the tag."""
 

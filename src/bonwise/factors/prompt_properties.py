@@ -13,8 +13,6 @@ from bonwise.errors import ColumnError, InputError, RowError
 from bonwise.printable import quoted
 from bonwise.table import identifiers, numbers, reading
 
-__all__ = ["MOST_LEVELS", "TEXTS", "PromptProperty", "PropertyKind", "read_prompt_properties"]
-
 PropertyKind = Literal["tag", "category", "number", "length"]
 """A ``tag`` is on or off, a ``category`` has a few names, a ``length`` is that of a text in characters."""
 

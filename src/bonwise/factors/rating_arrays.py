@@ -14,8 +14,6 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.factors.ratings import RatingTable
 from bonwise.stats import ordinal_ratings
 
-__all__ = ["RatingArrays"]
-
 
 @dataclass(frozen=True, eq=False)
 class RatingArrays:

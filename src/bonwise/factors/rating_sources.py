@@ -15,8 +15,6 @@ from bonwise.table import cells, identifiers, numbers, opening, vote_columns, vo
 from bonwise.table.reading import RowSource, open_frame
 from bonwise.table.reading_options import LabelledKeywords, ReadingOptions, opens_a_table
 
-__all__ = ["ratings_of_biggen", "ratings_of_pairs", "ratings_of_scores", "ratings_of_votes"]
-
 _VERDICTS = {1.0: "model", 0.5: "tie", 0.0: "opponent"}
 
 

@@ -22,9 +22,6 @@ from bonwise.table.numbers import is_blank, parse_numbers
 from bonwise.table.reading import RowSource, open_frame
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["CategoryRules", "RatingTable", "scale_of_ratings"]
-
-
 BINNINGS: tuple[Binning, ...] = get_args(Binning)
 
 _VERDICTS: Mapping[float, str] = {0.0: "opponent", 0.5: "tie", 1.0: "model"}

@@ -23,8 +23,6 @@ from bonwise.table.reading import open_frame
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["ModelRouter", "RouterColumn", "one_sided_multiple", "share_within", "with_replacement"]
-
 FEWEST_HUMAN = 20
 """Human ratings of each of the two models without which nothing is said."""
 

@@ -26,30 +26,6 @@ if TYPE_CHECKING:
     from bonwise.factors.human_view import HumanView
     from bonwise.table.reading import RowSource
 
-__all__ = [
-    "AnswerEffectRecord",
-    "BaselineRecord",
-    "CategoryCohesion",
-    "FactorData",
-    "FactorFit",
-    "FactorSettings",
-    "FactorStudy",
-    "FactorStudySettings",
-    "FitParts",
-    "HoldoutRecord",
-    "JudgeInformation",
-    "MapAxis",
-    "ModelCandidateRecord",
-    "ModelCapability",
-    "PromptMap",
-    "PromptPlace",
-    "RaterRecord",
-    "RatingRule",
-    "StudiedBaseline",
-    "StudiedData",
-    "StudiedShareRecord",
-]
-
 
 class CategoryCohesion(Record):
     """How far one skill drives the prompts of a category."""

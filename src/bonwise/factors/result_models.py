@@ -13,29 +13,6 @@ from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, 
 if TYPE_CHECKING:
     from bonwise.factors.replacement import ModelRouter
 
-__all__ = [
-    "AdvantageRecord",
-    "CohesionRecord",
-    "FactorComparison",
-    "FactorExplanation",
-    "FactorLeaderboard",
-    "FactorPrediction",
-    "FactorStrengths",
-    "GapCoefficient",
-    "GapRecord",
-    "GroupAdvantage",
-    "LeaderboardRow",
-    "LeftOutPart",
-    "LeftOutRow",
-    "NumberByRank",
-    "PredictedModel",
-    "PromptAdvantage",
-    "PromptDifference",
-    "RankedMedian",
-    "ReplacementRecord",
-    "UnseenTrait",
-]
-
 
 class PromptDifference(Record):
     """By how much the model is better than the other on a prompt."""

@@ -8,8 +8,6 @@ from bonwise.errors import UsageError
 from bonwise.flags import Flag, Option
 from bonwise.table.checks import CONFIDENCE, SEED, check_confidence, check_number, check_seed, check_whole
 
-__all__ = ["MOST_CATEGORIES", "Backend", "Binning", "FactorKeywords"]
-
 Backend = Literal["auto", "numpy", "torch"]
 """What is asked to compute stage 1."""
 

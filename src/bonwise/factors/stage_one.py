@@ -17,16 +17,6 @@ from bonwise.printable import quoted
 from bonwise.progress import counting
 from bonwise.stats.ordinal_ratings import CutoffLayout, ordinal_terms
 
-__all__ = [
-    "MANY_RATINGS",
-    "CapabilityFactors",
-    "CapabilityShape",
-    "StageOneLoss",
-    "backend_for",
-    "fit_capabilities",
-    "say_torch_is_faster",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class CapabilityShape:

@@ -12,21 +12,6 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.factors import rating_arrays, stage_one
 from bonwise.stats.ordinal_ratings import OrdinalRegression, category_probabilities, fit_ordinal
 
-__all__ = [
-    "BLOCKS",
-    "FOLDS",
-    "RIDGES",
-    "Block",
-    "HumanDesign",
-    "HumanModel",
-    "HumanRatings",
-    "RatedCells",
-    "VerdictColumns",
-    "cross_validated",
-    "fit_human",
-    "with_best_ridge",
-]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RatedCells:

@@ -24,8 +24,6 @@ from bonwise.results import given
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["find_strengths", "number_by_rank"]
-
 _RESAMPLES = 8
 """Of the prompts, in each draw."""
 

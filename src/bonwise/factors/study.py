@@ -20,8 +20,6 @@ from bonwise.table import checks, reading
 if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["BUDGETS", "studied_factors"]
-
 
 class _SplitLosses(NamedTuple):
     """What one split cost."""

@@ -18,8 +18,6 @@ from bonwise.stats import ordinal_ratings
 if TYPE_CHECKING:
     from bonwise.factors.stage_one import CapabilityShape
 
-__all__ = ["TorchStageOneLoss", "by_batches"]
-
 _CHUNK = 262_144
 """Ratings whose gradient is taken at once: this bounds the memory."""
 

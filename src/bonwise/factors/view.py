@@ -12,8 +12,6 @@ from bonwise.report.figures.curves import Curve, Curves, curves_figure
 from bonwise.report.figures.forest import Forest, ReferenceMark, forest_figure
 from bonwise.report.limits import limits
 
-__all__ = ["describe", "describe_study"]
-
 _LONGEST = 32
 
 

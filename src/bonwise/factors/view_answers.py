@@ -15,16 +15,6 @@ from bonwise.report.blocks import Said
 from bonwise.report.numbers import Bounded, Ends, count, counted, setting, with_interval
 from bonwise.results import Document
 
-__all__ = [
-    "LIMITS",
-    "WITHOUT_JUDGES",
-    "WORDS_OF_PREDICTION",
-    "answer",
-    "baseline_name",
-    "clear_coefficients",
-    "next_steps",
-]
-
 LIMITS = (
     "What people think that no judge and no rating shows.",
     "Causes: these are associations in the data at hand.",

@@ -18,16 +18,6 @@ from bonwise.report.numbers import Ends, count, counted, estimate, interval, num
 if TYPE_CHECKING:
     from bonwise.factors import replacement
 
-__all__ = [
-    "describe_comparison",
-    "describe_draws",
-    "describe_explanation",
-    "describe_leaderboard",
-    "describe_prediction",
-    "describe_router",
-    "describe_strengths",
-]
-
 _LONGEST = 32
 _PROMPTS_AT_A_GLANCE = 12
 """Prompts that a terminal shows."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from bonwise.calls.ask import Model
     from bonwise.judges.protocol import AskingJudge
 
-__all__ = ["AskForm"]
-
 _PLACES = "placeholder-p", "placeholder-a", "placeholder-b"
 _AT_ONCE, _PARTS = 2**16, 2**8
 """Questions that are held in memory, and parts of all others that are looked at one after the other."""

@@ -23,19 +23,6 @@ from bonwise.judges.parse import answer, readers, refusals
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
-__all__ = [
-    "MISSING",
-    "AskingSettings",
-    "ask_now",
-    "checked_temperature",
-    "concluded_alone",
-    "counted_reasons",
-    "most_common",
-    "options_text",
-    "owed_among",
-    "reading",
-]
-
 MISSING = Unscored("owed: no answer arrived", owed=True)
 
 

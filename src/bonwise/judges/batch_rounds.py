@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.table.pools import Pool
 
-__all__ = ["answer_in_batches", "plan"]
-
 
 async def answer_in_batches(
     pools: Iterable[Pool],

@@ -21,8 +21,6 @@ from bonwise.judges.protocol import AskingJudge, Judge, is_asking
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
-__all__ = ["FunctionJudge", "as_asking", "as_judge", "called", "calls_of", "checked", "innermost", "threads_of"]
-
 _NUMBERS, _LARGEST = (float, int), 1e300
 """What most functions return: of these, nothing else has to be asked."""
 

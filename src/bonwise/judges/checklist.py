@@ -20,8 +20,6 @@ from bonwise.judges.prompt_file import PromptFile
 from bonwise.table.text_files import json_lines
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
-__all__ = ["CATEGORIES", "Checklist"]
-
 CATEGORIES = 10
 """Into how many ordered categories of equal width the share of items that are present is cut."""
 

@@ -24,16 +24,6 @@ from bonwise.extras import SCHEMA
 from bonwise.printable import printable, quoted
 from bonwise.table.text_files import file_errors, open_plain
 
-__all__ = [
-    "Check",
-    "answer_check",
-    "command_check",
-    "final_answer",
-    "function_check",
-    "pattern_check",
-    "schema_check",
-]
-
 Check = Callable[[str, str], tuple[float | None, str]]
 """From a prompt and an answer to 1 where it passes, 0 where it fails, None where the check could not run; and why."""
 

@@ -15,16 +15,7 @@ from typing import Any, ClassVar
 from bonwise.calls.ask import Answers, Ask, Choice
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
-from bonwise.judges.asking import (
-    MISSING,
-    AskingSettings,
-    concluded_alone,
-    counted_reasons,
-    most_common,
-    never,
-    owed_among,
-    reading,
-)
+from bonwise.judges import asking
 from bonwise.judges.parse.readers import expected_digit, first_is_better, mean_level, pick, probability, stated_shares
 from bonwise.judges.prompt_file import PromptFile
 from bonwise.judges.prompt_loading import load, with_persona
@@ -32,24 +23,10 @@ from bonwise.judges.protocol import ALONE, EMPTY, Conclusion, candidates_with_wo
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
 
-__all__ = [
-    "ComparingSettings",
-    "Decision",
-    "Logprob",
-    "Pair",
-    "Pairwise",
-    "Probability",
-    "borda",
-    "lost_may_decide",
-    "pairs",
-    "unscored_by_loss",
-    "words_of_loss",
-]
-
 
 @takes_numbers
 @dataclass(frozen=True)
-class ComparingSettings(AskingSettings):
+class ComparingSettings(asking.AskingSettings):
     """The settings of a judge that asks one model about pairs of candidates.
 
     Attributes
@@ -99,7 +76,7 @@ class ComparingSettings(AskingSettings):
         earned: dict[bool, float | Unscored] = {}
         sure: dict[bool, int | None] = {}
         for first, replies in zip(pair.orders, answers, strict=True):
-            outcome = reading(replies)
+            outcome = asking.reading(replies)
             if isinstance(outcome, Unscored):
                 earned[first] = outcome
             else:
@@ -166,7 +143,7 @@ def _verdict(candidate: int, own: Sequence[Preference]) -> Verdict:
     """Return the mean credit over a candidate's own pairs; owed while one of them is."""
     if not own:
         return ALONE
-    owed = owed_among(side for pair in own for side in (pair.shown_first, pair.shown_second))
+    owed = asking.owed_among(side for pair in own for side in (pair.shown_first, pair.shown_second))
     if owed:
         return owed
     if all(pair.value is None for pair in own):
@@ -184,14 +161,22 @@ def _credit(candidate: int, pair: Preference, otherwise: float) -> float:
 def unscored_by_loss(own: Sequence[Preference]) -> Unscored:
     """Return why a candidate is unscored whose comparisons all have no value; owed where none was heard of."""
     unreadable = _unreadable(own)
-    return Unscored(words_of_loss(own), most_common(unreadable, "comparisons").raw) if unreadable else MISSING
+    return (
+        Unscored(words_of_loss(own), asking.most_common(unreadable, "comparisons").raw)
+        if unreadable
+        else asking.MISSING
+    )
 
 
 def words_of_loss(preferences: Sequence[Preference]) -> str:
     """Return how many comparisons were lost and why their answers could not be read; empty where none was lost."""
     lost, asked = sum(pair.lost for pair in preferences), len(preferences)
     plural = "" if asked == 1 else "s"
-    return f"{lost} of {asked} comparison{plural} lost: {counted_reasons(_unreadable(preferences))}" if lost else ""
+    return (
+        f"{lost} of {asked} comparison{plural} lost: {asking.counted_reasons(_unreadable(preferences))}"
+        if lost
+        else ""
+    )
 
 
 def _unreadable(preferences: Sequence[Preference]) -> list[Unscored]:
@@ -253,7 +238,7 @@ class AloneOrInPairs(ComparingSettings):
         """Turn the answers into scores, in pairs by way of preferences."""
         if self.pairs:
             return super().conclude(prompt, candidates, answers)
-        return concluded_alone(
+        return asking.concluded_alone(
             candidates, answers, lambda stated, raw: Score(stated.score, stated.low, stated.high, raw=raw)
         )
 
@@ -484,4 +469,4 @@ class Decision(AloneOrInPairs):
             levels = [{"label": label} for label in self.file.levels]
             question = {"type": "score", "name": "quality", "levels": levels}
         # The form of a distribution does not change when it is asked for again.
-        return replace(super().ask(prompt, shown, read), question=question, second=never)
+        return replace(super().ask(prompt, shown, read), question=question, second=asking.never)

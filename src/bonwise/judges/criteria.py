@@ -16,8 +16,6 @@ from bonwise.judges.prompt_sections import Section, problem
 from bonwise.printable import listed, quoted
 from bonwise.table.verdicts import Unscored
 
-__all__ = ["VERSION", "Criterion", "criteria_of", "criteria_problems", "is_scale", "read_criteria", "words_of"]
-
 VERSION = 2
 """Of the words that are added to a rubric, and of how its replies are read: it rises whenever these change."""
 

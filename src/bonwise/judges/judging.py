@@ -29,28 +29,6 @@ if TYPE_CHECKING:
     from bonwise.calls.ask import Answers
     from bonwise.calls.engine import Engine
 
-__all__ = [
-    "UNTOLD",
-    "CallsInThread",
-    "Result",
-    "asked",
-    "asked_or_failed",
-    "blocks",
-    "called",
-    "concluded",
-    "failed",
-    "fault",
-    "first_asked",
-    "judge_now",
-    "judge_with",
-    "missing_key",
-    "redrawn",
-    "run_together",
-    "sample_asks",
-    "spent",
-    "traced",
-]
-
 UNTOLD = Bill(calls=1)
 """Of rows whose tokens stand in other rows: a call whose tokens are not counted."""
 

@@ -20,8 +20,6 @@ from bonwise.table.verdicts import Score, Unscored, Verdict, compared, kept
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["Jury", "JuryRule"]
-
 JuryRule = Literal["mean", "median", "majority", "borda"]
 """How members are joined."""
 

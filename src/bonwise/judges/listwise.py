@@ -19,8 +19,6 @@ from bonwise.judges.protocol import ALONE, EMPTY, Conclusion, candidates_with_wo
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
 
-__all__ = ["WINDOW", "Listwise"]
-
 WINDOW = 20
 """Candidates of one question at most; of more, each stands in two questions or three, which overlap by half."""
 

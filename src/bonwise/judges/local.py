@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from bonwise.judges.protocol import Judge
 
-__all__ = ["NAMES", "Consensus", "Format", "Length", "Lexical", "Majority", "from_name", "vote"]
-
 HALF_LENGTH = 600
 """Characters at which the length judge is half convinced: about a hundred English words."""
 

@@ -15,8 +15,6 @@ from bonwise.judges.parse import readers
 from bonwise.judges.protocol import Conclusion, cached_property
 from bonwise.table.verdicts import Score
 
-__all__ = ["Interval", "Pointwise"]
-
 
 @takes_numbers
 @dataclass(frozen=True)

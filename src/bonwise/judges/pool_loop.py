@@ -14,17 +14,6 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from bonwise.calls.portal import running_loop
 
-__all__ = [
-    "AsyncReader",
-    "ItemReader",
-    "SyncReader",
-    "ThreadReader",
-    "Turns",
-    "from_callers_thread",
-    "read_in_thread",
-    "work_on_many",
-]
-
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R")

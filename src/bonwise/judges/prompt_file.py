@@ -14,8 +14,6 @@ from bonwise.judges.prompt_sections import JSON, MODES, AnswerForm, answer_schem
 from bonwise.printable import quoted
 from bonwise.table.images import Image, images_of
 
-__all__ = ["LONGEST", "VARIABLE", "Enclosed", "PromptFile", "Rendered", "all_enclosed", "boundary", "enclosed"]
-
 LONGEST = 60_000
 """Characters of one text beyond which its middle is left out."""
 

@@ -16,17 +16,6 @@ from bonwise.judges import criteria, prompt_file, prompt_sections
 from bonwise.printable import listed, quoted
 from bonwise.table.text_files import check_text, file_errors, open_plain
 
-__all__ = [
-    "builtin_names",
-    "load",
-    "personas",
-    "problems",
-    "prompt_path",
-    "prompts_folder",
-    "with_persona",
-    "wordings",
-]
-
 
 def prompts_folder() -> Path:
     """Return the folder of the built-in prompt files; an installation that lacks them raises `FileError`."""

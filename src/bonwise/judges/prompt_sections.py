@@ -11,24 +11,6 @@ from typing import Any, Literal
 from bonwise.errors import RowError
 from bonwise.printable import listed, quoted
 
-__all__ = [
-    "FORMS",
-    "JSON",
-    "MODES",
-    "REPLIES",
-    "AnswerForm",
-    "Field",
-    "Mode",
-    "Section",
-    "Sections",
-    "answer_problems",
-    "answer_schema",
-    "fields_of",
-    "form_problems",
-    "problem",
-    "taken_apart",
-]
-
 FieldType = Literal["string", "integer", "number", "boolean", "array"]
 
 

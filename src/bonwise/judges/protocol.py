@@ -12,31 +12,11 @@ from bonwise.calls.bill import NOTHING_PAID, Bill
 from bonwise.errors import UsageError
 from bonwise.table.verdicts import Preference, Unscored, Verdict
 
-__all__ = [
-    "ALONE",
-    "EMPTY",
-    "AskingJudge",
-    "Conclusion",
-    "Judge",
-    "Judgment",
-    "Values",
-    "bound",
-    "cached_property",
-    "candidates_with_words",
-    "changed",
-    "has_words",
-    "is_asking",
-    "is_listwise",
-    "refuse_images",
-    "values_for",
-    "variables_of",
-]
-
 if TYPE_CHECKING:
     # A type checker takes only a property for the property of a protocol, not one that is kept.
     cached_property = property
 else:
-    from functools import cached_property
+    from functools import cached_property  # noqa: F401 - judges take it from here
 
 
 @runtime_checkable

@@ -13,8 +13,6 @@ from bonwise.flags import takes_numbers
 from bonwise.judges.protocol import Judge, is_asking, is_listwise
 from bonwise.plugins import Factory, Group, Kind, option_values, with_options
 
-__all__ = ["Kind", "Spec", "judge_from_spec", "judges_from_specs", "kinds", "read_spec"]
-
 _ESCAPES = str.maketrans({"%": "%25", ",": "%2C", ":": "%3A", "\n": "%0A", "\r": "%0D", "\t": "%09"})
 
 

@@ -20,9 +20,6 @@ from bonwise.judges import asking, registry
 from bonwise.judges.protocol import EMPTY, Conclusion, cached_property, candidates_with_words
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept, plain_number
 
-__all__ = ["Rerank"]
-
-
 _VARIABLE = re.compile(r"\{\{(prompt|candidate)\}\}")
 
 

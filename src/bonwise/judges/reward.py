@@ -21,8 +21,6 @@ from bonwise.table.checks import check_whole
 from bonwise.table.text_files import open_plain
 from bonwise.table.verdicts import Score, Unscored, Verdict
 
-__all__ = ["Reward"]
-
 _READ = ("*.json", "*.jinja", "*.model", "*.txt", "*.safetensors")
 """Files of a model that are fetched and read: settings, tokenizers and weights, neither code nor pickles."""
 

@@ -18,8 +18,6 @@ from bonwise.judges.protocol import EMPTY, Conclusion, candidates_with_words
 from bonwise.printable import listed, quoted
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
-__all__ = ["Rubric"]
-
 
 @takes_numbers
 @dataclass(frozen=True)

@@ -19,21 +19,6 @@ from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = [
-    "PAIR_HEADER",
-    "SCORE_HEADER",
-    "JudgedPool",
-    "OrderEffect",
-    "expected_answers",
-    "judge_pools",
-    "judge_pools_now",
-    "order_effects",
-    "pair_rows",
-    "row_count",
-    "score_table",
-    "words_of_lost",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class JudgedPool:

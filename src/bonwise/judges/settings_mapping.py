@@ -10,8 +10,6 @@ from typing import Any, NoReturn
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.judges import calling, protocol, registry
 
-__all__ = ["checked_mapping", "judge_from_values", "judge_values", "refuse", "spec_arguments", "spec_values"]
-
 
 def judge_values(field: str, judge: protocol.Judge) -> str | dict[str, Any]:
     """Return the text that makes a judge, or a mapping with what no text states, such as ``base_url``.

@@ -21,8 +21,6 @@ from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["SeveralJudges", "Verdicts", "heard", "paid_by", "words_of"]
-
 Verdicts = tuple[Verdict, ...]
 
 

@@ -20,8 +20,6 @@ from bonwise.table.verdicts import Score, Unscored
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
 
-__all__ = ["Verified"]
-
 _ONLY = Score(1.0, raw="the only answer that passes the check")
 """Of a judge that compares: it stands above all the others."""
 _AT_ONCE = 8

@@ -17,16 +17,6 @@ from typing import Any
 
 from bonwise.errors import JudgeError
 
-__all__ = [
-    "MOST_ABANDONED",
-    "MOST_ABANDONED_IN_ALL",
-    "MOST_NESTED",
-    "Outcome",
-    "outcome_of",
-    "run_all_in_thread",
-    "run_in_thread",
-]
-
 MOST_ABANDONED = 8
 """Calls for each thread of a judge that nobody waits for any more, and that run on; then it is not called again."""
 

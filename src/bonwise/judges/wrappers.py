@@ -21,8 +21,6 @@ from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
 if TYPE_CHECKING:
     from bonwise.judges.prompt_file import PromptFile
 
-__all__ = ["Around", "Quantized", "Resampled", "Vary", "WeightedMajority"]
-
 Vary = Literal["", "prompt", "seed"]
 """What differs from draw to draw: nothing that is sent, the wording of the prompt, or the seed."""
 

@@ -21,8 +21,6 @@ from bonwise.release import release
 from bonwise.table import checks, label_design, numbers, reading, scales, sheet_keys, writing
 from bonwise.table.pools import read_pools
 
-__all__ = ["BlindSheet", "SheetFile", "SheetRow", "kind_of_sheet", "sheet_of_pools", "write_draw", "write_sheet"]
-
 
 def sheet_of_pools(
     pools: str | Path,

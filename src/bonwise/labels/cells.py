@@ -17,8 +17,6 @@ from bonwise.stats.partial import cell_allocation, label_allocation
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 from bonwise.table import checks, draw_records, label_design, panel
 
-__all__ = ["CellPhase", "DrawnBy", "drawn_by", "with_chances"]
-
 FEWEST_CANDIDATES = 8
 """Candidates per prompt from which pairs beside whole pools narrow the interval of recovery."""
 

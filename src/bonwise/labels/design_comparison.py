@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
 
-__all__ = ["COMPARED", "ShareOfLabels", "compared_designs", "comparison_sentences", "labelled_pools"]
-
-
 _ALL_KNOWN = "designs are compared on prompts whose labels are all known"
 
 

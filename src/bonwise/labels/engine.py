@@ -26,8 +26,6 @@ from bonwise.table.label_design import BY_CANDIDATE, WHOLE_AND_PAIR, LabelDesign
 if TYPE_CHECKING:
     from bonwise.table import opening, reading, score_table
 
-__all__ = ["drawn_labels"]
-
 
 ENOUGH_FOR_NEYMAN = 250
 """Labelled prompts below which intervals after a pilot were seen to hold less often than they say."""

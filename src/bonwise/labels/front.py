@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
     from bonwise.table.reading import RowSource
 
-__all__ = ["SHARES", "compare_designs", "draw_labels"]
-
 SHARES = (0.1, 0.25, 0.5)
 
 _JUDGE = Flag("The audited judge, where the file holds several.")

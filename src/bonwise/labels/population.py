@@ -23,8 +23,6 @@ from bonwise.table import cell_scores, checks, facts, opening, reading_options, 
 from bonwise.table.panel import Panel, lay_out
 from bonwise.table.reading import name_of
 
-__all__ = ["DrawnUnits", "LabelPopulation", "label_population"]
-
 _Number = TypeVar("_Number", bound=np.generic)
 
 

@@ -10,24 +10,6 @@ import numpy as np
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.partial import label_allocation, label_features, label_sample, outcome_model
 
-__all__ = [
-    "Drawn",
-    "ScoreResiduals",
-    "VarianceRatio",
-    "by_strata",
-    "design_variance",
-    "drawn_recoveries",
-    "effective_sample_size",
-    "falling_with_rank",
-    "pilot_size",
-    "recovery_deviations",
-    "score_residuals",
-    "two_phase",
-    "variance_ratio",
-    "width_ratio",
-]
-
-
 _BLOCK = 8192
 
 Drawn = tuple[Mask, Floats]

@@ -22,28 +22,6 @@ if TYPE_CHECKING:
     from bonwise.labels.blind_sheet import BlindSheet, SheetFile
     from bonwise.table.label_design import LabelDesign
 
-__all__ = [
-    "ComparedCounts",
-    "ComparedDesign",
-    "ComparedShare",
-    "ComparisonSettings",
-    "DesignComparison",
-    "DesignName",
-    "DrawCounts",
-    "DrawRule",
-    "DrawSettings",
-    "DrawnClusters",
-    "DrawnRows",
-    "DrawnStratum",
-    "LabelDraw",
-    "PoolSheet",
-    "PopulationSettings",
-    "ProxyLink",
-    "SheetCounts",
-    "SheetSettings",
-    "WidthRatio",
-]
-
 
 class PopulationSettings(ValuesRead):
     """The table, and how it was read."""

@@ -18,8 +18,6 @@ from bonwise.stats.sums import Sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 from bonwise.table.label_design import BY_CANDIDATE, LabelDesign
 
-__all__ = ["MEANING", "Rule", "applied_rule", "known_rule", "looked_at", "rule_of", "units_asked"]
-
 ENOUGH_TO_REFINE = 100
 """Labelled prompts in all from which the spread seen in the first phase decides the second."""
 

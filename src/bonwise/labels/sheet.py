@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from bonwise.table import label_design, opening, scales
     from bonwise.table.panel import Panel
 
-__all__ = ["drawn_cells", "drawn_pairs", "label_sheet", "with_texts", "with_words"]
-
 _TEXTS = ("prompt", "text", "response")
 """Columns with the words of the prompt and of the candidate; what a judge said is not for the annotator's eyes."""
 

@@ -11,8 +11,6 @@ from bonwise.report.numbers import Ends, count, counted, estimate, interval, int
 from bonwise.report.table_facts import table_facts, values_read_as
 from bonwise.table.facts import DroppedPrompt
 
-__all__ = ["describe", "describe_label_designs", "describe_label_sheet"]
-
 _MOST = 3
 """Reasons that are named."""
 

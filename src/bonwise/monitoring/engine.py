@@ -19,9 +19,6 @@ from bonwise.stats.laws import power_of_two
 from bonwise.table import checks, facts, opening, panel, reading_options, score_table
 from bonwise.table.reading import RowSource, name_of
 
-__all__ = ["decide", "of_prompts", "of_votes"]
-
-
 _HEAVY = 20.0
 _LATER = 100
 """First look where a few prompts carry much of the variance."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
     from bonwise.table.votes import Ties
 
-__all__ = ["monitor"]
-
 
 @opens_a_table
 def monitor(  # noqa: PLR0913 - all but the source are named

@@ -14,7 +14,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.monitoring.request import MonitorRequest
 from bonwise.printable import listed, quoted
 from bonwise.stats.sums import Sums
-from bonwise.table import cell_scores, identifiers, label_design, numbers, opening, reading, vote_readings
+from bonwise.table import cell_scores, checks, identifiers, label_design, numbers, opening, reading, vote_readings
 from bonwise.table.panel import (
     MAY_LACK,
     EasyCandidate,
@@ -22,7 +22,6 @@ from bonwise.table.panel import (
     OutstandingGroup,
     Panel,
     PromptLeftOut,
-    Shape,
     easy_candidates,
     lay_out,
     outstanding_groups,
@@ -30,8 +29,6 @@ from bonwise.table.panel import (
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import Names
 from bonwise.table.votes import Ties, VoteTable
-
-__all__ = ["Described", "LabelledPrompts", "labelled_in_order", "stated_draw", "votes_in_order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +133,7 @@ class LabelledPrompts:
     """What the worst candidate loses against a random pick."""
     judge: str
     source: str
-    shape: Shape
+    shape: checks.Shape
     columns: Mapping[str, str] = field(repr=False)
     """What the columns of both files were taken for."""
     described: Described

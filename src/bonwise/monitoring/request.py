@@ -16,8 +16,6 @@ from bonwise.printable import listed, quoted
 from bonwise.stats.repeated_looks import EARLIEST, first_look
 from bonwise.table import checks, label_design, reading_options, votes
 
-__all__ = ["MonitorRequest"]
-
 _TAKEN = reading_options.LabelledInOrderKeywords.__annotations__
 _OF_READING = ("labels", *(one.name for one in fields(reading_options.ReadingOptions) if one.name in _TAKEN))
 

@@ -13,19 +13,6 @@ from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, ValuesRead
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Describes",
-    "LabelCounts",
-    "Look",
-    "Monitor",
-    "MonitorVerdict",
-    "NothingLeftOut",
-    "Question",
-    "RecoverySettings",
-    "VoteCounts",
-    "VoteMonitorSettings",
-]
-
 Question = Literal["precision", "significance", "preference"]
 """The question that is watched."""
 

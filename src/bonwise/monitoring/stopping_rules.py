@@ -13,8 +13,6 @@ from bonwise.monitoring.result import Look, MonitorVerdict
 from bonwise.results import given
 from bonwise.stats import repeated_looks, running_ratio, support
 
-__all__ = ["Watched", "watch_precision", "watch_significance", "watch_votes"]
-
 _FARTHEST = 1_000_000
 
 CLOSE = "the estimate lies within one standard error of the reference"

@@ -14,8 +14,6 @@ from bonwise.report.limits import LABELS, limits
 from bonwise.table.facts import LabelsLeftOut
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["answer", "describe"]
-
 _LIMITS = ("Anything about prompts that were not labelled, unless labels were drawn at random.", LABELS)
 
 _MOST_REASONS = 5

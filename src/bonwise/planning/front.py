@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
     from bonwise.table.votes import Ties
 
-__all__ = ["plan"]
-
 
 @opens_a_table
 def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of them named

@@ -17,8 +17,6 @@ from bonwise.planning.sizing import RedrawnPilot, Sizing, at_least_fewest, times
 from bonwise.stats.pilot_effect import MOST_UNITS, Redrawn, Shift, redraw, small_sample_units
 from bonwise.stats.sample_size import critical_value, detectable_mean, equal_mean_units, mean_power, mean_units
 
-__all__ = ["NORMAL", "gain_from_pilot", "gain_from_r", "rival_from_pilot", "rivals_from_r", "two_judges"]
-
 NORMAL = (
     "Assumed: score and label are jointly normal within a prompt and labels spread alike in all prompts; "
     "a pilot needs neither."

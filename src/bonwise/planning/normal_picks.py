@@ -13,21 +13,6 @@ from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.stats import support
 
-__all__ = [
-    "CLOSEST",
-    "Contrast",
-    "TwoPicks",
-    "chance_of_enough",
-    "chance_of_samples",
-    "complete_contrast",
-    "largest_of_normals",
-    "recovery_residual",
-    "score_correlation",
-    "two_label_contrast",
-    "two_picks",
-    "win_share",
-]
-
 CLOSEST = 0.99
 """Correlation of the two scores up to which the integrals are accurate."""
 

@@ -20,8 +20,6 @@ from bonwise.stats.sums import Sums, prompt_sums, tie_decimals
 from bonwise.table import opening, score_table
 from bonwise.table.panel import LabelsInPart, Panel, lay_out
 
-__all__ = ["FEW", "ClusterEffect", "GainPilot", "Moments", "RivalPilot", "gain_pilot", "rival_pilot"]
-
 FEW = 10
 """Clusters below which the correlation is taken at the end of its one-sided interval."""
 

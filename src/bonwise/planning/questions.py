@@ -21,9 +21,6 @@ from bonwise.stats import sample_size
 from bonwise.table import checks, reading_options
 from bonwise.table.reading import RowSource
 
-__all__ = ["QUESTIONS", "Question", "answer", "read_question"]
-
-
 _HALF_WIDTH = "half-width of recovery's interval"
 
 

@@ -12,8 +12,6 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats import jackknife, no_gain, pilot_effect, sample_size, support
 from bonwise.stats.clusters import cluster_codes, cluster_sums
 
-__all__ = ["CompleteGate", "GateWithFloors", "PairGate", "PairLabels"]
-
 
 @dataclass(frozen=True, eq=False)
 class CompleteGate:

@@ -19,8 +19,6 @@ from bonwise.table.checks import CONFIDENCE, SEED, Limit, check, names_of, numbe
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["OF_PILOT", "OF_SCORES", "OF_VOTES", "SMALLEST_EFFECT", "PilotSource", "PlanRequest"]
-
 _PYTHON = (int, float)
 
 

@@ -23,25 +23,6 @@ from bonwise.votes.result import PairScreening, ScreeningPower
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "AllowingForPilot",
-    "Amounts",
-    "ClustersOfPilot",
-    "EffectName",
-    "EquivalenceRecord",
-    "Method",
-    "PilotOfScores",
-    "PilotOfVotes",
-    "Plan",
-    "PlanDesign",
-    "PlanQuestion",
-    "PlanSettings",
-    "PlanVerdict",
-    "PowerRow",
-    "RedrawnPilotRecord",
-    "SequentialRecord",
-]
-
 PlanQuestion = Literal[
     "recovery>0", "recovery", "within_r>=r0", "a-vs-b", "margin", "equivalence", "screening", "allocation"
 ]

@@ -12,8 +12,6 @@ from bonwise.report.numbers import brief, count_range, counted, number, percent
 from bonwise.stats.repeated_looks import first_look
 from bonwise.table.reading_options import ReadingOptions
 
-__all__ = ["commands", "of_allocation", "sentences"]
-
 _LABELLED: Mapping[PlanDesign, str] = {
     "two_label": (
         "Label the judge's pick and one candidate that it ranks below, drawn with equal chances; nothing where the "

@@ -14,30 +14,6 @@ from bonwise.planning import result
 from bonwise.planning.request import PlanRequest
 from bonwise.stats import pilot_effect, repeated_looks, sample_size, support
 
-__all__ = [
-    "Clusters",
-    "Layout",
-    "OneCluster",
-    "RedrawnPilot",
-    "Sizing",
-    "Stopping",
-    "StudySize",
-    "at_least_fewest",
-    "cost",
-    "detectable",
-    "gain_stopping",
-    "interval",
-    "power_table",
-    "redrawn",
-    "sequential",
-    "shown_at",
-    "small_study",
-    "times",
-    "verdict",
-    "with_floors",
-]
-
-
 MOST_SHARED = 0.95
 """n0 rho from which on no number of labels of one cluster is called enough (the paper's rule)."""
 

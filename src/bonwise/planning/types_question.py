@@ -17,8 +17,6 @@ from bonwise.table import numbers, reading
 from bonwise.votes import concentration, detectability, pair_votes
 from bonwise.votes.result import PairScreening
 
-__all__ = ["allocation", "replayed", "screening"]
-
 _KEPT, _RULE, _RUNS, _CURVE = 0.2, 10, 300, (0.5, 0.75, 1.0, 1.5, 2.0)
 """Share of types kept; c of the published first stage, ``ceil(c ln m)``; runs of a replay; parts of the budget."""
 

@@ -13,8 +13,6 @@ from bonwise.report.limits import LABELS, limits
 from bonwise.report.numbers import Ends, Unit, count, count_range, counted, number, percent, setting, with_interval
 from bonwise.votes.result import ScreeningPower
 
-__all__ = ["answer", "describe"]
-
 _LIMITS = (
     "That the effect is there: the plan says what a study needs if the effect is as large as assumed.",
     "That the prompts to be labelled vary as the pilot or the assumptions say.",

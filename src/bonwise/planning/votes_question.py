@@ -22,8 +22,6 @@ from bonwise.stats import pilot_effect, sample_size
 from bonwise.stats import sample_size as size
 from bonwise.table import opening, reading, score_table, vote_columns, vote_rows, votes
 
-__all__ = ["equal_bound", "margin_from_effect", "margin_from_pilot", "picks_from_pilot", "picks_from_r", "vote_pilot"]
-
 _COUNT = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
 
 _WORTH: Mapping[votes.Ties, float] = {"drop": np.nan, "half": 0.5, "pessimistic": 0.0}

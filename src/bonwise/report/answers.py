@@ -12,18 +12,6 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said
 from bonwise.report.numbers import Bounded, counted, with_interval
 
-__all__ = [
-    "Outcome",
-    "State",
-    "StatedVerdict",
-    "agreement_answer",
-    "agreement_words",
-    "of_judges",
-    "outcome_of",
-    "steps",
-    "verdict",
-]
-
 State = Literal["good", "bad", "open", "neutral"]
 """As of a `Part` that is a verdict; ``neutral`` is what no figure makes good or bad."""
 

@@ -12,32 +12,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = [
-    "Bar",
-    "BarMark",
-    "BarRow",
-    "Block",
-    "Card",
-    "CardMark",
-    "Cards",
-    "Column",
-    "Drawing",
-    "FigureData",
-    "Kind",
-    "Part",
-    "Role",
-    "Row",
-    "Said",
-    "Step",
-    "Stepped",
-    "Table",
-    "Value",
-    "decisive_first",
-    "drawings_of",
-    "finding",
-    "next_of",
-]
-
 _FURTHEST = 1.0
 """An interval is drawn out to so many widths of the line beyond its usual ends; an arrow says that it goes on."""
 

@@ -7,8 +7,6 @@ from typing import Literal
 
 from bonwise.report import blocks, numbers
 
-__all__ = ["LABELS", "NOT_ESTABLISHED", "OTHER_CANDIDATES", "OTHER_PROMPTS", "limits"]
-
 NOT_ESTABLISHED = "not-established"
 """Address of the limits on a page, of which they are the last words."""
 

@@ -10,8 +10,6 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table, decisive_first, next_of
 from bonwise.report.numbers import counted
 
-__all__ = ["markdown_error", "paragraph", "rendered"]
-
 _MOST_ROWS = 200
 """Rows of a table."""
 

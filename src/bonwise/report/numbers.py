@@ -7,37 +7,6 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import Literal, Protocol
 
-__all__ = [
-    "NOTHING",
-    "Bounded",
-    "Ends",
-    "FigureText",
-    "Unit",
-    "against",
-    "all_named",
-    "brief",
-    "column",
-    "count",
-    "count_range",
-    "counted",
-    "estimate",
-    "interval",
-    "interval_title",
-    "listed_counts",
-    "money",
-    "named",
-    "number",
-    "per_unit",
-    "percent",
-    "price",
-    "score",
-    "seconds",
-    "setting",
-    "unit_of_difference",
-    "with_any_interval",
-    "with_interval",
-]
-
 NOTHING = "-"
 """Stands where there is no figure."""
 

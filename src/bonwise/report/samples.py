@@ -13,8 +13,6 @@ from bonwise.report.numbers import counted, number
 if TYPE_CHECKING:
     from bonwise.table.words import PromptWords
 
-__all__ = ["LONGEST_NAME", "LONGEST_TEXT", "MOST", "excerpt", "part", "quoted", "sample"]
-
 LONGEST_NAME, LONGEST_TEXT = 300, 4_000
 """Characters of a prompt's or candidate's name, and of a text, that a page shows."""
 

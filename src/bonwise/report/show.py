@@ -23,22 +23,6 @@ if TYPE_CHECKING:
     from bonwise.report.answers import StatedVerdict
     from bonwise.results import Document
 
-__all__ = [
-    "LINES",
-    "answer",
-    "by_name",
-    "cut_to_a_screen",
-    "describe",
-    "drawings",
-    "figure",
-    "is_described",
-    "markdown",
-    "notebook",
-    "page",
-    "printed",
-    "text",
-]
-
 LINES, _WIDTH = 24, 80
 """Of a screen: a shorter result is shown whole."""
 

@@ -8,8 +8,6 @@ from bonwise.printable import printable, quoted, shell_word
 from bonwise.report import blocks, numbers
 from bonwise.table import facts, panel, score_table
 
-__all__ = ["label_words", "labels_left_out", "off_scale_words", "outstanding_words", "table_facts", "values_read_as"]
-
 
 def label_words(words: Mapping[str, float]) -> str:
     """Say what labels that are words were taken for."""

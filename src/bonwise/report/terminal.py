@@ -22,9 +22,6 @@ from bonwise.printable import all_printable, printable
 from bonwise.report.blocks import Block, Part, Said, Table, decisive_first, next_of
 from bonwise.report.numbers import counted
 
-__all__ = ["FittedTable", "command", "lines", "plain", "renderables", "show", "write"]
-
-
 _WORDS = 36
 """Columns that words need at least; a column with fewer is better left out."""
 

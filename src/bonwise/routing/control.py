@@ -14,8 +14,6 @@ from bonwise.errors import UsageError
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Score, Verdict
 
-__all__ = ["FirstPass", "Route", "RouteDecision", "ShareControl"]
-
 GAIN = 0.01
 """Share added a prompt that the count lags behind: in the long run a lag is made up within about 1 / GAIN prompts."""
 

@@ -24,8 +24,6 @@ from bonwise.table import cell_scores, checks, facts, opening, reading_options, 
 from bonwise.table.panel import Panel, lay_out
 from bonwise.table.words import Words
 
-__all__ = ["RedrawPaths", "label_slope", "redraw_paths", "routed", "split_budget"]
-
 
 class RedrawPaths(NamedTuple):
     """Every step of the redraws of each pool as if calls were free; a price says at which step it ends."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from bonwise.routing.result import RouteStudy
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["route"]
-
 
 def _target(text: str, flag: str) -> dict[str, float]:
     """Read ``recovery=0.6`` or ``recovery=60%``."""

@@ -15,8 +15,6 @@ from bonwise.routing import gain_model, result
 from bonwise.stats.correlation import correlation, from_influence
 from bonwise.stats.estimand import Estimate
 
-__all__ = ["confidence_calibrated", "decompose", "gain_grid", "mean_in", "voi_calibrated"]
-
 _LEAST_BINS = 3
 """Bins below which a correlation across them says nothing."""
 

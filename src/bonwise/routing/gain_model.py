@@ -13,16 +13,6 @@ from bonwise.routing.result_router import FitReport, GainModel
 from bonwise.stats import correlation, estimand
 from bonwise.stats.sums import compared
 
-__all__ = [
-    "bins_of",
-    "cross_fitted",
-    "cross_fitted_again",
-    "cross_fitted_means",
-    "fit_gain",
-    "learnt_part",
-    "plain_feature",
-]
-
 FOLDS = 5
 """Parts into which the labelled prompts are cut for `cross_fitted_means`."""
 

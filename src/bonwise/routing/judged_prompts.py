@@ -14,8 +14,6 @@ from bonwise.stats.sums import Sums
 from bonwise.table import cell_scores, score_table
 from bonwise.table.panel import MAY_LACK, Panel, PromptLeftOut
 
-__all__ = ["JudgedPrompts", "judged_prompts"]
-
 
 @dataclass(frozen=True, eq=False)
 class JudgedPrompts:

@@ -12,8 +12,6 @@ from bonwise.flags import TIE_DECIMALS
 from bonwise.stats.sums import pool_decimals, rounded_each
 from bonwise.stats.top_of_scores import top_of_scores
 
-__all__ = ["disagreement", "pool_features"]
-
 
 @dataclass(frozen=True, eq=False)
 class ScoredPools:

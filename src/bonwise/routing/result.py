@@ -8,20 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from bonwise import results
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
-from bonwise.results import (
-    Confidence,
-    Count,
-    Document,
-    FrameRow,
-    NonNegative,
-    Number,
-    Positive,
-    PositiveShare,
-    Record,
-    Share,
-)
 from bonwise.routing.result_router import SignalName
 from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, Shape, UnlabelledCandidates, ValuesRead
 
@@ -30,49 +19,28 @@ if TYPE_CHECKING:
     from bonwise.routing.signal_study import StudiedJudge
     from bonwise.stats.routing import RoutedRecovery
 
-__all__ = [
-    "AcrossBins",
-    "BudgetSplit",
-    "CalibrationCheck",
-    "FoundBy",
-    "GainBin",
-    "GainDecomposition",
-    "JudgeRoute",
-    "MarginGroup",
-    "PredictedBound",
-    "RecommendedRoute",
-    "RouteSettings",
-    "RouteStudy",
-    "RouteWorth",
-    "RoutedData",
-    "RoutedShareRecord",
-    "RoutedValue",
-    "SignalRecord",
-    "Wanted",
-]
 
-
-class RoutedShareRecord(Record):
+class RoutedShareRecord(results.Record):
     """Sending one share of the prompts to a judge that never errs."""
 
-    share: PositiveShare
+    share: results.PositiveShare
     """Part of the prompts that is sent."""
-    value: Number | None
-    value_low: Number | None
-    value_high: Number | None
-    value_se: NonNegative | None
+    value: results.Number | None
+    value_low: results.Number | None
+    value_high: results.Number | None
+    value_se: results.NonNegative | None
     """All four: mean label afterwards, with its interval and standard error."""
-    lift: Number | None
-    lift_low: Number | None
-    lift_high: Number | None
-    lift_se: NonNegative | None
+    lift: results.Number | None
+    lift_low: results.Number | None
+    lift_high: results.Number | None
+    lift_se: results.NonNegative | None
     """All four: that mean minus the one where as many prompts are sent at random."""
-    captured: Number | None
-    low: Number | None
-    high: Number | None
-    se: NonNegative | None
+    captured: results.Number | None
+    low: results.Number | None
+    high: results.Number | None
+    se: results.NonNegative | None
     """All four: lift as a part of the largest possible one; the largest itself has no interval."""
-    n: Count
+    n: results.Count
     """Labelled prompts."""
     reason: str | None = None
     """Why the part captured, or its interval, is missing."""
@@ -83,24 +51,24 @@ class RoutedShareRecord(Record):
         return None if self.value is None or self.lift is None else self.value - self.lift
 
 
-class AcrossBins(Record):
+class AcrossBins(results.Record):
     """Correlations of the signal with the means of its bins; they hide noise, and so lie far above the others."""
 
-    bins: Count
+    bins: results.Count
     """Groups of prompts with about the same signal."""
-    wrong: Number | None
-    gap: Number | None
-    gain: Number | None
+    wrong: results.Number | None
+    gap: results.Number | None
+    gain: results.Number | None
     """All three: none where there are fewer than three bins."""
     reason: str | None = None
     """Why they are missing."""
 
 
-class GainBin(Record):
+class GainBin(results.Record):
     """Prompts with about the same signal."""
 
-    prompts: Count
-    signal: Number
+    prompts: results.Count
+    signal: results.Number
     """Mean of the signal."""
     wrong: EstimateRecord
     """How likely the pick is not among the best candidates."""
@@ -110,7 +78,7 @@ class GainBin(Record):
     """What it loses on average."""
 
 
-class GainDecomposition(Record):
+class GainDecomposition(results.Record):
     """Mean gain, split into how likely the pick is wrong and what it loses if it is."""
 
     corr_wrong: EstimateRecord
@@ -124,7 +92,7 @@ class GainDecomposition(Record):
     """From the lowest signal up."""
 
 
-class SignalRecord(Record):
+class SignalRecord(results.Record):
     """One signal at every share, or why it has no figures."""
 
     meaning: str
@@ -141,7 +109,7 @@ class SignalRecord(Record):
     """Correlation of the signal with the gain, over prompts."""
     features: list[str] | None = None
     """What the signal looks at."""
-    lacking: Count | None = None
+    lacking: results.Count | None = None
     """Labelled prompts without a value of the signal, which are sent last."""
     decomposition: GainDecomposition | None = None
 
@@ -167,18 +135,18 @@ class SignalRecord(Record):
         return next(sent for sent in self.shares if sent.share == share)
 
 
-class RoutedData(Record):
+class RoutedData(results.Record):
     """The prompts behind the figures of a judge."""
 
-    prompts: Count
+    prompts: results.Count
     """Those that the judge was asked about."""
-    labelled_prompts: Count
+    labelled_prompts: results.Count
     """Of these, those with labels for all candidates."""
-    unscored: dict[str, Count] | None = None
+    unscored: dict[str, results.Count] | None = None
     """Candidates that the first pass left without a score, by reason: they are picked only where none has one."""
-    unscored_by_strong: Count | None = None
+    unscored_by_strong: results.Count | None = None
     """Labelled prompts of which the stronger judge scored nothing: they count as unlabelled."""
-    prompts_under_two_scores: Count | None = None
+    prompts_under_two_scores: results.Count | None = None
     """Prompts with fewer than two first scores: they are sent first, and in no figure of a signal alone."""
     dropped: list[DroppedPrompt]
     method: Literal["complete", "labelled_only", "weighted"]
@@ -193,28 +161,28 @@ class RoutedData(Record):
         return self
 
 
-class PredictedBound(Record):
+class PredictedBound(results.Record):
     """How far the features of a prompt could carry at one share, and how far the expected gain carries."""
 
-    share: Share
+    share: results.Share
     bound: EstimateRecord
     """Estimate of the largest lift that a router can reach which reads no more out of the features."""
     achieved: EstimateRecord
     """Part of it that the signal ``expected_gain`` reaches."""
-    gaussian: Number
+    gaussian: results.Number
     """Part of it that normally distributed gains allow."""
 
 
-class MarginGroup(Record):
+class MarginGroup(results.Record):
     """Prompts with about the same margin between the two highest scores."""
 
-    margin: Number
+    margin: results.Number
     """Their mean margin."""
     mean: EstimateRecord
     """Of what is compared with it."""
 
 
-class CalibrationCheck(Record):
+class CalibrationCheck(results.Record):
     """Whether a figure moves with the margin as it should."""
 
     answer: Literal["yes", "no", "inconclusive"]
@@ -226,36 +194,36 @@ class CalibrationCheck(Record):
     """From the smallest margin up."""
 
 
-class RecommendedRoute(Record):
+class RecommendedRoute(results.Record):
     """The signal to route by at the share that was asked for."""
 
     signal: SignalName
-    share: Share
-    threshold: Number
+    share: results.Share
+    threshold: results.Number
     """Prompts whose signal lies above it are sent; those at it, with the probability that fills the share."""
     captured: EstimateRecord
     """Part of the possible lift; of a learnt signal cross-fitted. The interval counts the choice among signals."""
     sentences: list[str]
-    among: Count | None = None
+    among: results.Count | None = None
     """Signals with figures, of which it has the largest lift."""
-    confidence: Confidence | None = None
+    confidence: results.Confidence | None = None
     """Confidence at which an interval of that signal alone counts the choice at the confidence asked for."""
 
 
-class BudgetSplit(Record):
+class BudgetSplit(results.Record):
     """A mean number of calls for each prompt, split between a stronger judge and further draws of this one."""
 
-    mean_calls: Positive
-    strong_cost: Positive
+    mean_calls: results.Positive
+    strong_cost: results.Positive
     """Both: calls for each prompt in all, and the price of one that is sent on, in calls."""
-    share: Share
+    share: results.Share
     """Part of the prompts to send on."""
-    further_calls: NonNegative
+    further_calls: results.NonNegative
     """Mean calls of further draws for each of the others."""
     gain: EstimateRecord
     """Expected gain in the mean label over the first scores."""
-    route_only: Number
-    redraw_only: Number
+    route_only: results.Number
+    redraw_only: results.Number
     """Both: the same where all is spent on one use."""
     over_routing: EstimateRecord
     """Gain minus that of routing alone, paired by prompt."""
@@ -269,10 +237,10 @@ Wanted = Literal["recovery", "agreement", "cost", "calls"]
 """What a share is recommended for."""
 
 
-class RoutedValue(Record):
+class RoutedValue(results.Record):
     """One share sent to the stronger judge of the table; 0 is the first judge alone, 1 the stronger one alone."""
 
-    share: Share
+    share: results.Share
     """Part of the prompts that is sent."""
     value: EstimateRecord
     """Mean label of the picks; with a reference, how often they are those of the reference."""
@@ -282,11 +250,11 @@ class RoutedValue(Record):
     """Value minus that of the first judge alone, and value of the stronger one alone minus it, paired by prompt."""
     under_strong: EstimateRecord
     """Value minus that of the first judge alone, and value of the stronger one alone minus it, paired by prompt."""
-    calls: NonNegative
+    calls: results.NonNegative
     """Per 1,000 prompts, those of the first judge included."""
-    tokens: NonNegative | None = None
+    tokens: results.NonNegative | None = None
     """Per 1,000 prompts, where the table says what scores took."""
-    cost: NonNegative | None = None
+    cost: results.NonNegative | None = None
     """US dollars per 1,000 prompts, where prices are known."""
 
     @property
@@ -295,7 +263,7 @@ class RoutedValue(Record):
         return self.value if self.recovery is None else self.recovery
 
 
-class RouteWorth(Record):
+class RouteWorth(results.Record):
     """The first judge alone, a route, and the stronger judge alone, by the labels."""
 
     strong: str
@@ -304,9 +272,9 @@ class RouteWorth(Record):
     """Whether it was named, is the most expensive, or stands for the labels."""
     frontier: Annotated[list[RoutedValue], Field(min_length=2)]
     """In rising order of the share, from 0 to 1. Between these the intervals count the choice of the signal."""
-    share: Share | None
+    share: results.Share | None
     """The share to send: as given, or for the target or the budget; None where no share fits."""
-    shown_share: Share | None = None
+    shown_share: results.Share | None = None
     """Least share from which on every interval lies at or above the target."""
     reason: str | None = None
     """Why no share fits."""
@@ -340,7 +308,7 @@ PerfectOrder = Annotated[list[RoutedShareRecord], Field(min_length=1)]
 """Prompts in the order of their true gain, at every share."""
 
 
-class JudgeRoute(Record):
+class JudgeRoute(results.Record):
     """What routing is worth, signal by signal."""
 
     data: RoutedData
@@ -399,15 +367,15 @@ class RouteSettings(ValuesRead):
     """Role to column."""
     share: Annotated[float, Field(gt=0, lt=1)]
     """Part of the prompts to send, in (0, 1)."""
-    confidence: Confidence
+    confidence: results.Confidence
     """Of the two-sided intervals."""
-    seed: Count
+    seed: results.Count
     exclude: list[str]
     """Candidate names left out."""
     first_pass_only: bool
     """Whether repeated scores and other judges were left out of the signals."""
-    mean_calls: Number | None
-    strong_cost: Number | None
+    mean_calls: results.Number | None
+    strong_cost: results.Number | None
     """Both: of a joint budget: calls for each prompt, and the price of one that is sent on."""
     shape: Shape
     reference: str | None
@@ -418,9 +386,9 @@ class RouteSettings(ValuesRead):
     unlabelled: UnlabelledCandidates | None = None
     strong: str | None = None
     """The stronger judge of the table; without one it is a judge that never errs."""
-    prices: dict[str, NonNegative] | None = None
+    prices: dict[str, results.NonNegative] | None = None
     """US dollars per call that were stated, by judge."""
-    wanted: dict[Wanted, NonNegative] | None = None
+    wanted: dict[Wanted, results.NonNegative] | None = None
     """Target that a share was to reach, or dollars or calls per 1,000 prompts that it may cost."""
 
     @model_validator(mode="after")
@@ -430,7 +398,7 @@ class RouteSettings(ValuesRead):
         return self
 
 
-class RouteStudy(Document):
+class RouteStudy(results.Document):
     """What sending some prompts to a stronger judge is worth, and by which signal to choose them.
 
     What was found of one judge stands beside the settings; of several, in `judges`. `judges` is there for one judge
@@ -589,7 +557,7 @@ class RouteStudy(Document):
         """The judges that could not be studied, and why."""
         return self.left_unstudied or {}
 
-    def frame_rows(self) -> Iterator[FrameRow]:
+    def frame_rows(self) -> Iterator[results.FrameRow]:
         """Yield one row per judge, signal and share; a signal without figures has one row that says why.
 
         Columns: ``judge``, ``signal``, ``share``; ``value`` and ``lift``, each with ``_low``, ``_high`` and ``_se``;

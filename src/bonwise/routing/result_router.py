@@ -15,19 +15,6 @@ from bonwise.arrays import Floats
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Number, Positive, Record
 
-__all__ = [
-    "FEATURES",
-    "LEARNT",
-    "MOST_CALIBRATION",
-    "RANGES",
-    "FitReport",
-    "GainModel",
-    "Nothing",
-    "SignalName",
-    "in_range",
-    "sound",
-]
-
 MOST_CALIBRATION = 2000
 """Values of the signal that a file keeps, evenly spaced in rank."""
 

@@ -25,8 +25,6 @@ from bonwise.routing.signals import SIGNALS, Signal, compared_signals, live_sign
 from bonwise.table.cell_scores import First
 from bonwise.table.verdicts import Score, Verdict, pool_decimals, rounded
 
-__all__ = ["Router", "contenders"]
-
 OnMissing = Literal["keep", "random"]
 """What becomes of a pool whose scores do not give the signal."""
 

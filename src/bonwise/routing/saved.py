@@ -16,22 +16,10 @@ from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.release import release
 from bonwise.results import Document, NotBlank, Number, PositiveShare
-from bonwise.routing.result_router import (
-    FEATURES,
-    LEARNT,
-    MOST_CALIBRATION,
-    RANGES,
-    GainModel,
-    Nothing,
-    SignalName,
-    in_range,
-    sound,
-)
+from bonwise.routing import result_router
 from bonwise.routing.signals import DRAW_FEATURES, SIGNALS, Signal
 from bonwise.strict_json import refusal
 from bonwise.table import cell_scores, scales, writing
-
-__all__ = ["SavedRouter", "thinned"]
 
 _ROUNDED = 1e-8
 """By how much of itself a threshold may leave the values, which are rounded."""
@@ -41,7 +29,7 @@ class SavedRouter(Document):
     """A saved router: which prompts to send to a stronger judge."""
 
     schema_: Literal["bonwise.router/1"] = Field(default="bonwise.router/1", alias="schema")
-    signal: SignalName
+    signal: result_router.SignalName
     """What prompts are ranked by; the higher, the sooner a prompt is sent."""
     share: PositiveShare
     """Part of the prompts to send."""
@@ -54,14 +42,16 @@ class SavedRouter(Document):
     first: Literal["score", "draw_0"]
     """What stood for the first score of a candidate: its score, or the first of its draws."""
     captured: Annotated[
-        Annotated[EstimateRecord, AfterValidator(sound(-math.inf)), Tag("found")]
-        | Annotated[Nothing, Tag("nothing")],
-        Discriminator(lambda value: "nothing" if value == {} or isinstance(value, Nothing) else "found"),
+        Annotated[EstimateRecord, AfterValidator(result_router.sound(-math.inf)), Tag("found")]
+        | Annotated[result_router.Nothing, Tag("nothing")],
+        Discriminator(
+            lambda value: "nothing" if value == {} or isinstance(value, result_router.Nothing) else "found"
+        ),
     ]
     """Part of the gain of a perfect judge that this share captured in the study."""
-    model: GainModel | None
+    model: result_router.GainModel | None
     """Of a signal that is learnt from labels; null of the others."""
-    calibration: Annotated[list[float], Field(min_length=1, max_length=MOST_CALIBRATION)]
+    calibration: Annotated[list[float], Field(min_length=1, max_length=result_router.MOST_CALIBRATION)]
     """Values of the signal on earlier prompts, in rising order."""
     version: NotBlank
     """Version of bonwise that wrote the file."""
@@ -85,22 +75,24 @@ class SavedRouter(Document):
 
     @model_validator(mode="after")
     def _check_signal(self) -> SavedRouter:
-        if (self.signal in LEARNT) != (self.model is not None):
+        if (self.signal in result_router.LEARNT) != (self.model is not None):
             raise ValueError(f"has {'no' if self.model is None else 'a'} model, with the signal {self.signal}")
         if self.model is not None:
-            looked_at = [name for name in FEATURES[self.signal] if name in self.model.names]
+            looked_at = [name for name in result_router.FEATURES[self.signal] if name in self.model.names]
             if looked_at != self.model.names:
                 raise ValueError(f"has a model whose names are not features of {self.signal} in their order")
-        low, high = RANGES.get(self.signal, (-math.inf, math.inf))
+        low, high = result_router.RANGES.get(self.signal, (-math.inf, math.inf))
         for name, ends in (("threshold", (self.threshold,) * 2), ("calibration", self.calibration)):
             if ends[0] < low or ends[-1] > high:
-                raise ValueError(f"has a {name} outside of what {self.signal} can be, {in_range(low, high)}")
+                raise ValueError(
+                    f"has a {name} outside of what {self.signal} can be, {result_router.in_range(low, high)}"
+                )
         return self
 
     @model_validator(mode="after")
     def _check_threshold(self) -> SavedRouter:
         # A list of full length may be quantiles, without the ends.
-        whole = len(self.calibration) < MOST_CALIBRATION
+        whole = len(self.calibration) < result_router.MOST_CALIBRATION
         slack = _ROUNDED * abs(self.threshold)
         if whole and not self.calibration[0] - slack <= self.threshold <= self.calibration[-1] + slack:
             raise ValueError("has a threshold beyond the values of its calibration")
@@ -113,7 +105,7 @@ class SavedRouter(Document):
         share: float,
         threshold: float,
         calibration: Floats,
-        model: GainModel | None = None,
+        model: result_router.GainModel | None = None,
         *,
         judge: str = "judge",
         scale: str = "",
@@ -188,11 +180,11 @@ class SavedRouter(Document):
 def thinned(values: Floats, weights: Floats | None = None) -> Floats:
     """Return the values without NaN, rising, at most 2,000 of them evenly spaced in rank or cumulated weight."""
     if weights is not None:
-        return _quantiles(values, weights, MOST_CALIBRATION)
+        return _quantiles(values, weights, result_router.MOST_CALIBRATION)
     ordered: Floats = np.sort(values[~np.isnan(values)])
-    if len(ordered) <= MOST_CALIBRATION:
+    if len(ordered) <= result_router.MOST_CALIBRATION:
         return ordered
-    kept: Floats = ordered[np.linspace(0, len(ordered) - 1, MOST_CALIBRATION).round().astype(int)]
+    kept: Floats = ordered[np.linspace(0, len(ordered) - 1, result_router.MOST_CALIBRATION).round().astype(int)]
     return kept
 
 

@@ -24,8 +24,6 @@ from bonwise.stats.estimand import Estimate
 from bonwise.stats.routing import Outcomes, routed_part
 from bonwise.table.facts import DroppedPrompt
 
-__all__ = ["SHARES", "StudiedJudge", "choose", "confidence_of_choice", "recommend", "study_judge", "study_signal"]
-
 _LEAST_DEALS, _MOST_DEALS = 199, 1999
 """How often the gains are dealt anew; at 95 % confidence 199 deals give the level exactly."""
 

@@ -17,19 +17,6 @@ from bonwise.stats.sums import pool_decimals, rounded_each
 from bonwise.table.cell_scores import First
 from bonwise.table.verdicts import Score, Verdict
 
-__all__ = [
-    "DRAW_FEATURES",
-    "FIRST_PASS_FEATURES",
-    "LEAST_LABELS",
-    "SIGNALS",
-    "Signal",
-    "compared_signals",
-    "find_signal",
-    "fit_signal",
-    "live_features",
-    "live_signal",
-]
-
 FIRST_PASS_FEATURES = ("top", "level", "spread", "margin", "tied", "width", "disagreement")
 """Features that one judging of each candidate gives, the last two where intervals or further judges are at hand."""
 

@@ -14,8 +14,6 @@ from bonwise.report.limits import LABELS, OTHER_PROMPTS, limits
 from bonwise.routing import result, result_router
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["answer", "describe"]
-
 _NEVER_ERRS = "What a real stronger judge is worth: the study takes the reference as a judge that never errs."
 
 _PANELS = 3

@@ -18,8 +18,6 @@ from bonwise.table import cell_scores
 from bonwise.table.panel import Panel
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["RouteQuestion", "stronger_judge", "wanted_of"]
-
 _PER = 1000
 """Prompts that calls, tokens and money are given for."""
 

@@ -22,8 +22,6 @@ from bonwise.tracing import UNTRACED, Untraced, logger, span
 if TYPE_CHECKING:
     from bonwise.selection.result import RoutedRecord
 
-__all__ = ["choose"]
-
 _LOG = logger("selection")
 
 P = ParamSpec("P")

@@ -24,9 +24,6 @@ from bonwise.selection.judge_runner import Call, JudgeRunner
 from bonwise.selection.protocol import Contest, Draw, Entrants, Heard, Match, Question, Standing, Strategy
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, compared, plain_number
 
-__all__ = ["ContestRun", "asks_of", "calls_for", "consulted", "most_calls_of", "with_stated_chances"]
-
-
 MOST_QUESTIONS = 10_000
 """About each candidate, where a strategy does not say how many calls of a model it takes at most."""
 

@@ -23,8 +23,6 @@ from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
 if TYPE_CHECKING:
     from bonwise.selection.result import ComparisonRecord, RoutedRecord
 
-__all__ = ["Evidence", "decide"]
-
 NOBODY = Ranked((), (), ())
 
 

@@ -30,17 +30,6 @@ if TYPE_CHECKING:
 
     from bonwise.table.score_table import ScoreTable
 
-__all__ = [
-    "DrawModelDocument",
-    "Pilot",
-    "assumed_model",
-    "learnt_document",
-    "learnt_from",
-    "load_model",
-    "read_pilot",
-    "save_model",
-]
-
 _LEAST_SPAN, _MOST_SPAN = 1e-9, 1e50
 """Of scores: less is no price that can be written, and of more the variances of beliefs are no doubles."""
 

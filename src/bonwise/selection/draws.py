@@ -10,8 +10,6 @@ from bonwise.judges import asking, calling, protocol
 from bonwise.selection.protocol import Draw, Heard, Match, Question, Standing
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, compared, kept
 
-__all__ = ["OWED", "Draws", "Matches", "calls_of_a_draw", "is_owed", "kept_verdict", "mean_of", "verdict_of"]
-
 OWED = "an answer is pending"
 """Why nothing more is asked where an answer did not arrive: what to ask next may hang on it."""
 

@@ -12,8 +12,6 @@ from bonwise.judges.protocol import Judge, candidates_with_words, is_asking
 from bonwise.selection.protocol import Entrants
 from bonwise.table import pools, verdicts
 
-__all__ = ["NOT_SENT", "DistinctTexts", "Ranked", "Tie", "distinct_texts", "ranked", "seeded_lot", "seeded_order"]
-
 NOT_SENT = verdicts.Unscored("no contender: the stronger judge did not see it")
 
 Tie = Sequence[str] | Sequence[tuple[str, str]]

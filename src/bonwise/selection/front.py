@@ -20,8 +20,6 @@ from bonwise.selection.selector import Selector
 from bonwise.selection.settings import SelectorSettings
 from bonwise.table.checks import check_whole
 
-__all__ = ["BestOf", "Kept", "agenerate_best", "aselect", "best_of", "generate_best", "select"]
-
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import PoolQueue
 
-__all__ = ["AnswerDraws", "NothingDrawnError", "awaited_in_thread", "check_stop_at"]
-
 T = TypeVar("T")
 
 _LEAVE = 0.05

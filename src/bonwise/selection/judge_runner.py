@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from bonwise.calls.portal import PoolQueue
     from bonwise.judges.protocol import Values
 
-__all__ = ["Call", "EngineJudgeRunner", "JudgeRunner", "ThreadJudgeRunner", "bound_calls", "returned_at_once"]
-
 
 @dataclass(slots=True)
 class Call:

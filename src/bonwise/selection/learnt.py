@@ -19,8 +19,6 @@ from bonwise.table.reading_options import ColumnKeywords, ReadingOptions, opens_
 if TYPE_CHECKING:
     from bonwise.selection.learnt_draws import DrawModel
 
-__all__ = ["FirstCallRecord", "LearnDocument", "LearnSettings", "PriceOfCalls", "describe", "learn"]
-
 
 class PriceOfCalls(Record):
     """The price of a call at which pools take so many of them on average."""

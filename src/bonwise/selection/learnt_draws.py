@@ -14,8 +14,6 @@ from bonwise.flags import takes_numbers
 from bonwise.stats.draw_prior import DrawPrior, learn_prior, spread_of
 from bonwise.stats.redraws import CallCurve, CallPrice, replay
 
-__all__ = ["DrawModel"]
-
 _POINTS = 113
 """Of the curve of prices, each with its neighbour: every quarter of a call for four candidates of eight draws."""
 

@@ -27,19 +27,11 @@ from bonwise.calls.portal import Portal
 from bonwise.calls.settings import BATCH_OPTIONS, CallSettings, JudgeSettings
 from bonwise.errors import UsageError
 from bonwise.flags import shows
+from bonwise.judges import scoring
 from bonwise.judges.calling import as_judge
 from bonwise.judges.judging import missing_key
 from bonwise.judges.pool_loop import ItemReader, from_callers_thread
 from bonwise.judges.protocol import Judge, is_asking, variables_of
-from bonwise.judges.scoring import (
-    PAIR_HEADER,
-    JudgedPool,
-    expected_answers,
-    judge_pools,
-    pair_rows,
-    score_table,
-    words_of_lost,
-)
 from bonwise.report.numbers import counted
 from bonwise.selection.pools import PoolSource, beside_the_loop, opened, pools_of, reader_of, text_with_images
 from bonwise.selection.run import Counted, Progress, RunControl, RunSummary, Stop
@@ -58,23 +50,9 @@ if TYPE_CHECKING:
 _SERVED_EVERY = 0.02
 """Seconds."""
 
-__all__ = [
-    "JudgedPools",
-    "ajudge",
-    "aselect_many",
-    "batch_options",
-    "judge",
-    "judged_by",
-    "judges_of",
-    "refuse_without_key",
-    "rounds_before",
-    "select_many",
-    "selected_by",
-]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class JudgedPools(Sequence[JudgedPool]):
+class JudgedPools(Sequence[scoring.JudgedPool]):
     """Pools with the verdicts of each judge, in input order; `bonwise.audit` takes them together with labels.
 
     Parameters
@@ -88,7 +66,7 @@ class JudgedPools(Sequence[JudgedPool]):
         The run folder, or the address of the database, that keeps the answers.
     """
 
-    judged: tuple[JudgedPool, ...]
+    judged: tuple[scoring.JudgedPool, ...]
     judges: tuple[Judge, ...]
     bill: Bill = field(default_factory=Bill)
     run: Path | str | None = None
@@ -96,7 +74,7 @@ class JudgedPools(Sequence[JudgedPool]):
     def __len__(self) -> int:
         return len(self.judged)
 
-    def __getitem__(self, at: int) -> JudgedPool:  # type: ignore[override]  # no slices: they would not be JudgedPools
+    def __getitem__(self, at: int) -> scoring.JudgedPool:  # type: ignore[override]  # no slices: they would not be JudgedPools
         return self.judged[at]
 
     @property
@@ -144,7 +122,7 @@ class JudgedPools(Sequence[JudgedPool]):
         bonwise.errors.FileError
             It cannot be written.
         """
-        return _written(csv_text(*score_table(self.judged, self.judges, raw=raw, tokens=tokens)), path)
+        return _written(csv_text(*scoring.score_table(self.judged, self.judges, raw=raw, tokens=tokens)), path)
 
     def pairs_to_csv(self, path: str | Path | None = None, *, tokens: bool = False) -> str:
         """Return the single comparisons as ``bonwise judge --pairs`` writes them: one row per judge and pair.
@@ -161,8 +139,8 @@ class JudgedPools(Sequence[JudgedPool]):
         bonwise.errors.FileError
             It cannot be written.
         """
-        header = (*PAIR_HEADER, *("tokens",) * tokens)
-        return _written(csv_text(header, pair_rows(self.judged, self.judges, tokens=tokens)), path)
+        header = (*scoring.PAIR_HEADER, *("tokens",) * tokens)
+        return _written(csv_text(header, scoring.pair_rows(self.judged, self.judges, tokens=tokens)), path)
 
     def to_table(self) -> ScoreTable:
         """Return the scores as a table, which every function that reads a table of scores takes.
@@ -182,7 +160,7 @@ class JudgedPools(Sequence[JudgedPool]):
         from bonwise.table.reading_options import ReadingOptions  # noqa: PLC0415
         from bonwise.table.score_table import ScoreTable  # noqa: PLC0415
 
-        header, rows = score_table(self.judged, self.judges)
+        header, rows = scoring.score_table(self.judged, self.judges)
         return ScoreTable.opened(pd.DataFrame(rows, columns=list(header)), ReadingOptions(), "judged pools")
 
     def __repr__(self) -> str:
@@ -200,7 +178,7 @@ class JudgedPools(Sequence[JudgedPool]):
         verdicts = [verdict for pool in self.judged for verdict in pool.judgments[at].verdicts]
         missing = [verdict.owed for verdict in verdicts if isinstance(verdict, Unscored)]
         scored, pending = len(verdicts) - len(missing), sum(missing)
-        lost = words_of_lost(self.judged, at)
+        lost = scoring.words_of_lost(self.judged, at)
         counts = f"{scored:,} scored, {len(missing) - pending:,} unscored, {pending:,} pending"
         return f"{judge.name}: {counts}, {lost}" if lost else f"{judge.name}: {counts}"
 
@@ -293,7 +271,7 @@ def judge(
         refuse_without_key(pools, judges, engines, text)
     portal = Portal(engines.make)
 
-    def begin(reader: ItemReader[Pool], engine: Engine) -> AsyncGenerator[JudgedPool, None]:
+    def begin(reader: ItemReader[Pool], engine: Engine) -> AsyncGenerator[scoring.JudgedPool, None]:
         return judged_by(judges, reader, engine, control, before=before)
 
     try:
@@ -383,11 +361,14 @@ async def judged_by(
     control: RunControl,
     run: Path | str | None = None,
     before: Before | None = None,
-) -> AsyncGenerator[JudgedPool, None]:
+) -> AsyncGenerator[scoring.JudgedPool, None]:
     """Yield each pool with its verdicts, in input order; after a stop, pending where the ledger has no answer."""
     summary = RunSummary(engine, judges, run)
     counted: Counted = "answers" if any(map(is_asking, judges)) else "pools"
-    async with control.over(summary, counted) as stopped, aclosing(judge_pools(pools, judges, engine)) as coming:
+    async with (
+        control.over(summary, counted) as stopped,
+        aclosing(scoring.judge_pools(pools, judges, engine)) as coming,
+    ):
         if before is not None and not engine.stopped:
             await before(engine, stopped)
         async for judged in coming:
@@ -414,7 +395,7 @@ def _expected(pools: PoolSource, judges: Sequence[Judge], text: Callable[[Any], 
     if not isinstance(pools, str | Path | Collection):
         return None
     checked = pools_of(pools, text, variables_of(judges))
-    return expected_answers(checked, judges) if any(map(is_asking, judges)) else sum(1 for _ in checked)
+    return scoring.expected_answers(checked, judges) if any(map(is_asking, judges)) else sum(1 for _ in checked)
 
 
 def refuse_without_key(

@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from bonwise.calls.portal import PoolQueue
     from bonwise.judges.protocol import Judge, Values
 
-__all__ = [
-    "Job",
-    "PoolSource",
-    "as_candidates",
-    "beside_the_loop",
-    "jobs_of",
-    "opened",
-    "pools_of",
-    "reader_of",
-    "refuse_nul",
-    "text_with_images",
-]
-
 
 def as_candidates(candidates: Sequence[Any], text: Callable[[Any], str] | None) -> tuple[Candidate, ...]:
     """Give each candidate an id and its text, found by `text` or `answer_text`; what has none is unscored."""

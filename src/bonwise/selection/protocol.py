@@ -14,8 +14,6 @@ from typing import Protocol, runtime_checkable
 from bonwise.judges.protocol import Judge
 from bonwise.table.verdicts import Preference, Verdict
 
-__all__ = ["Contest", "Draw", "Entrants", "Heard", "Match", "Question", "Standing", "Strategy"]
-
 
 @dataclass(frozen=True, slots=True)
 class Draw:

@@ -14,8 +14,6 @@ from bonwise.selection.selection import Selection, T
 from bonwise.selection.settings import SelectionSettings, compares
 from bonwise.table import chat, checks, verdicts
 
-__all__ = ["RankedCandidate", "RankedCandidates", "RanksCandidates"]
-
 
 @dataclass(frozen=True, slots=True)
 class RankedCandidate(Generic[T]):

@@ -17,8 +17,6 @@ from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 if TYPE_CHECKING:
     from bonwise.selection.selection import Selection
 
-__all__ = ["document_of", "pick_line", "pick_record", "settings_of"]
-
 
 def pick_record(pick: Selection, *, whole: bool = True) -> result.PickRecord:
     """Return the line that ``bonwise select`` writes; without `whole`, less the text of the pick and the settings."""

@@ -16,8 +16,6 @@ from bonwise.judges.registry import judge_from_spec
 from bonwise.plugins import Factory, Group, Kind, option_values, with_options
 from bonwise.selection.protocol import Strategy
 
-__all__ = ["StrategySpec", "read_strategy", "strategies", "strategy_from_spec"]
-
 _ESCAPES = str.maketrans({"%": "%25", ",": "%2C"})
 
 

@@ -14,22 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = [
-    "CandidateWords",
-    "ComparisonRecord",
-    "DecidedBy",
-    "LatencyTotals",
-    "OrderTotals",
-    "PickRecord",
-    "RoutedRecord",
-    "RoutedTotals",
-    "SelectionSettingsRecord",
-    "SelectionTotals",
-    "SelectionsDocument",
-    "SelectionsSettings",
-    "ShownPick",
-]
-
 DecidedBy = Literal[
     "score",
     "comparison",

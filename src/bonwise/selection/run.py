@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bonwise.judges import protocol, scoring
     from bonwise.selection.selection import Selection
 
-__all__ = ["Counted", "Progress", "RunControl", "RunProgress", "RunSummary", "Stop", "told"]
-
 FOR_GOOD = "the server refused the request"
 """How the reason of an unscored verdict begins where the request was refused for good."""
 

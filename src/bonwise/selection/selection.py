@@ -25,8 +25,6 @@ else:
     T = TypeVar("T")
 """What candidates are; anything where a selection does not say."""
 
-__all__ = ["GeneratedAnswers", "Selection", "T"]
-
 
 @dataclass(frozen=True, slots=True)
 class GeneratedAnswers:

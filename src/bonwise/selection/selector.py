@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from bonwise.calls.ask import Ask
     from bonwise.calls.engine import Engine
 
-__all__ = ["Selector"]
-
 Pick = Callable[..., Coroutine[Any, Any, Selection]]
 MakesHost = Callable[["Callable[[], Engine]", int], LoopHost]
 """Makes an event loop with an engine, and a gate for so many pools at once."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Connection
     from bonwise.selection import protocol, settings
 
-__all__ = ["CopiesSettings"]
-
 _KEYS = ("judge", *(name for name in options_of(SelectorSettings) if name != "text"))
 _OF_A_CONNECTION = ("timeout", "connect_timeout", "connections", "attempt_timeout", "transport")
 

@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Connection
     from bonwise.calls.spending import Spending
 
-__all__ = [
-    "ChoiceSettings",
-    "Engines",
-    "OnFailure",
-    "Routing",
-    "SelectionSettings",
-    "SelectorSettings",
-    "compares",
-    "default_strategy",
-    "settings_of",
-]
-
 OnFailure = Literal["raise", "first", "random", "owe"]
 
 

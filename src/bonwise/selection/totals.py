@@ -12,8 +12,6 @@ from bonwise.calls.bill import Bill
 if TYPE_CHECKING:
     from bonwise.selection import result, selection
 
-__all__ = ["UNASKED", "Totals"]
-
 
 _MOST_REASONS = 100
 """Reasons that are kept apart: servers put request numbers into theirs."""

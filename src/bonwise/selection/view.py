@@ -18,19 +18,6 @@ from bonwise.selection.entrants import NOT_SENT
 from bonwise.table.chat import NO_TEXT
 from bonwise.table.verdicts import compared
 
-__all__ = [
-    "FIGURES",
-    "MEANINGS",
-    "MOST_COMPARISONS",
-    "answer",
-    "by_rank",
-    "describe",
-    "explanation",
-    "figures",
-    "pools",
-    "story",
-]
-
 _LIMITS = (
     "Whether the picks are good: only an audit against labels shows that (bonwise audit).",
     "That the judge would pick the same again: scores of a model vary from call to call.",

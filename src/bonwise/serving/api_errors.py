@@ -8,8 +8,6 @@ from typing import Any
 from bonwise.calls.ask import Problem
 from bonwise.printable import printable
 
-__all__ = ["NO_RETRY", "ApiError", "bad_request", "upstream_error"]
-
 NO_RETRY = {"x-should-retry": "false"}
 """Has the official clients ask only once."""
 

@@ -30,9 +30,6 @@ from starlette.responses import Response  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 from starlette.types import ASGIApp, Receive, Scope, Send  # noqa: E402
 
-__all__ = ["RESERVED", "ChatEndpoint"]
-
-
 logger = logging.getLogger("bonwise.serving")
 
 _JSON = "application/json"

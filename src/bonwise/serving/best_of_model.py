@@ -18,17 +18,6 @@ from bonwise.serving import api_errors, chat_request
 from bonwise.serving.config import ModelConfig
 from bonwise.serving.upstream import DrawnChoices, Upstream, UpstreamError
 
-__all__ = [
-    "BestOfModel",
-    "RequestOutcome",
-    "completion",
-    "headers_of",
-    "ranked_draws",
-    "stream_of",
-    "trail_of_request",
-    "written",
-]
-
 
 class RequestOutcome:
     """What became of a request, as far as it came: filled during the work, read when it ends, however it ends."""

@@ -7,8 +7,6 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["ChatBody", "Completion", "DrawnChoice"]
-
 
 def _as_text(value: object) -> str:
     # Pydantic's own check refuses half a surrogate pair: how an answer ends that was cut off within an emoji.

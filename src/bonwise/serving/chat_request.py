@@ -18,8 +18,6 @@ from bonwise.serving.config import ModelConfig
 from bonwise.serving.upstream import bearer_key
 from bonwise.table.chat import prompt_text
 
-__all__ = ["PREFIX", "ChatRequest", "client_has_left", "read_body", "read_request"]
-
 PREFIX = "bon/"
 """What the name of a model of this endpoint begins with."""
 

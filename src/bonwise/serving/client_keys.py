@@ -20,9 +20,6 @@ from bonwise.serving.api_errors import NO_RETRY, ApiError
 from bonwise.table.checks import Limit, between, check
 from bonwise.table.text_files import open_plain
 
-__all__ = ["ClientKey", "KeyLimits", "KeyRing", "is_loopback", "read_keys", "refuse_foreign"]
-
-
 _SOURCES = ("value", "file", "env")
 _LIMITS: Mapping[str, Limit] = {
     "max_cost": between(0, 1_000_000, "an amount of US dollars"),

@@ -19,8 +19,6 @@ from bonwise.serving.client_keys import ClientKey, read_keys
 from bonwise.table.checks import Limit, between, check
 from bonwise.table.text_files import open_plain
 
-__all__ = ["ModelConfig", "ServeConfig", "ServerLimits", "read_config"]
-
 _NEEDED = object()
 
 

@@ -19,8 +19,6 @@ from bonwise.errors import LedgerError
 from bonwise.hosts.adapters import judge_usage
 from bonwise.serving.best_of_model import RequestOutcome
 
-__all__ = ["Metrics", "RequestRecord", "RequestRecords", "WorkerMetrics", "rendered"]
-
 _BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 
 _HELP = {

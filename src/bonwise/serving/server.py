@@ -28,19 +28,6 @@ EXTRA.require("bonwise serve")
 import uvicorn  # noqa: E402
 from uvicorn.protocols.http.auto import AutoHTTPProtocol  # noqa: E402
 
-__all__ = [
-    "ACCOUNTS",
-    "METRICS",
-    "allow_many_files",
-    "bound_socket",
-    "check_host",
-    "log_to_standard_error",
-    "run_folder",
-    "serve_alone",
-    "serve_here",
-]
-
-
 _BACKLOG = 2048
 
 _LAST_REQUESTS = 0.5

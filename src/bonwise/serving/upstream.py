@@ -23,8 +23,6 @@ from bonwise.serving.api_errors import ApiError
 from bonwise.serving.config import ModelConfig
 from bonwise.table.text_files import DEEPEST, is_deeper
 
-__all__ = ["DrawnChoices", "Upstream", "UpstreamError", "bearer_key"]
-
 _MOST = 256
 """Keys whose clients are kept at once."""
 

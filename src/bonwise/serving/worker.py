@@ -20,8 +20,6 @@ from bonwise.serving import app, client_keys, server
 from bonwise.serving.config import read_config
 from bonwise.serving.metrics import WorkerMetrics
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until a signal comes, or until the process that started this one is gone; return the exit code."""

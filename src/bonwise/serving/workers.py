@@ -21,8 +21,6 @@ from bonwise.serving import app, client_keys, server
 from bonwise.serving.config import read_config
 from bonwise.serving.metrics import WorkerMetrics
 
-__all__ = ["serve_by_workers"]
-
 logger = logging.getLogger("bonwise.serving")
 
 _LOOK = 0.05

@@ -15,8 +15,6 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.results import Count, NonNegative, Number, Positive, Record
 from bonwise.stats.sums import compared
 
-__all__ = ["DRAWS", "FeatureKind", "FeatureRecord", "FeatureScaling", "JudgeStack", "StackFeature"]
-
 FeatureKind = Literal["score", "spread", "width", "length"]
 """A judge's score, the standard deviation of its draws, the width of its stated interval; the length of the text."""
 

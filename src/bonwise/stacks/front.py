@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["AppliedStack", "apply_stack", "audit_stack", "fit_stack"]
-
 _MOST = 1e12
 """The highest price of a call, in any currency."""
 

@@ -21,8 +21,6 @@ from bonwise.printable import listed, quoted
 from bonwise.stacks.fitted_stack import FeatureRecord, JudgeStack
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
-__all__ = ["Stack", "judge_of", "names_no_model", "opened"]
-
 _DEEPEST = 8
 
 _HINT = "give it in Python, judges={name: judge}, or name the text that makes it: bonwise stack fit --spec NAME=SPEC"

@@ -23,17 +23,6 @@ from bonwise.stats.sums import compared
 from bonwise.table import cell_scores, facts, reading_options
 from bonwise.table.panel import lay_out
 
-__all__ = [
-    "BASELINES",
-    "StackMeasures",
-    "baselines",
-    "calibrated",
-    "chances_and_regrets",
-    "coefficient_covariance",
-    "quality_out_of_fold",
-]
-
-
 _WIDEST = 6.0
 
 

@@ -15,17 +15,6 @@ from bonwise.stats import catalog, clusters, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.sums import Sums
 
-__all__ = [
-    "KEEPS",
-    "METRICS",
-    "OutOfFold",
-    "Smaller",
-    "StackFigures",
-    "out_of_fold",
-    "stack_figures",
-    "worth_of_judges",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:

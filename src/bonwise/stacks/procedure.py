@@ -12,20 +12,6 @@ from bonwise.stacks.ridge_path import LabelledPairs, RidgePath, labelled_pairs, 
 from bonwise.stats.clusters import cluster_codes
 from bonwise.stats.sums import by_rank, compared, prompt_sums, tie_decimals
 
-__all__ = [
-    "FOLDS",
-    "GROUPS",
-    "INNER",
-    "Deal",
-    "Paths",
-    "StackPools",
-    "Trained",
-    "best_by_gain",
-    "deal",
-    "pick_gains",
-    "train",
-]
-
 FOLDS, INNER, PARTITIONS, GROUPS = 10, 5, 3, 20
 _MOST_PARTS = 200
 

@@ -10,22 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from bonwise import results
 from bonwise.auditing.result import ChoiceRecord
 from bonwise.errors import FileError
 from bonwise.estimates import EstimateRecord
 from bonwise.loading import read_document
-from bonwise.results import (
-    Confidence,
-    Count,
-    Document,
-    FrameRow,
-    NotBlank,
-    Number,
-    Positive,
-    Record,
-    Share,
-    with_every,
-)
 from bonwise.stacks import STACK
 from bonwise.stacks.fitted_stack import JudgeStack
 from bonwise.strict_json import json_object, refusal
@@ -37,26 +26,12 @@ if TYPE_CHECKING:
     from bonwise.table.panel import Panel
     from bonwise.table.score_table import ScoreTable
 
-__all__ = [
-    "CalibrationTenth",
-    "JudgeWorthRecord",
-    "ScoredTable",
-    "SmallerStack",
-    "StackBaseline",
-    "StackCalibration",
-    "StackFit",
-    "StackSettings",
-    "prompt_digest",
-    "read_stack",
-    "read_stack_model",
-]
-
 SCHEMA = "bonwise.stack/1"
 
 STACK_HINT = "make one with bonwise stack fit SCORES --save stack.json"
 
 
-class _StackFile(Record):
+class _StackFile(results.Record):
     """The part of a document that applies the stack."""
 
     model: JudgeStack
@@ -77,37 +52,37 @@ def read_stack_model(path: str | Path) -> tuple[JudgeStack, Mapping[str, str]]:
     return read.model, read.specs or {}
 
 
-Metrics = Annotated[dict[str, EstimateRecord], with_every(("recovery", "gain"))]
+Metrics = Annotated[dict[str, EstimateRecord], results.with_every(("recovery", "gain"))]
 
 
-class JudgeWorthRecord(Record):
+class JudgeWorthRecord(results.Record):
     """What a judge is worth to the stack."""
 
     loss: EstimateRecord
     """Recovery of the stack less that of a stack of the other judges, paired by prompt; the interval does not count
     that stacks are fitted again.
     """
-    recovery: Number | None
+    recovery: results.Number | None
     """Of the stack of the other judges, out of fold."""
-    calls: Share
+    calls: results.Share
     """Share of the calls that is saved without the judge."""
-    cost: Share | None = None
+    cost: results.Share | None = None
     """Share of the cost that is saved, where prices were given."""
 
 
-class SmallerStack(Record):
+class SmallerStack(results.Record):
     """A stack of some of the judges."""
 
     judges: list[str]
-    recovery: Number | None
+    recovery: results.Number | None
     """Out of fold."""
-    calls: Share
+    calls: results.Share
     """Share of the calls of all judges that it takes."""
-    cost: Share | None = None
+    cost: results.Share | None = None
     """Share of the cost, where prices were given."""
 
 
-class StackBaseline(Record):
+class StackBaseline(results.Record):
     """Picks by another rule."""
 
     metrics: Metrics
@@ -116,42 +91,42 @@ class StackBaseline(Record):
     """The stack less this rule, paired by prompt."""
 
 
-class CalibrationTenth(Record):
+class CalibrationTenth(results.Record):
     """Candidates whose P(best) lies in one tenth of the range."""
 
-    low: Share
-    high: Share
+    low: results.Share
+    high: results.Share
     """Both: ends of the tenth."""
-    predicted: Share
+    predicted: results.Share
     """Mean P(best)."""
-    observed: Share
+    observed: results.Share
     """Share of them that have the highest label."""
-    candidates: Count
+    candidates: results.Count
 
 
-class StackCalibration(Record):
+class StackCalibration(results.Record):
     """How P(best) agrees with the labels, out of fold."""
 
     tenths: list[CalibrationTenth]
     """Empty ones are left out."""
-    largest_gap: Share | None
+    largest_gap: results.Share | None
     """The largest distance of predicted and observed among tenths with 50 candidates or more."""
 
 
 class StackSettings(ValuesRead):
     """What was asked for, and how prompts were dealt out."""
 
-    confidence: Confidence
+    confidence: results.Confidence
     """Of the two-sided intervals."""
-    seed: Count
+    seed: results.Count
     further_features: list[str]
     """Features beside the scores."""
-    folds: Count
-    partitions: Count
+    folds: results.Count
+    partitions: results.Count
     """Both: prompts are dealt into so many folds, so many times."""
-    groups: Count
+    groups: results.Count
     """Of the jackknife behind the intervals."""
-    ridge: Positive
+    ridge: results.Positive
     """That was chosen."""
     exclude: list[str]
     """Candidates left out."""
@@ -174,16 +149,16 @@ class ScoredTable:
     """
 
 
-class StackFit(Document):
+class StackFit(results.Document):
     """A stack of judges, fitted to labelled candidates, and what it is worth on prompts it was not fitted to."""
 
     schema_: Literal["bonwise.stack/1"] = Field(default="bonwise.stack/1", alias="schema")
     source: str
     """Where the scores came from."""
-    prompts: Count
+    prompts: results.Count
     """Prompts behind the metrics: every candidate is labelled, and scored by one judge at least."""
-    fitted_prompts: Count
-    fitted_labels: Count
+    fitted_prompts: results.Count
+    fitted_labels: results.Count
     """Both: what the stack was fitted to: prompts with two labelled candidates or more, and their labels."""
     metrics: Metrics
     """Of the stack, out of fold."""
@@ -208,14 +183,14 @@ class StackFit(Document):
     """The one of the fewest judges that keeps .95 of the recovery."""
     left_out: dict[str, str]
     """Judges that are no part of the stack, and why."""
-    missing: dict[str, Count]
+    missing: dict[str, results.Count]
     """Candidates without a score, by judge."""
-    unscored: Count | None = None
+    unscored: results.Count | None = None
     """Candidates that no judge scored: they have no utility, and are picked only where no other has one."""
     dropped: list[DroppedPrompt] | None = None
     """Prompts in no figure, because ``unpicked`` is ``drop`` and no judge scored a candidate."""
     calibration: StackCalibration
-    fitted_to: list[Annotated[str, NotBlank]]
+    fitted_to: list[Annotated[str, results.NotBlank]]
     """Digests of the ids of the prompts that the stack was fitted to."""
     specs: dict[str, str] | None = None
     """The texts that make judges whose names do not, such as ``pointwise:openai/gpt-5-mini``."""
@@ -273,7 +248,7 @@ class StackFit(Document):
         known = set(self.fitted_to)
         return sum(prompt_digest(prompt) in known for prompt in prompt_ids)
 
-    def frame_rows(self) -> Iterator[FrameRow]:
+    def frame_rows(self) -> Iterator[results.FrameRow]:
         """Yield a row for each metric of the stack, of each judge and of each baseline."""
         everyone = {
             "stack": self.metrics,

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.sums import compared
 
-__all__ = ["MOST_PAIRS", "RIDGES", "LabelledPairs", "RidgePath", "labelled_pairs", "logit", "ridge_path"]
-
 MOST_PAIRS = 120
 """Pairs of one prompt that are used, which a pool of 16 has; of a larger one a random sample of so many."""
 

@@ -20,8 +20,6 @@ from bonwise.table.panel import Panel, PromptLeftOut, lay_out
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.store import Categories, CodedColumn, Names, objects
 
-__all__ = ["FEATURES", "FEWEST_PROMPTS", "StackTable", "score_file", "stack_table", "with_judge", "with_stack"]
-
 FEATURES: tuple[FeatureKind, ...] = ("spread", "width", "length")
 """Features that may be asked for beside the scores."""
 

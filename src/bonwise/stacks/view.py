@@ -14,8 +14,6 @@ from bonwise.report.limits import LABELS, OTHER_CANDIDATES, OTHER_PROMPTS, limit
 from bonwise.stacks.result import SmallerStack, StackFit
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["answer", "describe", "is_better"]
-
 _LIMITS = (OTHER_PROMPTS, OTHER_CANDIDATES, LABELS, "That the weights stay right when a judge changes.")
 
 _RECOVERY = "recovery"

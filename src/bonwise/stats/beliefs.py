@@ -12,9 +12,6 @@ from bonwise.flags import TIE_DECIMALS
 from bonwise.stats.draw_prior import DrawPrior, class_of
 from bonwise.stats.sums import pool_decimals, rounded_each
 
-__all__ = ["Beliefs", "Posterior", "best_of_normals"]
-
-
 _TINY = 1e-300  # a weight, or a sum of shares, where nobody is in the running
 
 

@@ -12,20 +12,6 @@ from bonwise.stats.estimand import Estimand, Metric, OutcomeWeights
 from bonwise.stats.jackknife import Functional
 from bonwise.stats.sums import Sums
 
-__all__ = [
-    "ALL_METRICS",
-    "ESTIMANDS",
-    "LOSSES",
-    "METRICS",
-    "OF_KEPT",
-    "OF_PICKS",
-    "VALUES",
-    "functional_of",
-    "lost_share",
-    "ratio",
-    "recovery",
-]
-
 
 def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -> Floats:
     """Divide, NaN where the denominator is 0 or below 1e-12 of `scale`, the size of the terms it was summed from."""

@@ -9,19 +9,6 @@ import numpy as np
 from bonwise.arrays import Floats, Ints
 from bonwise.stats.laws import special
 
-__all__ = [
-    "FEWEST",
-    "cluster_codes",
-    "cluster_sums",
-    "design_effect",
-    "intraclass_correlation",
-    "most_df",
-    "too_few_clusters",
-    "too_few_kinds",
-    "typical_size",
-    "upper_correlation",
-]
-
 FEWEST = 5
 """Clusters below which no interval is given: what they tell of their own scatter is next to nothing."""
 

@@ -11,17 +11,6 @@ from bonwise.arrays import Floats, Ints
 from bonwise.flags import TIE_DECIMALS
 from bonwise.stats import estimand, estimation, jackknife, laws
 
-__all__ = [
-    "BinError",
-    "BinErrors",
-    "Calibration",
-    "Logit",
-    "calibration",
-    "clustered_mean",
-    "mean_bin_error",
-    "means_by_group",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Logit:

@@ -10,17 +10,6 @@ import numpy as np
 from bonwise.arrays import Floats
 from bonwise.stats import estimand, estimation, jackknife, sums
 
-__all__ = [
-    "LEAST_CARRIERS",
-    "correlation",
-    "from_influence",
-    "heavy_tails",
-    "kurtoses",
-    "most_kurtosis",
-    "without_correlations",
-    "without_interval",
-]
-
 LEAST_CARRIERS = 20
 """Prompts that carry a figure, such as the routed ones, below which its interval holds too seldom to be given."""
 

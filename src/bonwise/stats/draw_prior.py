@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from bonwise.arrays import Floats, Ints, Mask
 
-__all__ = ["FEWEST", "DrawPrior", "class_of", "first_call_test", "learn_prior", "spread_of"]
-
 FEWEST = 50
 """Prompts from which a test that does not reject is taken at its word."""
 

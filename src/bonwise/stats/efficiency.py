@@ -10,8 +10,6 @@ import numpy as np
 from bonwise.arrays import Floats
 from bonwise.stats import catalog, estimand, estimation, jackknife, laws
 
-__all__ = ["MEASURES", "Spent", "efficiency", "efficiency_difference"]
-
 
 @dataclass(frozen=True, eq=False)
 class Spent:

@@ -15,19 +15,6 @@ if TYPE_CHECKING:
     from bonwise.stats.support import Support
 
 
-__all__ = [
-    "NOTHING_LOST",
-    "NOT_DISTINGUISHABLE",
-    "Estimand",
-    "Estimate",
-    "Group",
-    "Metric",
-    "OutcomeWeights",
-    "Unit",
-    "under_method",
-]
-
-
 NOT_DISTINGUISHABLE = "denominator not distinguishable from 0"
 
 NOTHING_LOST = "undefined: within_r is not below global_r, so nothing is lost within prompts"

@@ -13,48 +13,10 @@ import numpy as np
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.extras import limited_threads
 from bonwise.progress import counting
-from bonwise.stats import catalog, clusters, jackknife, support
+from bonwise.stats import catalog, clusters, jackknife, laws, support
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate
-from bonwise.stats.laws import (
-    BoundedMeans,
-    EffectiveShare,
-    Exact,
-    Fieller,
-    FisherZ,
-    Law,
-    Percentile,
-    RecoveryNearOne,
-    Student,
-    Turned,
-)
 from bonwise.stats.no_gain import DealtBefore, DealtLabels
 from bonwise.stats.sums import Sums
-
-__all__ = [
-    "ALL_ALIKE",
-    "HALF_VARY",
-    "INDISPENSABLE",
-    "NEAR_0",
-    "NO_INTERVAL",
-    "SAME",
-    "SAME_MEAN",
-    "SET_BY_POOLS",
-    "SINGLE",
-    "IntervalRule",
-    "JudgeSums",
-    "bootstrap",
-    "difference",
-    "estimate",
-    "estimated",
-    "from_jackknife",
-    "may_be_0",
-    "mostly_alike",
-    "one_estimate",
-    "same_means",
-    "under",
-    "with_no_gain_tests",
-    "without_wild",
-]
 
 _CHUNK_CELLS = 1 << 18  # counts held at a time: 2 MB, which fits the cache
 _FEWEST = 8  # resamples in a chunk however large n is: a product with fewer columns wastes the processor
@@ -148,7 +110,7 @@ def _lost(e: Estimand, found: Estimate, sample: JudgeSums) -> Estimate:
         return found
     if found.reason is not None:
         return found
-    law = Turned(sample.fieller_of_influence(e.lost_of), 1.0)
+    law = laws.Turned(sample.fieller_of_influence(e.lost_of), 1.0)
     if law.at(sample.rule.confidence) is None:
         return Estimate.undefined(f"unbounded: {NOT_DISTINGUISHABLE}", found.n)
     if found.interval != "jackknife":
@@ -157,7 +119,7 @@ def _lost(e: Estimand, found: Estimate, sample: JudgeSums) -> Estimate:
 
 
 def with_no_gain_tests(
-    found: Mapping[str, Estimate], of: Mapping[str, Law], test: Callable[[Law], DealtLabels | DealtBefore]
+    found: Mapping[str, Estimate], of: Mapping[str, laws.Law], test: Callable[[laws.Law], DealtLabels | DealtBefore]
 ) -> dict[str, Estimate]:
     """Return gain and recovery with tests that there is none, where they have intervals."""
     out: dict[str, Estimate] = {}
@@ -329,11 +291,11 @@ class JudgeSums:
         """Return the number of prompts, or of clusters, that contribute."""
         return self.count(e) if self.rule.clusters is None else min(_count(e, Sums(*unit)) for unit in self.units)
 
-    def fieller(self, of: Callable[[Sums], tuple[Floats, Floats]], limits: tuple[float, float]) -> Fieller:
+    def fieller(self, of: Callable[[Sums], tuple[Floats, Floats]], limits: tuple[float, float]) -> laws.Fieller:
         """Return the law of a ratio of means."""
         return _fieller(*self.parts(of), limits)
 
-    def fieller_of_influence(self, of: Sequence[Callable[[Sums], Floats]]) -> Fieller:
+    def fieller_of_influence(self, of: Sequence[Callable[[Sums], Floats]]) -> laws.Fieller:
         """Return the law of a ratio of two metrics, each with its influence values in the place of contributions."""
         unit = self.units[0]
         totals, n = unit.sum(axis=1), unit.shape[1]
@@ -344,18 +306,18 @@ class JudgeSums:
         )
         return _fieller(numerator, denominator, (-np.inf, np.inf))
 
-    def bets(self, e: Estimand) -> BoundedMeans:
+    def bets(self, e: Estimand) -> laws.BoundedMeans:
         """Return the bets on a mean or a ratio of means over prompts; a cluster is worth its largest number."""
         t, codes = self.of_prompts[0], self.rule.clusters
         above, below = e.parts(t) if e.parts is not None else (e.of(t), t.prompts)
         ends = (-self.rule.label_width, self.rule.label_width) if e.parts is not None else self.limits(e)
         largest = 1 if codes is None else int(np.unique(codes, return_counts=True)[1].max())
         above, below = (clusters.cluster_sums(part, codes) / largest for part in (above, below))
-        return BoundedMeans(above, below, ends, self.limits(e), ratio=e.parts is not None)
+        return laws.BoundedMeans(above, below, ends, self.limits(e), ratio=e.parts is not None)
 
-    def exact(self, e: Estimand, value: float) -> Exact:
+    def exact(self, e: Estimand, value: float) -> laws.Exact:
         """Return the bound where all prompts are alike."""
-        return Exact(value, self.count_units(e), self.exact_limits(e, value), self.stretch(e))
+        return laws.Exact(value, self.count_units(e), self.exact_limits(e, value), self.stretch(e))
 
     def mean_denominator(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> float:
         """Return the mean of the denominator of a ratio of means."""
@@ -393,14 +355,14 @@ def _estimate(estimands: Sequence[Estimand], sample: JudgeSums) -> dict[str, Est
             sample,
             float(value),
             jackknife.Scatter(float(se), float(df), skew=float(skew)),
-            None if found is None else Percentile(found),
+            None if found is None else laws.Percentile(found),
         )
         for e, value, se, df, skew, found in rows
     }
 
 
 def one_estimate(
-    e: Estimand, sample: JudgeSums, value: float, scatter: jackknife.Scatter, law: Law | None = None
+    e: Estimand, sample: JudgeSums, value: float, scatter: jackknife.Scatter, law: laws.Law | None = None
 ) -> Estimate:
     """Give a metric the interval that its sample allows, by `law` where given, or the reason why there is none."""
     n, limits, confidence = sample.count(e), sample.limits(e), sample.rule.confidence
@@ -424,12 +386,12 @@ def one_estimate(
             # The ratio itself would be wild, whichever interval was asked for.
             return Estimate.undefined(NOT_DISTINGUISHABLE, n)
         if law is None and len(sample.matrices) == 1 and limits[1] == 1:
-            law = RecoveryNearOne.over(fieller, value, fieller.se, fieller.df)
+            law = laws.RecoveryNearOne.over(fieller, value, fieller.se, fieller.df)
         law = law or fieller
     elif sample.bounded(e) and limits[0] < value < limits[1] and np.isfinite(se) and se > 0:
-        law = EffectiveShare(value, se, df, limits, most=sample.most_draws(e))
+        law = laws.EffectiveShare(value, se, df, limits, most=sample.most_draws(e))
     elif law is None and e.of_products and limits == (-1.0, 1.0) and abs(value) < 1:
-        law = FisherZ(value, se, df)
+        law = laws.FisherZ(value, se, df)
     average = e.average_over is not None or e.parts is not None
     exact = (lambda: sample.exact(e, value)) if average else None
     scatter = jackknife.Scatter(se, df, size=sample.size(e), skew=scatter.skew if average else 0.0)
@@ -443,8 +405,8 @@ def from_jackknife(
     limits: tuple[float, float],
     confidence: float,
     *,
-    exact: Callable[[], Exact] | None,
-    law: Law | None = None,
+    exact: Callable[[], laws.Exact] | None,
+    law: laws.Law | None = None,
 ) -> Estimate:
     """Give an estimate the interval that its leave-one-out standard error allows.
 
@@ -460,9 +422,11 @@ def from_jackknife(
         if exact is None:
             return _without_interval(value, n, ALL_ALIKE)
         return under(exact(), confidence, estimate=value, se=0.0, n=n)
-    if isinstance(law, Percentile):
+    if isinstance(law, laws.Percentile):
         se = float(law.replicates.std(ddof=1))
-    return under(law or Student(value, se, df, limits, skew=scatter.skew), confidence, estimate=value, se=se, n=n)
+    return under(
+        law or laws.Student(value, se, df, limits, skew=scatter.skew), confidence, estimate=value, se=se, n=n
+    )
 
 
 NO_INTERVAL = {
@@ -471,7 +435,7 @@ NO_INTERVAL = {
 }
 
 
-def under(law: Law, confidence: float, *, estimate: float, se: float, n: int) -> Estimate:
+def under(law: laws.Law, confidence: float, *, estimate: float, se: float, n: int) -> Estimate:
     """Return an estimate with the interval its law gives, or the reason why it gives none."""
     se_or_none = se if math.isfinite(se) else None
     ends = law.at(confidence)
@@ -488,11 +452,11 @@ def _without_interval(value: float, n: int, reason: str) -> Estimate:
     return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
 
 
-def _fieller(numerator: Floats, denominator: Floats, limits: tuple[float, float]) -> Fieller:
+def _fieller(numerator: Floats, denominator: Floats, limits: tuple[float, float]) -> laws.Fieller:
     n = len(numerator)
     covariance = np.cov(numerator, denominator, ddof=1) / n
     a, b = float(numerator.mean()), float(denominator.mean())
-    return Fieller(
+    return laws.Fieller(
         a,
         b,
         float(covariance[0, 0]),

@@ -11,20 +11,6 @@ import numpy as np
 from bonwise.arrays import Floats
 from bonwise.stats.sums import Sums
 
-__all__ = [
-    "FEWEST_DF",
-    "Jackknife",
-    "Scatter",
-    "SpreadSoFar",
-    "chunks",
-    "from_left_out",
-    "jackknife",
-    "kurtosis_df",
-    "moments_df",
-    "moments_skew",
-    "skewness",
-]
-
 FEWEST_DF = 3.0
 """Degrees of freedom are never taken below this, nor above the units less 1."""
 

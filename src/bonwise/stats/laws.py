@@ -14,28 +14,6 @@ import numpy as np
 
 from bonwise.arrays import Floats
 
-__all__ = [
-    "BoundedMeans",
-    "EffectiveShare",
-    "Ends",
-    "Exact",
-    "Fieller",
-    "FisherZ",
-    "Law",
-    "Percentile",
-    "RecoveryNearOne",
-    "Student",
-    "Turned",
-    "difference_ends",
-    "fisher_ends",
-    "load_compiled",
-    "power_of_two",
-    "special",
-    "student_ends",
-    "student_quantile",
-    "student_quantiles",
-]
-
 Ends = tuple[float, float] | None
 
 

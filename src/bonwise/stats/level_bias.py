@@ -12,17 +12,6 @@ from bonwise.stats import estimand, estimation, laws
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
 from bonwise.stats.sums import compared, distinct
 
-__all__ = [
-    "LargestOf",
-    "calibrated",
-    "isotonic",
-    "largest_bias",
-    "level_bias",
-    "level_bias_difference",
-    "pool_adjacent_violators",
-    "recurring_names",
-]
-
 RECURS = 0.5
 """A candidate name recurs when at least this share of the prompts carries it."""
 

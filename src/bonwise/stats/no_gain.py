@@ -14,8 +14,6 @@ from bonwise.arrays import Floats, Ints
 from bonwise.stats import laws, top_of_scores
 from bonwise.stats.clusters import cluster_sums, design_effect
 
-__all__ = ["Z_NEEDED", "Dealt", "DealtBefore", "DealtLabels", "dealt", "laws_of_means", "no_gain_laws", "z_of_dealt"]
-
 Z_NEEDED = 1.6448536269514722
 """Beyond this z, on either side, the test finds a gain or a loss: one-sided at 95 %."""
 

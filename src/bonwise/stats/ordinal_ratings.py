@@ -11,20 +11,6 @@ from scipy import sparse, special
 
 from bonwise.arrays import Floats, Ints, Mask
 
-__all__ = [
-    "LEAST_GAP",
-    "CutoffLayout",
-    "OrdinalRegression",
-    "category_probabilities",
-    "fit_ordinal",
-    "log_probability",
-    "mirrored",
-    "ordinal_terms",
-    "score_and_information",
-    "slope_and_curvature",
-]
-
-
 LEAST_GAP = 1e-4
 """Between two cutoffs: a category whose cutoffs coincide has no probability."""
 

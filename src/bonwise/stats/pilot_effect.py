@@ -13,22 +13,6 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats import catalog, laws, sample_size
 from bonwise.stats.clusters import cluster_sums, design_effect
 
-__all__ = [
-    "MOST_UNITS",
-    "Redrawn",
-    "Samples",
-    "Shift",
-    "log_fewest",
-    "log_residual",
-    "redraw",
-    "shift",
-    "small_sample_units",
-    "standardised",
-    "wilson",
-    "within_z",
-]
-
-
 _EVERYWHERE = (-np.inf, np.inf)
 
 

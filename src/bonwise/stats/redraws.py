@@ -11,8 +11,6 @@ from bonwise.progress import counting
 from bonwise.stats import draw_prior
 from bonwise.stats.beliefs import Beliefs
 
-__all__ = ["CallCurve", "CallPrice", "Replay", "lengthened", "replay"]
-
 _SAME = 1e-9
 """Opportunity costs this close, as a share of themselves, are one: a price cannot part them."""
 

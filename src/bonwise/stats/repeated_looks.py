@@ -10,25 +10,6 @@ from bonwise.stats.jackknife import moments_df
 from bonwise.stats.running_ratio import RunningRatio
 from bonwise.stats.support import enough
 
-__all__ = [
-    "EARLIEST",
-    "EARLIEST_LOOK",
-    "STEP",
-    "TELLING",
-    "first_look",
-    "log_wealth",
-    "looks",
-    "mixture_variance",
-    "mixture_weight",
-    "precise",
-    "precision_limits",
-    "sequence_limits",
-    "share_limits",
-    "sides",
-    "squared_critical",
-    "vote_sides",
-]
-
 EARLIEST = 200
 """Prompts from which on the sequence is trusted: it rests on a normal limit."""
 

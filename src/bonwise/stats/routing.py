@@ -15,19 +15,6 @@ from bonwise.stats import correlation, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.sums import compared
 
-__all__ = [
-    "SHARES",
-    "Outcomes",
-    "RoutedRecovery",
-    "gaussian_share",
-    "routed_differences",
-    "routed_part",
-    "routed_recovery",
-    "routed_share",
-    "routing_bound",
-    "threshold",
-]
-
 _WINDOW = 0.02  # part of the prompts, on each side of the threshold, whose mean gain stands for the gain there
 _LEAST_WINDOW = 25  # prompts on each side, where there are as many
 _SAME = 1e-12  # a part of the values that is rounding

@@ -11,8 +11,6 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.clusters import cluster_codes
 from bonwise.stats.support import losses_so_far
 
-__all__ = ["RunningRatio", "UnitSums"]
-
 _HIGHEST = 4
 _TINY = 1e-12
 """Of the largest denominator: a numerator below that is 0 but for rounding."""

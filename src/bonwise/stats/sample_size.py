@@ -12,27 +12,6 @@ from scipy import special, stats
 
 from bonwise.arrays import Floats
 
-__all__ = [
-    "SMALLEST_MARGIN",
-    "ExactSampleSize",
-    "correlation_pairs",
-    "correlation_power",
-    "critical_value",
-    "detectable_margin",
-    "detectable_mean",
-    "equal_mean_units",
-    "equal_votes",
-    "equal_votes_power",
-    "mean_power",
-    "mean_units",
-    "paper_margin",
-    "paper_votes",
-    "paper_votes_power",
-    "smallest",
-    "votes",
-    "votes_power",
-]
-
 _Counts = npt.ArrayLike
 
 

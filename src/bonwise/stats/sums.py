@@ -12,26 +12,6 @@ import numpy.typing as npt
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.flags import TIE_DECIMALS, compared_decimals, decimals_of_pool
 
-__all__ = [
-    "ColumnScale",
-    "SumRows",
-    "Sums",
-    "by_rank",
-    "compared",
-    "distinct",
-    "filled_scores",
-    "over_prompts",
-    "pair_counts",
-    "pool_decimals",
-    "prompt_sums",
-    "rounded_each",
-    "single_pairs",
-    "sorted_pairs",
-    "tie_decimals",
-    "tied_by_rounding",
-]
-
-
 PairCounts = Ints
 """Of shape (4, prompts): pairs apart in score, apart in label, apart in both, and concordant."""
 

@@ -17,34 +17,6 @@ from bonwise.stats.sums import Sums
 if TYPE_CHECKING:
     from bonwise.stats.estimation import IntervalRule
 
-__all__ = [
-    "FEWEST",
-    "ONE_SIDED",
-    "REACHING",
-    "Further",
-    "FurtherPick",
-    "GateDecision",
-    "SeenPools",
-    "Support",
-    "Worth",
-    "deals_disagree",
-    "decide",
-    "effective_count",
-    "enough",
-    "losses_so_far",
-    "more_prompts",
-    "of_difference",
-    "of_whole_prompts",
-    "open_ground",
-    "passes",
-    "reaching",
-    "shows_losses",
-    "too_light",
-    "unseen_losses",
-    "with_support",
-    "worth_of_mean",
-]
-
 FEWEST = 20
 """Prompts, and effective prompts, below which no gate is met and no verdict is settled."""
 

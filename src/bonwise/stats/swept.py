@@ -14,8 +14,6 @@ from bonwise.stats import catalog, estimation, jackknife, laws, no_gain, support
 from bonwise.stats.estimand import Estimand, Estimate
 from bonwise.stats.sums import Sums
 
-__all__ = ["HELD", "ROWS", "Facts", "HeldSums", "J", "M", "R", "SweptSums", "facts_of", "merged"]
-
 FIELDS = len(Sums._fields)
 ROWS = FIELDS + 3  # sums of a prompt, of a judge: `Sums`, the lowest label, and both moments of dealt labels
 HELD = 100_000  # prompts up to which their sums are held, so that all is computed as it is in memory

@@ -9,8 +9,6 @@ import numpy as np
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.sums import by_rank, compared
 
-__all__ = ["TopOfScores", "at_top", "top_of_scores"]
-
 
 class TopOfScores(NamedTuple):
     """Per-prompt features, each of shape (prompts,), of the candidates that have a score."""

@@ -14,8 +14,6 @@ from bonwise.report.numbers import count, counted, percent, unit_of_difference, 
 from bonwise.report.table_facts import table_facts
 from bonwise.table.facts import StudyCounts, StudySettings
 
-__all__ = ["Counts", "DescribedStudy", "Losses", "change_words", "data_blocks", "left_out", "study_facts", "undrawn"]
-
 Counts = Mapping[str, Mapping[str, int]]
 """By judge and by key."""
 

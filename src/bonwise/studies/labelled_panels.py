@@ -17,8 +17,6 @@ from bonwise.results import given
 from bonwise.table import cell_scores, facts, opening, reading_options, score_table
 from bonwise.table.panel import LabelsInPart, Panel, lay_out
 
-__all__ = ["LabelledPanels", "open_judged"]
-
 _WHOLE_PROMPTS = (
     "a study changes scores and picks of prompts that are labelled whole. bonwise audit --design cells uses them, if "
     "the labelled candidates are a random sample of all."

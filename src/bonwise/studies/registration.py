@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bonwise.auditing.settings import Settings
     from bonwise.studies.labelled_panels import LabelledPanels
 
-__all__ = ["SOURCE", "Study", "WithAudit", "studies", "study_of"]
-
 
 SOURCE = Flag("Scores (CSV, JSONL, Parquet, a folder of responses).", "FILE", Path)
 """What is typed for the table of a study."""

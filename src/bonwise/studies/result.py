@@ -17,8 +17,6 @@ from bonwise.printable import printable
 from bonwise.results import Document, Record, prose
 from bonwise.table.facts import StudyCounts
 
-__all__ = ["StudyDocument", "StudyJudge", "study_class", "study_classes", "study_names"]
-
 
 class StudyJudge(Record):
     """What a study found of one judge; a study adds its own."""

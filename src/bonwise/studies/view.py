@@ -17,8 +17,6 @@ from bonwise.studies.description import DescribedStudy, data_blocks, left_out, s
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudyCounts, StudySettings
 
-__all__ = ["BesideAudit", "answer", "beside_audit", "describe", "described", "not_studied"]
-
 _UNDRAWN = (
     f"No judge is drawn: up to {view_judges.MOST_DRAWN} judges are. Every figure is in the JSON document "
     "(--json FILE)."

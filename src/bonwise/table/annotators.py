@@ -18,8 +18,6 @@ from bonwise.table.cells import cell_words, distinct_cells, draw_columns, label_
 from bonwise.table.columns import LabelColumns
 from bonwise.table.store import Categories, CodedColumn, Names, Rows
 
-__all__ = ["AnnotatorLabels", "aggregate", "kind_of_labels", "with_one_label_each"]
-
 LabelKind = Literal["yes or no", "ordered categories", "numbers"]
 
 DEFAULT_RULES: Mapping[LabelKind, checks.AnnotatorRule] = MappingProxyType(

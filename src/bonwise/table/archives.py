@@ -15,8 +15,6 @@ from bonwise.errors import FileError
 from bonwise.printable import quoted
 from bonwise.table.text_files import file_errors, json_lines, limit, open_bytes, open_plain, refuse_deep, unique_keys
 
-__all__ = ["json_document", "parts_of_archive", "parts_of_folder", "refuse_size", "unpacked_parts"]
-
 MOST_BYTES = 512 * 2**20
 """Bytes of a document, or of all parts of an archive or folder together, after decompression."""
 

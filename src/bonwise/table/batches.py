@@ -27,8 +27,6 @@ from bonwise.table import numbers
 from bonwise.table.reading import IN_BATCHES, MOST_ELEMENTS, REMOTE_ADDRESS
 from bonwise.table.text_files import file_errors, open_plain
 
-__all__ = ["MOST_JUDGES", "Batch", "Batches", "NotTogetherError", "hashes", "spill_folder"]
-
 _Hashes = npt.NDArray[np.uint64]
 
 _ROWS = 1 << 17  # that are read at a time

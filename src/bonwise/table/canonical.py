@@ -17,8 +17,6 @@ from bonwise.table import cells, columns, identifiers, label_words, numbers, rea
 from bonwise.table.scales import Scale, to_unit
 from bonwise.table.store import Categories, CodedColumn, Rows
 
-__all__ = ["Canonical", "Problems", "canonical", "refuse_two_clusters", "resolved", "spoken_columns"]
-
 _MOST = 5
 """Problems that one message names; more are counted."""
 

@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
     from bonwise.table.store import Categories, Names
 
-__all__ = [
-    "NOT_SAID",
-    "First",
-    "Repeats",
-    "candidate_propensities",
-    "cell_repeats",
-    "differ_within_prompts",
-    "further_scores",
-    "mean_of_judge",
-    "mean_of_rows",
-    "propensities",
-    "scores_of",
-    "unscored_reasons",
-]
-
 
 def scores_of(table: ScoreTable, panel: Panel, judge: str) -> Floats:
     """Return a judge's scores of the cells of a panel laid out from this table, NaN where it gave none."""

@@ -14,19 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-__all__ = [
-    "averaged",
-    "cell_words",
-    "distinct_cells",
-    "draw_columns",
-    "label_by_cell",
-    "mean_by_cell",
-    "mean_of_draws",
-    "positions",
-    "span",
-]
-
-
 def cell_words(prompt_id: object, candidate: object) -> str:
     """Return a prompt and its candidate, as an error names them."""
     return f"{quoted(prompt_id)} / {quoted(candidate)}"

@@ -8,8 +8,6 @@ from typing import Any
 
 from bonwise.errors import UsageError
 
-__all__ = ["NO_TEXT", "NotAnAnswerError", "answer_text", "prompt_text"]
-
 NO_TEXT = "no text"
 """Why a candidate without text and tool calls has no score."""
 

@@ -13,37 +13,6 @@ from typing import Any, Literal, get_args
 from bonwise.errors import UsageError
 from bonwise.printable import quoted
 
-__all__ = [
-    "CONFIDENCE",
-    "SEED",
-    "AnnotatorRule",
-    "Limit",
-    "SecondOrder",
-    "Shape",
-    "Unpicked",
-    "between",
-    "check",
-    "check_annotator_rule",
-    "check_confidence",
-    "check_dollars",
-    "check_number",
-    "check_second_order",
-    "check_seed",
-    "check_shape",
-    "check_share",
-    "check_text",
-    "check_unlabelled_is",
-    "check_unpicked",
-    "check_whole",
-    "checked_number",
-    "checked_price",
-    "checked_whole",
-    "names_of",
-    "number",
-    "values_of",
-    "whole",
-]
-
 CONFIDENCE = 0.95
 """Of two-sided intervals, where a user names no other."""
 

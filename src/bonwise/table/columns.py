@@ -14,15 +14,6 @@ from bonwise.table import identifiers, label_words, numbers
 from bonwise.table.roles import CANDIDATE_ROLES, COLUMN_FLAGS, NUMERIC, PLAIN, ROLES, all_claims, name_tokens
 from bonwise.table.store import Rows, StructuredText
 
-__all__ = [
-    "LabelColumns",
-    "label_column_groups",
-    "names_of_columns",
-    "pools_or_picks",
-    "resolve_columns",
-    "unread_labels",
-]
-
 _PEOPLE = frozenset(
     {
         *("annotator", "annotation", "rater", "labeler", "labeller", "worker", "crowdworker", "reviewer", "assessor"),

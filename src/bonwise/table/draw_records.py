@@ -17,19 +17,6 @@ from bonwise.table.numbers import is_blank, parse_numbers
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "AS_WRITTEN",
-    "CHANCE_COLUMNS",
-    "CellChances",
-    "draw_numbers",
-    "read_chances",
-    "refuse_other_seeds",
-    "refuse_phases",
-    "refuse_split_clusters",
-    "refuse_strata",
-    "refuse_words",
-]
-
 
 AS_WRITTEN = "keep the file as it was written, or draw again"
 

@@ -10,22 +10,6 @@ from pydantic import Field
 from bonwise.results import Confidence, Count, Number, Record
 from bonwise.table.checks import Unpicked
 
-__all__ = [
-    "DroppedPrompt",
-    "JoinedLabels",
-    "JudgeCounts",
-    "LabelsLeftOut",
-    "PicksMade",
-    "Shape",
-    "StudyCounts",
-    "StudySettings",
-    "UnlabelledCandidates",
-    "UnusedLabels",
-    "ValuesRead",
-    "labels_left_out",
-    "unused_labels",
-]
-
 
 class DroppedPrompt(Record):
     """A prompt of the table that no figure counts."""

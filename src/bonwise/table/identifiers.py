@@ -20,20 +20,6 @@ from bonwise.table.store import Categories, CodedColumn, Names, Rows, Structured
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "alike",
-    "as_categories",
-    "has_numbers",
-    "is_text",
-    "joined_names",
-    "require_columns",
-    "rows_told_apart",
-    "splits",
-    "telling",
-    "tells_more",
-    "varies_within",
-]
-
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)\.0")
 
 

@@ -19,8 +19,6 @@ from bonwise.printable import quoted
 from bonwise.table import chat
 from bonwise.table.text_files import file_errors
 
-__all__ = ["LARGEST", "MOST", "MOST_BYTES", "Image", "ImageReader", "TextWithImages", "images_of"]
-
 LARGEST = 5 * 2**20
 """Bytes of one image."""
 MOST = 20

@@ -12,19 +12,7 @@ import numpy as np
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted, shell_path
-from bonwise.table import identifiers, reading, writing
-from bonwise.table.draw_records import (
-    AS_WRITTEN,
-    CHANCE_COLUMNS,
-    CellChances,
-    draw_numbers,
-    read_chances,
-    refuse_other_seeds,
-    refuse_phases,
-    refuse_split_clusters,
-    refuse_strata,
-    refuse_words,
-)
+from bonwise.table import draw_records, identifiers, reading, writing
 from bonwise.table.store import Categories, Names
 from bonwise.table.text_files import open_plain
 
@@ -34,8 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bonwise.table.score_table import ScoreTable
-
-__all__ = ["BY_CANDIDATE", "DESIGN_HEADER", "WHOLE_AND_PAIR", "LabelDesign", "refuse_other_draw"]
 
 BY_PROMPT = ("rule", "uniform", "stratified", "neyman")
 """Rules that draw prompts, all of whose candidates are labelled."""
@@ -102,7 +88,7 @@ class LabelDesign:
     others: Sequence[str] = field(default=(), repr=False)
     source: str = "design"
     seeds: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
-    cells: CellChances | None = field(default=None, repr=False)
+    cells: draw_records.CellChances | None = field(default=None, repr=False)
     clusters: Sequence[str] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -188,21 +174,21 @@ class LabelDesign:
         if rule not in _RULES:
             raise InputError(f"{source}: unknown rule {quoted(rule)}", hint=f"the rules are {listed(_RULES)}")
         if rule not in BY_PROMPT:
-            _require(raw, source, (*_DRAWN, *(CHANCE_COLUMNS if rule == WHOLE_AND_PAIR else ())))
+            _require(raw, source, (*_DRAWN, *(draw_records.CHANCE_COLUMNS if rule == WHOLE_AND_PAIR else ())))
         prompts = identifiers.as_categories(raw["prompt_id"], role="prompt_id", source=source)
         _refuse_twice(prompts, raw.index, source)
         phase, stratum, seeds = (_whole(raw, column, source) for column in ("phase", "stratum", "seed"))
         seed = _last_seed(phase, seeds, source)
-        propensity = draw_numbers(raw["propensity"], role="propensity", source=source)
+        propensity = draw_records.draw_numbers(raw["propensity"], role="propensity", source=source)
         _refuse_impossible(propensity, phase, raw.index, source)
-        refuse_phases(phase, source)
-        refuse_other_seeds(phase, seeds, seed, raw.index, source)
+        draw_records.refuse_phases(phase, source)
+        draw_records.refuse_other_seeds(phase, seeds, seed, raw.index, source)
         clusters = _words(raw["cluster"]) if "cluster" in raw.columns else []
-        own = refuse_split_clusters(clusters, (phase, propensity, stratum), raw.index, source)
-        refuse_strata(stratum[own], propensity[own], phase[own] > 0, source)
+        own = draw_records.refuse_split_clusters(clusters, (phase, propensity, stratum), raw.index, source)
+        draw_records.refuse_strata(stratum[own], propensity[own], phase[own] > 0, source)
         cells = None
-        if rule in (WHOLE_AND_PAIR, "pair") and set(CHANCE_COLUMNS) <= set(raw.columns):
-            cells = read_chances(raw, phase > 0, source, pools=rule == WHOLE_AND_PAIR)
+        if rule in (WHOLE_AND_PAIR, "pair") and set(draw_records.CHANCE_COLUMNS) <= set(raw.columns):
+            cells = draw_records.read_chances(raw, phase > 0, source, pools=rule == WHOLE_AND_PAIR)
         paired = phase > 0 if cells is None else (phase > 0) & ~cells.whole
         picks, others = _candidates(raw, rule, paired, source)
         names = Names(prompts.to_numpy())
@@ -262,7 +248,7 @@ def _one(raw: pd.DataFrame, column: str, source: str) -> str:
             hint="a design is one draw by one rule for one judge: keep its file as it was written",
         )
     if not stated[0]:
-        raise InputError(f"{source}: {column} is blank", hint=AS_WRITTEN)
+        raise InputError(f"{source}: {column} is blank", hint=draw_records.AS_WRITTEN)
     return str(stated[0])
 
 
@@ -272,7 +258,7 @@ def _candidates(raw: pd.DataFrame, rule: str, drawn: Mask, source: str) -> tuple
     sides = []
     for column, any_drawn in wanted.items():
         words = _words(raw[column]) if column in raw.columns else [""] * len(raw)
-        refuse_words(words, drawn & any_drawn, role=column, rows=raw.index, source=source)
+        draw_records.refuse_words(words, drawn & any_drawn, role=column, rows=raw.index, source=source)
         sides.append(words)
     if rule in BY_PROMPT:
         return [], []
@@ -280,7 +266,7 @@ def _candidates(raw: pd.DataFrame, rule: str, drawn: Mask, source: str) -> tuple
     if same.size:
         raise RowError(
             f"{source}, row {raw.index[same[0]]}: {quoted(sides[0][same[0]])} is both the pick and the other one",
-            hint=AS_WRITTEN,
+            hint=draw_records.AS_WRITTEN,
         )
     return sides[0], sides[1]
 
@@ -296,7 +282,7 @@ def _refuse_twice(prompts: Categories, rows: pd.Index, source: str) -> None:
 
 
 def _whole(raw: pd.DataFrame, column: str, source: str) -> Ints:
-    values = draw_numbers(raw[column], role=column, source=source)
+    values = draw_records.draw_numbers(raw[column], role=column, source=source)
     whole = np.isfinite(values) & (values >= 0) & (values < _TOO_LARGE) & (values == np.round(values))
     bad = np.flatnonzero(~whole)
     if bad.size:

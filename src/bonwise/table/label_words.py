@@ -18,8 +18,6 @@ from bonwise.table.store import CodedColumn
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ReadLabels", "fits_labels", "label_words", "parse_labels", "parse_word_values", "read_labels"]
-
 
 _GOOD_AND_BAD = (
     *(("pass", "fail"), ("passed", "failed"), ("yes", "no"), ("y", "n"), ("true", "false"), ("correct", "incorrect")),

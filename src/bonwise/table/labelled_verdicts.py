@@ -17,9 +17,6 @@ from bonwise.table import checks, identifiers, nested, numbers, reading, vote_co
 from bonwise.table.facts import JoinedLabels
 from bonwise.table.store import Categories
 
-__all__ = ["LabelledVerdicts"]
-
-
 LABEL_REASONS = ("no verdict", "a model against itself", "prompt not judged", "pair not judged")
 """Why a label is left out."""
 

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
     from bonwise.table.reading_options import ReadingOptions
 
-__all__ = [
-    "are_places",
-    "leaves",
-    "lists_of",
-    "no_orders",
-    "open_frame",
-    "plain_cell",
-    "records_by_key",
-    "sides_of",
-    "unfolded",
-    "with_paths",
-]
-
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,4})\]")
 _MOST_LEAVES = 200
 _LOOKED_AT = 50

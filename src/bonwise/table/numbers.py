@@ -21,22 +21,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = [
-    "BLANK",
-    "LARGEST",
-    "Styled",
-    "check_propensities",
-    "declared_missing",
-    "distinct",
-    "first_text_row",
-    "is_blank",
-    "parse_numbers",
-    "plain_numbers",
-    "read_numbers",
-    "styled",
-    "without_missing",
-]
-
 _DIGITS = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?"
 _PLAIN = re.compile(_DIGITS)
 _WHOLE = re.compile(r"[+-]?\d+")

@@ -35,18 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-__all__ = [
-    "HoldsScores",
-    "ScoreSource",
-    "join_labels",
-    "open_labelled",
-    "open_scores",
-    "open_table",
-    "refuse_clusters",
-    "with_unlabelled",
-]
-
-
 @dataclass(frozen=True)
 class _Labels:
     """The rows of a label file; `keys` are the table's cell keys, -1 where a row matches no cell."""

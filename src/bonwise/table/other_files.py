@@ -10,8 +10,6 @@ from bonwise.printable import quoted, shell_path, shell_word
 from bonwise.table import verdict_words, vote_columns, vote_rows
 from bonwise.table.store import Rows
 
-__all__ = ["votes_file"]
-
 _MAPS = ("1=first,0=second", "1=first,2=second,0=tie", "1=first,2=second,3=tie")
 """What numbers may mean that mean nothing by themselves."""
 

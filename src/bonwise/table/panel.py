@@ -22,23 +22,6 @@ if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
     from bonwise.table.store import Names
 
-__all__ = [
-    "MAY_LACK",
-    "MEANT_BY_NONE",
-    "USED_BY_CELLS",
-    "EasyCandidate",
-    "LabelsInPart",
-    "OutstandingGroup",
-    "Panel",
-    "Pools",
-    "PromptLeftOut",
-    "Shape",
-    "easy_candidates",
-    "easy_of_panel",
-    "lay_out",
-    "outstanding_groups",
-]
-
 RECTANGULAR_SHARE = 0.9
 """Share of prompts with exactly the same candidate names from which a table is rectangular."""
 

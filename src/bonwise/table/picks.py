@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["NOTHING", "OWED", "Pick", "PickRows", "Picks"]
-
 NOTHING = "nothing picked"
 """Begins the reason of a prompt that lacks a pick."""
 

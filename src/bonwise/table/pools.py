@@ -19,18 +19,6 @@ if TYPE_CHECKING:
 
     from bonwise.table.images import ImageReader
 
-__all__ = [
-    "Candidate",
-    "Pool",
-    "first_repeat",
-    "identifier",
-    "is_csv",
-    "is_csv_of_pools",
-    "read_pool_stream",
-    "read_pools",
-    "stated_value",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

@@ -20,39 +20,14 @@ import numpy as np
 from bonwise.errors import ColumnError, FileError, InputError, RowError, UsageError
 from bonwise.extras import TABLES
 from bonwise.printable import quoted
-from bonwise.table import archives, retrieval, sheet_keys, stored_tables, writing
+from bonwise.table import archives, retrieval, sheet_keys, stored_tables, text_files, writing
 from bonwise.table.store import CodedColumn, Rows, StructuredText, Texts, objects
-from bonwise.table.text_files import (
-    LONGEST_LINE,
-    file_errors,
-    json_lines,
-    limit,
-    open_as_utf_8,
-    open_bytes,
-    open_plain,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
 
-
-__all__ = [
-    "IN_BATCHES",
-    "MOST_ELEMENTS",
-    "REMOTE_ADDRESS",
-    "RowSource",
-    "in_batches",
-    "kind_of_file",
-    "name_of",
-    "open_frame",
-    "open_rows",
-    "read_raw",
-    "rows_of_frame",
-    "rows_of_records",
-    "stats_files",
-]
 
 _ENDINGS = ".csv, .tsv, .jsonl, .json, .parquet, .arrow (each also with .gz), .xlsx, .ods, .db or .eval"
 _RESPONSES = "_responses.jsonl"
@@ -94,7 +69,7 @@ _MOST_FIELDS = 2_000
 def read_raw(path: Path, *, in_part: bool = False) -> Rows:
     """Read a file, or a folder of ``<policy>_responses.jsonl``, uninterpreted, by row; `in_part` may be cut off."""
     TABLES.require(f"reading {path}")
-    with file_errors(path):
+    with text_files.file_errors(path):
         rows = _read_folder(path) if path.is_dir() else _reader(path)(path)
     if not len(rows):
         raise FileError(f"{path}: no rows", hint="check that whatever wrote it has finished")
@@ -106,7 +81,7 @@ def read_raw(path: Path, *, in_part: bool = False) -> Rows:
 
 def kind_of_file(path: Path) -> Literal["json", "archive", "folder", "table"]:
     """Tell what has to be taken apart as a whole: a JSON document, an archive, a folder without responses."""
-    with file_errors(path):
+    with text_files.file_errors(path):
         is_folder = path.is_dir()
     if is_folder:
         return "table" if _response_files(path) or stored_tables.data_files(path) else "folder"
@@ -167,7 +142,7 @@ def _reader(path: Path) -> Callable[[Path], Rows]:
 def _read_part(path: Path) -> Rows:
     ((file, is_workbook, name),) = _PARTS.findall(str(path))
     if not is_workbook:
-        return stored_tables.read_sqlite(Path(file), name, limit("MOST_ROWS", _MOST_ROWS))
+        return stored_tables.read_sqlite(Path(file), name, text_files.limit("MOST_ROWS", _MOST_ROWS))
     return _read_sheet(Path(file), name)
 
 
@@ -199,7 +174,7 @@ def _read_tsv(path: Path) -> Rows:
 
 
 def _read_separated(path: Path, separator: str) -> Rows:
-    opened, note = open_as_utf_8(path)
+    opened, note = text_files.open_as_utf_8(path)
     separator, header = _csv_header(path, separator, opened)
     rows = replace(_csv_cells(path, separator, header, opened), note=note)
     # The first row that holds anything is the header.
@@ -388,7 +363,7 @@ def _arrow_csv(
 
     positions = [str(position) for position in range(width)]
     # Only a single thread numbers the irregular rows.
-    reading = arrow_csv.ReadOptions(use_threads=False, block_size=2 * LONGEST_LINE, column_names=positions)
+    reading = arrow_csv.ReadOptions(use_threads=False, block_size=2 * text_files.LONGEST_LINE, column_names=positions)
     parsing = arrow_csv.ParseOptions(
         delimiter=separator, newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=irregular
     )
@@ -423,7 +398,7 @@ def _read_jsonl(path: Path) -> Rows:
     fields: set[str] = set()
     cut_off: list[int] = []
     most = _most_fields()
-    for row, record in json_lines(path, cut_off):
+    for row, record in text_files.json_lines(path, cut_off):
         rows.append(row)
         records.append(_flat(record))
         fields.update(records[-1])
@@ -452,7 +427,7 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
 def _read_parquet(path: Path) -> Rows:
     from pyarrow import parquet  # noqa: PLC0415 - half a second that only files need
 
-    with open_bytes(path) as stream:
+    with text_files.open_bytes(path) as stream:
         content = stream.read()
     if not content:
         raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
@@ -530,14 +505,14 @@ def in_batches(source: object) -> bool:
 
 
 def _has_many_rows(path: Path) -> bool:
-    rows, most = path.stat().st_size // _ROW_BYTES, limit("MOST_ROWS", _MOST_ROWS)
+    rows, most = path.stat().st_size // _ROW_BYTES, text_files.limit("MOST_ROWS", _MOST_ROWS)
     if path.suffix.lower() in (".csv", ".tsv") or TABLES.missing():
         return rows > most
     from pyarrow import ArrowException, parquet  # noqa: PLC0415 - half a second that only files need
 
     try:
         # Older decoders follow a schema to any depth, and crash.
-        with open_plain(path) as stream:
+        with text_files.open_plain(path) as stream:
             whole = parquet.ParquetFile(stream, thrift_container_size_limit=MOST_ELEMENTS)
             return int(whole.metadata.num_rows) > most
     except (ArrowException, OSError, ValueError):
@@ -551,7 +526,7 @@ def _refuse_many(source: Path | str, rows: int, columns: int = 0, cells: int = 0
         ("COLUMNS", _MOST_FIELDS, columns),
         ("CELLS", _MOST_CELLS, cells),
     ):
-        if count > (most := limit(f"MOST_{name}", usual)):
+        if count > (most := text_files.limit(f"MOST_{name}", usual)):
             raise FileError(
                 f"{source}: {count:,} {name.lower()}, and at most {most:,} are read",
                 hint=f"split it, or set BONWISE_MOST_{name}",
@@ -569,7 +544,7 @@ def _refuse_long(path: Path, table: Any, usual: int) -> None:
     """Refuse a cell, or text of all cells together, that is longer than what is read."""
     from pyarrow import compute, types  # noqa: PLC0415 - half a second that only files need
 
-    left, longest = limit("MOST_BYTES", usual), limit("LONGEST_LINE", LONGEST_LINE)
+    left, longest = text_files.limit("MOST_BYTES", usual), text_files.limit("LONGEST_LINE", text_files.LONGEST_LINE)
     for name, column in zip(table.column_names, table.columns, strict=True):
         for chunk in column.chunks if types.is_dictionary(column.type) else ():
             if not types.is_string(chunk.dictionary.type) and not types.is_large_string(chunk.dictionary.type):
@@ -603,11 +578,11 @@ def _rows_of_arrow(table: Any) -> Rows:
 
 
 def _most_fields() -> int:
-    return limit("MOST_COLUMNS", _MOST_FIELDS)
+    return text_files.limit("MOST_COLUMNS", _MOST_FIELDS)
 
 
 def _response_files(path: Path) -> list[Path]:
-    with file_errors(path):
+    with text_files.file_errors(path):
         return sorted(file for file in path.iterdir() if file.name.removesuffix(".gz").endswith(_RESPONSES))
 
 

@@ -16,45 +16,12 @@ from bonwise.asked import remembers
 from bonwise.errors import UsageError
 from bonwise.flags import field_texts, show_keywords, takes_numbers, unexpected
 from bonwise.printable import quoted, shell_flag, shell_path
-from bonwise.table.checks import (
-    AnnotatorRule,
-    SecondOrder,
-    Shape,
-    Unpicked,
-    check_annotator_rule,
-    check_second_order,
-    check_shape,
-    check_unlabelled_is,
-    check_unpicked,
-    check_whole,
-    names_of,
-    values_of,
-)
+from bonwise.table import checks
 from bonwise.table.roles import COLUMN_FLAGS, OF_LABELS
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
     from bonwise.table.scales import Scale
-
-__all__ = [
-    "AS_IT_STANDS",
-    "NOT_OF_LABELS",
-    "NO_PROPENSITY",
-    "ColumnKeywords",
-    "LabelledInOrderKeywords",
-    "LabelledKeywords",
-    "LookedOverKeywords",
-    "PickKeywords",
-    "PilotKeywords",
-    "PoolKeywords",
-    "ReadingFlag",
-    "ReadingKeywords",
-    "ReadingOptions",
-    "TableKeywords",
-    "keywords_of",
-    "opens_a_table",
-    "values_read",
-]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -89,7 +56,7 @@ class LabelKeywords(RowKeywords, total=False):
     """How a file of labels is read."""
 
     label_scale: Scale | None
-    annotator_rule: AnnotatorRule | None
+    annotator_rule: checks.AnnotatorRule | None
 
 
 class _Directions(TypedDict, total=False):
@@ -104,11 +71,11 @@ class TableKeywords(LabelKeywords, _Values, total=False):
     """How a table of scores and labels is read."""
 
     judge_scale: Scale | Mapping[str, Scale] | None
-    second_order: SecondOrder | None
+    second_order: checks.SecondOrder | None
 
 
 class _Unpicked(TypedDict, total=False):
-    unpicked: Unpicked
+    unpicked: checks.Unpicked
 
 
 class _Candidates(TypedDict, total=False):
@@ -116,7 +83,7 @@ class _Candidates(TypedDict, total=False):
 
 
 class _ShapeKeyword(_Candidates, total=False):
-    shape: Shape | None
+    shape: checks.Shape | None
 
 
 class _Retrieved(TypedDict, total=False):
@@ -156,7 +123,7 @@ class LabelledInOrderKeywords(LabelKeywords, _ShapeKeyword, _Values, total=False
 class PickKeywords(LabelKeywords, _Directions, _Unpicked, total=False):
     """How the labels of picks are read; picks were made among all candidates."""
 
-    shape: Shape | None
+    shape: checks.Shape | None
 
 
 class PilotKeywords(ColumnKeywords, _Candidates, _Values, total=False):
@@ -201,7 +168,7 @@ class ReadingOptions:
         metadata=_by(ReadingFlag("--exclude", "Leave a candidate name out (repeatable).", repeatable=True)),
     )
     """Candidate names to leave out."""
-    shape: Shape | None = field(
+    shape: checks.Shape | None = field(
         default=None,
         metadata=_by(
             ReadingFlag("--rectangular", "Every prompt must carry all names.", bool),
@@ -209,7 +176,7 @@ class ReadingOptions:
         ),
     )
     """Forced; see `docs/tables.md`."""
-    unpicked: Unpicked = field(
+    unpicked: checks.Unpicked = field(
         default="random",
         metadata=_by(
             ReadingFlag("--unpicked", "A prompt without any score: random (a random pick), first, or drop.")
@@ -251,7 +218,7 @@ class ReadingOptions:
         metadata=_by(ReadingFlag("--label-map", "What words of labels and scores are worth: poor=1,fair=2,good=3.")),
     )
     """What words among labels and scores are worth, such as ``{"poor": 1, "fair": 2, "good": 3}``."""
-    annotator_rule: AnnotatorRule | None = field(
+    annotator_rule: checks.AnnotatorRule | None = field(
         default=None,
         metadata=_by(
             ReadingFlag("--annotator-rule", "What labels of several annotators become: mean, median or majority.")
@@ -297,7 +264,7 @@ class ReadingOptions:
     """How many candidates of a prompt are its pool: the first by the column ``rank`` of a run, or by the score where
     a run is JSON. Equal ranks stay together, and what is cut is counted.
     """
-    second_order: SecondOrder | None = field(
+    second_order: checks.SecondOrder | None = field(
         default=None,
         metadata=_by(ReadingFlag("--second-order", "A second order names places: turned, else as-named.")),
     )
@@ -319,24 +286,24 @@ class ReadingOptions:
     """Whether labels from elsewhere stand in the order of the rows of scores. Both must have as many."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "join_col", names_of("join_col", self.join_col))
-        check_second_order(self.second_order)
+        object.__setattr__(self, "join_col", checks.names_of("join_col", self.join_col))
+        checks.check_second_order(self.second_order)
         if (self.join_col or self.by_line) and self.labels is None:
             raise UsageError("--join-col and --by-line join labels, and none are given", hint="add --labels FILE")
         if self.join_col and self.by_line:
             raise UsageError("labels join by columns or by line", hint="give --join-col or --by-line, not both")
-        object.__setattr__(self, "exclude", names_of("exclude", self.exclude))
+        object.__setattr__(self, "exclude", checks.names_of("exclude", self.exclude))
         # Other types than those of the field may be given, as by keyword.
         every = self.lower_is_better is True  # type: ignore[comparison-overlap]
         names = ("judge_score",) if every else self.lower_is_better or ()
-        object.__setattr__(self, "lower_is_better", names_of("lower_is_better", names))
-        object.__setattr__(self, "missing", values_of("missing", self.missing))
-        check_shape(self.shape)
-        check_unpicked(self.unpicked)
-        check_annotator_rule(self.annotator_rule)
-        check_unlabelled_is(self.unlabelled_is)
+        object.__setattr__(self, "lower_is_better", checks.names_of("lower_is_better", names))
+        object.__setattr__(self, "missing", checks.values_of("missing", self.missing))
+        checks.check_shape(self.shape)
+        checks.check_unpicked(self.unpicked)
+        checks.check_annotator_rule(self.annotator_rule)
+        checks.check_unlabelled_is(self.unlabelled_is)
         if self.depth is not None:
-            check_whole("depth", self.depth, least=1)
+            checks.check_whole("depth", self.depth, least=1)
         if self.columns is not None and not isinstance(self.columns, Mapping):
             raise UsageError(
                 f"columns is {quoted(self.columns)}", hint="columns maps a role to the name of its column"

@@ -20,18 +20,6 @@ from bonwise.table.roles import claims, key_of, score_of
 from bonwise.table.store import CodedColumn, Rows
 from bonwise.table.text_files import check_text, file_errors, json_lines, open_text
 
-__all__ = [
-    "QRELS",
-    "Unretrieved",
-    "as_qrels",
-    "file_of_qrels",
-    "is_ranking",
-    "pools_of_beir",
-    "read_ranking",
-    "rows_of_run",
-    "to_depth",
-]
-
 RUN = "TREC run: scores decide, its column of ranks does not"
 JSON_RUN = "run of retrieval: a score by prompt and candidate"
 QRELS = "labels of retrieval (qrels)"

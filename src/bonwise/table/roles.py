@@ -9,28 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-__all__ = [
-    "ALIASES",
-    "CANDIDATE_ROLES",
-    "COLUMN_FLAGS",
-    "IDENTIFIERS",
-    "LABEL_ROLES",
-    "NUMERIC",
-    "OF_LABELS",
-    "PLAIN",
-    "ROLES",
-    "SPENT",
-    "SPOKEN",
-    "WORDS",
-    "all_claims",
-    "by_key",
-    "claims",
-    "key_of",
-    "name_tokens",
-    "names_a_label",
-    "score_of",
-]
-
 ROLES = (
     "prompt_id",
     "candidate",

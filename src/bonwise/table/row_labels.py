@@ -20,8 +20,6 @@ from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.sources import OpenedSource, open_source, refuse_cut_off
 from bonwise.table.store import Categories, CodedColumn
 
-__all__ = ["unlike_in_form", "with_row_labels"]
-
 
 def with_row_labels(source: RowSource, options: ReadingOptions) -> tuple[OpenedSource, ReadingOptions]:
     """Return the rows of scores with labels beside them, counting those alone; refuses repeated or unequal keys."""

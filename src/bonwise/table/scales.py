@@ -12,8 +12,6 @@ from bonwise.errors import RowError, UsageError
 from bonwise.flags import takes_numbers
 from bonwise.printable import quoted
 
-__all__ = ["Scale", "likely_scale", "mismatch", "off_scale", "parse_scale", "to_unit"]
-
 
 @takes_numbers
 @dataclass(frozen=True, slots=True)

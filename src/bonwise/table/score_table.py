@@ -30,8 +30,6 @@ from bonwise.table.store import Categories, Names, Rows, is_missing
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LabelRows", "ScoreTable"]
-
 
 class LabelRows(NamedTuple):
     """Where the labels of a file of labels stand in it."""

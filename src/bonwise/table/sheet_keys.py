@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-__all__ = ["SHEET_KEY", "ids_of_key", "sheet_key", "with_ids", "with_ids_of_record"]
-
 SHEET_KEY = "sheet_key"
 """CodedColumn of a label sheet that stands for prompt_id and candidate."""
 

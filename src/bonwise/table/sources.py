@@ -23,8 +23,6 @@ from bonwise.table.store import Rows, StructuredText
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OpenedSource", "importers", "open_labels", "open_source", "with_columns"]
-
 GROUP_OF_IMPORTERS = "bonwise.importers"
 
 

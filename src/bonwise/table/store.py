@@ -15,19 +15,6 @@ from bonwise.arrays import Mask
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "CUT_OFF",
-    "Categories",
-    "CodedColumn",
-    "Names",
-    "Rows",
-    "StructuredText",
-    "Texts",
-    "coded",
-    "is_missing",
-    "objects",
-]
-
 _Array = npt.NDArray[Any]
 _Objects = npt.NDArray[np.object_]
 

@@ -19,8 +19,6 @@ from bonwise.table import archives
 from bonwise.table.store import Rows
 from bonwise.table.text_files import LONGEST_LINE, file_errors, limit, open_bytes, open_plain
 
-__all__ = ["MOST_CELLS", "arrow_table", "data_files", "only_name", "read_sqlite", "read_workbook"]
-
 MOST_CELLS = 20_000_000
 """Cells of the rectangle around a sheet, each of which takes memory, blank or not."""
 

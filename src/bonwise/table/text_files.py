@@ -21,23 +21,6 @@ from bonwise.printable import quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = [
-    "DEEPEST",
-    "LONGEST_LINE",
-    "check_text",
-    "file_errors",
-    "is_deeper",
-    "json_lines",
-    "json_lines_of",
-    "limit",
-    "log_lines",
-    "open_as_utf_8",
-    "open_bytes",
-    "open_plain",
-    "open_text",
-    "refuse_deep",
-]
-
 LONGEST_LINE = 16 * 2**20
 """Bytes in one line beyond which a file is taken for damaged: no score and no answer is that long."""
 

@@ -11,8 +11,6 @@ from typing import Literal, get_args
 from bonwise.errors import UsageError
 from bonwise.printable import quoted
 
-__all__ = ["NOUNS", "OPPOSITES", "SIDES", "WORTH", "Side", "parse_verdict_map", "plain_word", "side_of", "words_of"]
-
 Side = Literal["first", "second", "tie", "none"]
 """What a verdict says; none: that there is no verdict."""
 

@@ -11,20 +11,6 @@ from bonwise.errors import UsageError
 from bonwise.flags import TIE_DECIMALS, decimals_of_pool, plain_numbers
 from bonwise.printable import quoted
 
-__all__ = [
-    "LONGEST_RAW",
-    "Preference",
-    "Score",
-    "Unscored",
-    "Verdict",
-    "compared",
-    "kept",
-    "plain_number",
-    "pool_decimals",
-    "preferred",
-    "rounded",
-]
-
 _NO_DECIMALS = 1e24  # from here on doubles have no digits left to round
 
 

@@ -15,16 +15,6 @@ from bonwise.printable import listed, quoted
 from bonwise.table import identifiers, numbers, roles, verdict_words, vote_readings
 from bonwise.table.store import CodedColumn, Rows, StructuredText
 
-__all__ = [
-    "OUTCOMES",
-    "NamedVoteColumns",
-    "VoteColumns",
-    "columns_of_votes",
-    "find_vote_columns",
-    "pair_of",
-    "rounds_of",
-]
-
 _MODELS = frozenset({"model", "system", "policy", "method", "generator", "candidate", "name", "chatbot", "assistant"})
 _NO_NAMES = frozenset({"text", "generation", "response", "answer", "output", "completion", "choice", "option"})
 OUTCOMES = (

@@ -18,9 +18,6 @@ from bonwise.table.store import StructuredText
 from bonwise.table.verdict_words import OPPOSITES, WORTH, Side, plain_word, side_of, words_of
 from bonwise.table.verdicts import preferred
 
-__all__ = ["ReadVotes", "earned_shares", "holds_votes", "read_votes", "verdicts_or_nothing", "votes_of_shares"]
-
-
 _NO_MAP: Mapping[str, Side] = MappingProxyType({})
 _MOST_SHOWN = 8
 _SECOND = 2

@@ -19,8 +19,6 @@ from bonwise.printable import quoted
 from bonwise.table import checks, nested, numbers, roles, verdict_words, vote_columns, vote_readings
 from bonwise.table.store import CUT_OFF, StructuredText
 
-__all__ = ["VoteRows", "check_verdict_map", "one_verdict", "shaped_votes"]
-
 _GAMES = ("game 1 winner", "game 2 winner")
 _BASELINE = "baseline"
 _TURNED: Mapping[verdict_words.Side, verdict_words.Side] = {

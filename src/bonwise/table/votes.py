@@ -14,9 +14,6 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.table import identifiers, reading, vote_columns, vote_rows
 
-__all__ = ["TIES", "Ties", "VoteTable", "tie_value"]
-
-
 Ties = Literal["drop", "half", "pessimistic"]
 """How a tie counts: not at all, half for each side, or for the alphabetically second model."""
 

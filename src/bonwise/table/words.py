@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bonwise.table.pools import Pool
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["PromptWords", "Words", "holds_texts", "text_lengths", "text_of", "words_of_pools"]
-
 
 @dataclass(frozen=True, slots=True)
 class PromptWords:

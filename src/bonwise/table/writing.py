@@ -20,21 +20,6 @@ from bonwise.table.text_files import file_errors
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "BLIND_SHEET",
-    "SHEET",
-    "TASKS",
-    "csv_cell",
-    "csv_frame",
-    "csv_text",
-    "is_in_place",
-    "is_label_page",
-    "plain_cell",
-    "refuse_foreign",
-    "refuse_unwritable",
-    "write_whole",
-]
-
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")  # the four signs in both widths
 _NUMBER = re.compile(r"[+-]\d+(\.\d+)?(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _RECORD_END = "\r\n;\t"

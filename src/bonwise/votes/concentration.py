@@ -9,20 +9,6 @@ from bonwise.arrays import Floats, Ints
 from bonwise.stats import estimand, estimation, jackknife
 from bonwise.votes.result import Homogeneity, PairConcentration, PairVariance
 
-__all__ = [
-    "cluster_ratio",
-    "concentration",
-    "debiased_squares",
-    "homogeneity",
-    "kappa",
-    "kept_types",
-    "likely_rates",
-    "mass_fraction",
-    "signal",
-    "variance_split",
-]
-
-
 _CHUNK_CELLS = 1 << 20
 
 

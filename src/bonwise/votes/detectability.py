@@ -13,23 +13,6 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.progress import counting
 from bonwise.stats import estimand, estimation, laws
 
-__all__ = [
-    "PairResamples",
-    "PooledVotes",
-    "ZLaw",
-    "detection_rate",
-    "kl_bounds",
-    "kl_content",
-    "least_error",
-    "least_information",
-    "least_votes",
-    "margin_quantiles",
-    "rejections",
-    "z_law",
-    "z_quantiles",
-    "z_score",
-]
-
 
 class PooledVotes(NamedTuple):
     """Votes of one pair, by what they say."""

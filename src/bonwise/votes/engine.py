@@ -23,8 +23,6 @@ from bonwise.votes.ranking import rank_models
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["near_ties", "studied_votes"]
-
 QUANTILES = (0.1, 0.25, 0.5)
 """Of the absolute margins: the lower tail decides how many votes are enough."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bonwise.votes.preferences_result import PreferenceAudit
     from bonwise.votes.result import PreferenceStudy
 
-__all__ = ["audit_preferences", "study_preferences"]
-
 _SOURCE = Flag("Votes or verdicts: CSV, JSONL or Parquet.", "FILE", Path)
 _VERDICTS = Flag("Column of the verdict; twice for two presentation orders.", "--verdict-col", list[str])
 _PROMPT = Flag(

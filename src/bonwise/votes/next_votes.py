@@ -17,8 +17,6 @@ from bonwise.table.votes import VoteTable
 from bonwise.votes import result
 from bonwise.votes.ranking import fit_strengths
 
-__all__ = ["Standing", "allocated", "log_evidence", "next_votes", "standing"]
-
 Pair = tuple[int, int]
 """Positions of two models, the smaller first."""
 

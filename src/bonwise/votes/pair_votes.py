@@ -19,19 +19,6 @@ from bonwise.table.checks import Limit, check, number, whole
 from bonwise.table.votes import Ties, tie_value
 from bonwise.votes import concentration, detectability, result
 
-__all__ = [
-    "LEVELS",
-    "StudiedPair",
-    "allocate",
-    "checked",
-    "first_stage_votes",
-    "needed",
-    "screening",
-    "simulate_screening",
-    "study_pair",
-]
-
-
 _CHUNK_CELLS = 1 << 20
 
 

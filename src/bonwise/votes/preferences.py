@@ -20,8 +20,6 @@ from bonwise.votes import preferences_result
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["PREFERENCE_METRICS", "audited_preferences", "preference_jackknife"]
-
 
 PREFERENCE_METRICS = (
     "agreement",

@@ -11,15 +11,6 @@ from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, Document, FrameRow, Record
 from bonwise.table.facts import JoinedLabels
 
-__all__ = [
-    "ContextCount",
-    "JudgePreferences",
-    "PreferenceAudit",
-    "PreferenceCounts",
-    "PreferenceMetrics",
-    "PreferenceSettings",
-]
-
 DroppedVerdict = Literal[
     "no verdict",
     "a verdict in one order only",

@@ -14,8 +14,6 @@ from bonwise.report.numbers import count, count_range, counted, estimate, interv
 from bonwise.table.facts import JoinedLabels
 from bonwise.votes import preferences_result, view
 
-__all__ = ["answer", "describe"]
-
 _LIMITS = (
     "How well a judge picks the best of several: agreement on pairs is another figure than recovery.",
     OTHER_PROMPTS,

@@ -15,8 +15,6 @@ from bonwise.stats.estimand import Estimate
 from bonwise.table.votes import VoteTable
 from bonwise.votes.result import ModelStrength
 
-__all__ = ["fit_strengths", "rank_models"]
-
 _MOST_STEPS, _SAME, _NOTHING = 500, 1e-12, 1e-7
 
 

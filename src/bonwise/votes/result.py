@@ -10,49 +10,6 @@ from pydantic import Field, model_validator
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, Document, Ends, FrameRow, NonNegative, Positive, Record, Share
 
-__all__ = [
-    "AgainstFile",
-    "Bounds",
-    "ClusterRatio",
-    "ConcentrationOverPairs",
-    "DetectionOverPairs",
-    "DetectionRates",
-    "DrawnHow",
-    "Encoding",
-    "Homogeneity",
-    "Information",
-    "LeastVotes",
-    "Margin",
-    "MarginQuantile",
-    "ModelStrength",
-    "NearTies",
-    "NearTiesByVotes",
-    "NeededVotes",
-    "NextPair",
-    "NextState",
-    "NextVotes",
-    "PairConcentration",
-    "PairScreening",
-    "PairVariance",
-    "PairVerdict",
-    "PairVotes",
-    "PreferenceStudy",
-    "PromptMargin",
-    "RatioOverPairs",
-    "Reuse",
-    "Screening",
-    "ScreeningPower",
-    "Stability",
-    "TieRates",
-    "TotalSignal",
-    "VarianceOverPairs",
-    "VarianceParts",
-    "VotesData",
-    "VotesNeeded",
-    "VotesSettings",
-    "ZOverPairs",
-]
-
 Margin = Annotated[float, Field(ge=-0.5, le=0.5)]
 """A share of votes less one half."""
 

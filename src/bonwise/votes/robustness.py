@@ -16,16 +16,6 @@ from bonwise.table.votes import VoteTable
 from bonwise.votes import concentration, result
 from bonwise.votes.detectability import PairResamples
 
-__all__ = [
-    "PairsOfVotes",
-    "against_file",
-    "correlation",
-    "margins_by_prompt",
-    "near_by_chance",
-    "prompt_reuse",
-    "stability",
-]
-
 PairsOfVotes = Mapping[tuple[str, str], tuple[Floats, Ints]]
 """Votes and prompts of each pair, in the order of the file."""
 

@@ -14,8 +14,6 @@ from bonwise.stats import sample_size
 from bonwise.votes import result
 from bonwise.votes.pair_votes import LEVELS
 
-__all__ = ["figures", "first_sections", "next_answer", "stability_words"]
-
 _LONGEST, _MOST_LINES, _MOST_PAIRS, _STEP = 32, 6, 40, 0.05
 
 

@@ -15,8 +15,6 @@ from bonwise.report.limits import OTHER_PROMPTS, limits
 from bonwise.votes import result
 from bonwise.votes.robustness_view import figures, first_sections, next_answer, stability_words
 
-__all__ = ["MOST_PAIRS", "answer", "describe", "drawn_pairs", "share_of_votes", "vote_readings"]
-
 _LIMITS = (
     "That a preference is absent: one that is not seen with these votes can be there.",
     "Which model is best: each pair is taken by itself.",

@@ -15,22 +15,6 @@ from bonwise.stats import laws, running_ratio
 from bonwise.watching import drift, signals
 from bonwise.watching.result import LevelRecord, WatchedSignal, WatchSettings
 
-__all__ = [
-    "FEWEST",
-    "AuditedLevel",
-    "SignalCourse",
-    "WatchRule",
-    "by_bound",
-    "by_ranks",
-    "highest_share",
-    "level_over",
-    "lowest_recovery",
-    "lowest_share",
-    "neighbour_correlation",
-    "not_watched",
-]
-
-
 FEWEST = 3
 """Periods below which a level has no interval."""
 

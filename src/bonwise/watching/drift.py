@@ -12,18 +12,6 @@ from scipy import special
 from bonwise.arrays import Floats, Ints
 from bonwise.flags import TIE_DECIMALS
 
-__all__ = [
-    "PART",
-    "ChangeEvidence",
-    "Looks",
-    "Sides",
-    "bounded_evidence",
-    "first_alarm",
-    "look_size",
-    "normal_scores",
-    "scores_evidence",
-]
-
 Sides = Literal["both", "above", "below"]
 
 SPREAD = 1.0

@@ -21,8 +21,6 @@ from bonwise.watching.courses import AuditedLevel, WatchRule, by_bound, by_ranks
 from bonwise.watching.pick_log import DividedLog, LoggedPick, divided, files_of, latest_picks, read_log, way_of
 from bonwise.watching.signals import RECOVERY, SIGNALS, LabelledPicks, LoggedSignal, labelled_picks, signal_of
 
-__all__ = ["FIRST", "baseline_files", "watched"]
-
 _METRICS = {"tie_rate": "top1_tie_rate", RECOVERY: "recovery"}
 """Signals that an audit knows, and the metric that is the same."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
     from bonwise.watching.result import Watch
 
-__all__ = ["watch"]
-
 
 @opens_a_table
 def watch(  # noqa: PLR0913 - all but the files are named

@@ -25,8 +25,6 @@ from bonwise.strict_json import refusal
 from bonwise.table.text_files import log_lines
 from bonwise.table.words import words_of_pools
 
-__all__ = ["DividedLog", "LoggedPick", "WatchedLine", "divided", "files_of", "latest_picks", "read_log", "way_of"]
-
 
 class ComparedPair(Record):
     """Two candidates that were compared. Further keys are not read."""

@@ -16,18 +16,6 @@ if TYPE_CHECKING:
     from bonwise.watching.pick_log import DividedLog
     from bonwise.watching.signals import LabelledPicks
 
-__all__ = [
-    "Alarm",
-    "LevelRecord",
-    "SettingsChange",
-    "SignalUnit",
-    "Watch",
-    "WatchData",
-    "WatchSettings",
-    "WatchVerdict",
-    "WatchedSignal",
-]
-
 SignalUnit = Literal["share", "number", "dollars", "characters"]
 
 WatchVerdict = Literal["nothing moved", "moved", "too early"]

@@ -10,17 +10,6 @@ from bonwise.printable import printable
 from bonwise.report.numbers import NOTHING, Bounded, FigureText, Unit, counted, estimate, interval, number, percent
 from bonwise.watching.result import WatchData, WatchedSignal, WatchSettings, WatchVerdict
 
-__all__ = [
-    "TITLES",
-    "WatchUnit",
-    "level_ends",
-    "level_figure",
-    "level_words",
-    "plain_unit",
-    "sentences",
-    "verdict_of",
-]
-
 WatchUnit = Literal["share", "number", "dollars", "characters"]
 
 TITLES: Mapping[str, str] = MappingProxyType(

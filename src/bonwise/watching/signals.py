@@ -19,8 +19,6 @@ from bonwise.table.verdicts import pool_decimals, rounded
 from bonwise.watching.pick_log import DividedLog, WatchedLine
 from bonwise.watching.result import SignalUnit
 
-__all__ = ["RECOVERY", "SIGNALS", "LabelledPicks", "LoggedSignal", "PeriodTotals", "labelled_picks", "signal_of"]
-
 RECOVERY = "recovery"
 
 SIGNALS: Mapping[str, SignalUnit] = MappingProxyType(

@@ -19,8 +19,6 @@ from bonwise.watching.sentences import TITLES, level_ends, level_figure, level_w
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["answer", "course_figure", "describe"]
-
 _LIMITS = (
     "Why a signal moved: prompts, candidates, the judge or its settings may have changed.",
     "That nothing moved where there is no alarm: a small change takes long to see.",

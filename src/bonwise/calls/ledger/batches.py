@@ -14,8 +14,6 @@ from typing import Any, Literal
 from bonwise.calls.bill import NOTHING_PAID, PICO, Bill
 from bonwise.calls.ledger.transactions import MOST_AT_ONCE, LedgerTransactions
 
-__all__ = ["BatchAnswer", "BatchHeader", "BatchRow", "BatchState", "PlannedCall"]
-
 BatchState = Literal["planned", "sending", "sent", "ended", "lost"]
 """
 planned  its requests are claimed; nothing is submitted

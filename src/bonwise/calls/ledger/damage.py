@@ -10,35 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bonwise.calls.ledger import place
-from bonwise.calls.ledger.schema import (
-    ANSWER_COLUMNS,
-    DAMAGED,
-    OLDER,
-    STORED_KEYS,
-    DigestSum,
-    answer_trouble,
-    key_trouble,
-    read_sum,
-    write_sum,
-)
+from bonwise.calls.ledger import place, schema
 from bonwise.errors import LedgerError
-
-__all__ = [
-    "Damage",
-    "LedgerCheck",
-    "check",
-    "check_file",
-    "explain",
-    "integrity",
-    "lenient",
-    "refuse_damage",
-    "repair",
-]
 
 KEYS = "SELECT key, call, choice, digest FROM sample NOT INDEXED WHERE choice IS NOT NULL OR digest IS NOT NULL"
 ANSWERS = f"""
-    SELECT r.call, r.raw, r.digest, c.id, {ANSWER_COLUMNS} FROM response r LEFT JOIN call c ON c.id = r.call
+    SELECT r.call, r.raw, r.digest, c.id, {schema.ANSWER_COLUMNS} FROM response r LEFT JOIN call c ON c.id = r.call
 """  # noqa: S608 - columns that are named here
 T = TypeVar("T")
 
@@ -129,10 +106,10 @@ def check(connection: sqlite3.Connection) -> LedgerCheck:
     """Compare everything in a ledger with its digests, and these with their count and sum."""
     damage: list[Damage] = []
     with lenient(connection):
-        written = _tried(lambda: read_sum(connection), damage, "the row of count and sum")
+        written = _tried(lambda: schema.read_sum(connection), damage, "the row of count and sum")
         answers = _check_answers(connection, damage)
         keys = _checked_keys(connection, answers.keys(), damage)
-        counted = DigestSum().plus(keys, map(_as_bytes, answers.values()))
+        counted = schema.DigestSum().plus(keys, map(_as_bytes, answers.values()))
         structure = _tried(lambda: _structure(connection), damage, "SQLite's own check") or []
     damage += [Damage(None, line) for line in structure]
     if written is None and not any("row of count" in row.what for row in damage):
@@ -147,10 +124,10 @@ def check(connection: sqlite3.Connection) -> LedgerCheck:
 def _keys_are_whole(connection: sqlite3.Connection) -> bool:
     """Tell whether every key that was written can be found; it takes about a second per million."""
     try:
-        written = read_sum(connection)
-        rows = connection.execute(STORED_KEYS).fetchall()
+        written = schema.read_sum(connection)
+        rows = connection.execute(schema.STORED_KEYS).fetchall()
         keys = [row[0] for row in rows]
-        counted = DigestSum().plus(rows)
+        counted = schema.DigestSum().plus(rows)
     except (*place.UNREADABLE, TypeError):
         return False
     # What is found by walking is found by its key only where the keys stand in order.
@@ -163,7 +140,7 @@ def _check_answers(connection: sqlite3.Connection, damage: list[Damage]) -> dict
     digests: dict[int, bytes | None] = {}
     for call, raw, digest, state, *columns in _walked(connection, ANSWERS, "the answers", damage):
         digests[call] = digest
-        trouble = "the call is missing" if state is None else answer_trouble(call, tuple(columns), raw, digest)
+        trouble = "the call is missing" if state is None else schema.answer_trouble(call, tuple(columns), raw, digest)
         if trouble:
             damage.append(Damage(call, trouble))
     return digests
@@ -175,7 +152,7 @@ def _checked_keys(
     """Yield the keys that are there with their digests."""
     last = b""
     for key, call, choice, digest in _walked(connection, KEYS, "the keys", damage):
-        trouble = key_trouble(key, call, choice, digest)
+        trouble = schema.key_trouble(key, call, choice, digest)
         if not trouble and call not in answered:
             trouble = "its answer is missing"
         if not isinstance(key, bytes) or not key > last:
@@ -187,7 +164,7 @@ def _checked_keys(
         yield _as_bytes(key), _as_bytes(digest)
 
 
-def _differences(written: DigestSum, counted: DigestSum) -> Iterator[Damage]:
+def _differences(written: schema.DigestSum, counted: schema.DigestSum) -> Iterator[Damage]:
     for what, count, there in (("key", written.keys, counted.keys), ("answer", written.answers, counted.answers)):
         if count > there:
             yield Damage(None, f"{count - there:,} of {count:,} {what}s are missing")
@@ -225,7 +202,7 @@ def _tried(work: Callable[[], T], damage: list[Damage], what: str) -> T | None:
 
 def _refuse(check: LedgerCheck) -> None:
     if check.damage:
-        raise LedgerError(f"the ledger is damaged: {check.summary()}", hint=DAMAGED)
+        raise LedgerError(f"the ledger is damaged: {check.summary()}", hint=schema.DAMAGED)
 
 
 TABLES = {
@@ -241,7 +218,7 @@ TABLES = {
 """What is copied, by what each table is ordered."""
 
 _FORGOTTEN = "its answer was damaged and is dropped"
-_COLUMNS = ", ".join(column.strip().removeprefix("c.") for column in ANSWER_COLUMNS.split(","))
+_COLUMNS = ", ".join(column.strip().removeprefix("c.") for column in schema.ANSWER_COLUMNS.split(","))
 _IN_USE = "end the programs that use this run folder, then run it again"
 
 
@@ -269,7 +246,7 @@ def repair(file: Path, busy_timeout: float = 60.0) -> Repaired:
         rows = {table: list(_salvaged(old, table, order)) for table, order in TABLES.items()}
         written = _kept_sum(old)
         if not rows["sample"] and (written is None or written.keys):
-            raise LedgerError("none of its keys can be read", hint=OLDER)
+            raise LedgerError("none of its keys can be read", hint=schema.OLDER)
     new.unlink(missing_ok=True)
     place.prepare(new, busy_timeout)
     with place.as_ledger_errors(new), closing(place.connect(new, busy_timeout)) as connection:
@@ -301,7 +278,9 @@ def _salvaged(connection: sqlite3.Connection, table: str, order: str) -> Iterato
             return
 
 
-def _fill(connection: sqlite3.Connection, rows: dict[str, list[sqlite3.Row]]) -> tuple[DigestSum, tuple[int, ...]]:
+def _fill(
+    connection: sqlite3.Connection, rows: dict[str, list[sqlite3.Row]]
+) -> tuple[schema.DigestSum, tuple[int, ...]]:
     """Copy what is whole; return the sum of it, and the calls whose answers are dropped."""
     calls = {row["id"]: row for row in rows["call"] if _insert(connection, "call", row)}
     for row in rows["request"]:
@@ -312,8 +291,8 @@ def _fill(connection: sqlite3.Connection, rows: dict[str, list[sqlite3.Row]]) ->
             _insert(connection, table, row)
     answers = _fill_answers(connection, rows["response"], calls)
     keys = _fill_keys(connection, rows["sample"], calls, answers)
-    counted = DigestSum().plus(((row["key"], row["digest"]) for row in keys), answers.values())
-    write_sum(connection, counted)
+    counted = schema.DigestSum().plus(((row["key"], row["digest"]) for row in keys), answers.values())
+    schema.write_sum(connection, counted)
     # What such a call has cost stays in the sums, and its keys are free.
     forget = "UPDATE call SET state = 'failed', note = ? WHERE state IN ('answered', 'rejected') AND id = ?"
     connection.executemany(forget, [(_FORGOTTEN, call) for call in calls if call not in answers])
@@ -346,14 +325,14 @@ def _fill_keys(
         if not _is_stored(row):
             if row["call"] in calls:
                 _insert(connection, "sample", row)
-        elif row["call"] in answers and not key_trouble(row["key"], row["call"], row["choice"], row["digest"]):
+        elif row["call"] in answers and not schema.key_trouble(row["key"], row["call"], row["choice"], row["digest"]):
             kept += [row] if _insert(connection, "sample", row) else []
     return kept
 
 
 def _answer_trouble(call: sqlite3.Row, response: sqlite3.Row) -> str:
     columns = tuple(call[name.strip()] for name in _COLUMNS.split(","))
-    return answer_trouble(call["id"], columns, response["raw"], response["digest"])
+    return schema.answer_trouble(call["id"], columns, response["raw"], response["digest"])
 
 
 def _insert(connection: sqlite3.Connection, table: str, row: sqlite3.Row) -> bool:
@@ -369,9 +348,9 @@ def _is_stored(row: sqlite3.Row) -> bool:
     return row["choice"] is not None or row["digest"] is not None
 
 
-def _kept_sum(connection: sqlite3.Connection) -> DigestSum | None:
+def _kept_sum(connection: sqlite3.Connection) -> schema.DigestSum | None:
     try:
-        return read_sum(connection)
+        return schema.read_sum(connection)
     except place.UNREADABLE:
         return None
 

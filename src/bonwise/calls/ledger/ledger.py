@@ -23,8 +23,6 @@ from bonwise.errors import LedgerError
 if TYPE_CHECKING:
     from bonwise.calls.ledger.postgres import PostgresLedger
 
-__all__ = ["FAILED", "Ledger", "LedgerProtocol", "NullLedger", "as_text", "request_columns", "response_columns"]
-
 T = TypeVar("T")
 
 FAILED: tuple[State, ...] = ("failed",)

@@ -16,28 +16,6 @@ from typing import Protocol
 from bonwise.calls.ledger.schema import DAMAGED, migrate
 from bonwise.errors import LedgerError
 
-__all__ = [
-    "SILENCE",
-    "UNREADABLE",
-    "Owner",
-    "as_ledger_errors",
-    "connect",
-    "connect_leniently",
-    "dead_owners",
-    "filesystem",
-    "holds_ledger",
-    "is_address",
-    "is_alive",
-    "is_locked",
-    "ledger_file",
-    "living_owners",
-    "prepare",
-    "run_place",
-    "this_process",
-    "unclean_owners",
-    "watch",
-]
-
 SILENCE = 900.0
 """Seconds without a sign of life after which a process that cannot be looked at counts as dead."""
 

@@ -27,8 +27,6 @@ from bonwise.extras import POSTGRES
 if TYPE_CHECKING:
     from bonwise.calls import ask
 
-__all__ = ["PostgresLedger", "split_address"]
-
 T = TypeVar("T")
 
 PATIENCE = 60.0

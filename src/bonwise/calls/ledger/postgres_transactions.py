@@ -10,8 +10,6 @@ from bonwise.calls.ledger import place, records, schema, slices
 from bonwise.calls.ledger.transactions import ANSWER, FILL, LOSE, SEND, WriteTask
 from bonwise.errors import LedgerError
 
-__all__ = ["PostgresTransactions", "prepare_schema"]
-
 SILENCE = 60.0
 """Seconds without a sign of life after which another process takes over what a process has claimed."""
 

@@ -15,21 +15,6 @@ from bonwise.calls.ledger import place, schema
 from bonwise.calls.ledger.records import DroppedParameter, LedgerRow, LedgerStats, ModelTally, State
 from bonwise.errors import LedgerError, UsageError
 
-__all__ = [
-    "DROPPED",
-    "ROWS",
-    "SAMPLES",
-    "SENDERS",
-    "TALLY",
-    "check_prefix",
-    "forget",
-    "prune",
-    "read_rows",
-    "read_stats",
-    "row_from",
-    "stats_from",
-]
-
 TALLY = """
     SELECT provider, model, state, owner, COUNT(*), SUM(attempts), SUM(lost_attempts), SUM(cost),
            SUM(CASE WHEN state = 'answered' AND cost IS NULL THEN 1 ELSE 0 END),

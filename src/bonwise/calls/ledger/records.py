@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from bonwise.calls.bill import Usage
 
-__all__ = ["Claim", "DroppedParameter", "LedgerRow", "LedgerStats", "ModelTally", "Recorded", "State", "Stored"]
-
 State = Literal["sent", "answered", "rejected", "failed", "unknown"]
 """
 sent      claimed by a process, perhaps under way

@@ -12,31 +12,6 @@ from bonwise.calls.bill import Usage
 from bonwise.calls.ledger.records import Stored
 from bonwise.errors import LedgerError
 
-__all__ = [
-    "ANSWER_COLUMNS",
-    "DAMAGED",
-    "FIRST_VERSION",
-    "MIGRATIONS",
-    "OLDER",
-    "STORED",
-    "STORED_KEYS",
-    "TABLES",
-    "DigestSum",
-    "add_to_sum",
-    "answer_digest",
-    "answer_trouble",
-    "digests_of",
-    "effective_from",
-    "json_from",
-    "key_digest",
-    "key_trouble",
-    "migrate",
-    "read_sum",
-    "stored_from",
-    "usage_from",
-    "write_sum",
-]
-
 SIZE = 16
 """Bytes of a digest."""
 

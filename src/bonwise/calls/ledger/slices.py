@@ -15,8 +15,6 @@ from typing import Any
 
 from bonwise.calls import limiter
 
-__all__ = ["LEASE_PACE", "Grants", "MoneySlices", "SharedBucket", "Terms", "flush_money", "grant_money"]
-
 Terms = tuple[int, float]
 """The most pico-dollars, and within how many seconds."""
 

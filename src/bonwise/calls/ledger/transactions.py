@@ -19,8 +19,6 @@ from typing import Any, TypeVar
 from bonwise.calls.ledger import damage, place, records, schema
 from bonwise.errors import BonwiseError, LedgerError
 
-__all__ = ["ANSWER", "FILL", "LOSE", "SEND", "LedgerTransactions", "WriteTask", "Writer", "hand_over"]
-
 T = TypeVar("T")
 
 HEARTBEAT = 10.0

@@ -13,8 +13,6 @@ from typing import Any, Self
 import aiohttp
 from yarl import URL
 
-__all__ = ["AiohttpTransport"]
-
 KEEP_ALIVE = 5.0
 """Seconds that a connection rests before it is closed; the HTTP libraries of the SDKs have the same."""
 

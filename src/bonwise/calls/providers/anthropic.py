@@ -16,10 +16,8 @@ from bonwise.calls.providers.supplied import SuppliedClient
 from bonwise.calls.rate_limits import anthropic_limits
 
 if TYPE_CHECKING:
-    from bonwise.table.images import Image
     from bonwise.calls.providers.clients import SdkClient
-
-__all__ = ["Anthropic"]
+    from bonwise.table.images import Image
 
 SERVICE = service.Service(
     "anthropic",

@@ -21,18 +21,6 @@ from bonwise.calls.providers.protocol import Connection, Response, http_library
 from bonwise.calls.providers.secrets import SHORTEST_SECRET, as_a_word, one_line
 from bonwise.calls.providers.service import Address, CustomHeaders, version_alone
 
-__all__ = [
-    "LARGEST",
-    "SdkClient",
-    "SecretScrubber",
-    "cap",
-    "connecting",
-    "no_cookies",
-    "no_response",
-    "pieces_of",
-    "too_large",
-]
-
 T = TypeVar("T")
 
 _HIDDEN = "[key]"

@@ -24,10 +24,8 @@ from bonwise.calls.providers import protocol, secrets, service, wire
 from bonwise.calls.rate_limits import openai_limits
 
 if TYPE_CHECKING:
-    from bonwise.table.images import Image
     from bonwise.calls.providers.clients import SdkClient
-
-__all__ = ["OpenAI"]
+    from bonwise.table.images import Image
 
 SERVICE = service.Service(
     "openai", "https://api.openai.com/v1", "OPENAI_BASE_URL", ("OPENAI_API_KEY",), "OPENAI_CUSTOM_HEADERS"

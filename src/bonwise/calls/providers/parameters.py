@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from bonwise.calls.ask import Ask, Choice, Request
     from bonwise.calls.providers.protocol import Capabilities, Provider
 
-__all__ = ["checked_params", "ignored", "left_out", "refuse_impossible"]
-
 _EXTRA = "extra_body"  # what the SDKs call further fields
 _KEYS = frozenset(
     {

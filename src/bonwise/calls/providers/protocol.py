@@ -22,25 +22,6 @@ from bonwise.plugins import load_plugin, what_failed
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask, Model
 
-__all__ = [
-    "USUAL_TIMEOUT",
-    "AsyncTransport",
-    "BatchClient",
-    "BatchLine",
-    "BatchStatus",
-    "Capabilities",
-    "Client",
-    "Connection",
-    "Provider",
-    "Response",
-    "http_library",
-    "is_portal_loop",
-    "known",
-    "library_of",
-    "note_portal_loop",
-    "provider",
-]
-
 _LIBRARIES = frozenset({"httpx", "httpx2"})
 
 

@@ -15,8 +15,6 @@ from bonwise.calls.providers import clients, protocol, service, wire
 from bonwise.calls.rate_limits import openai_limits
 from bonwise.errors import UsageError
 
-__all__ = ["Reranker", "cohere", "jina", "question", "tei", "vllm", "voyage"]
-
 _LOSING = frozenset({"model", "top_n", "top_k", "return_documents", "return_text"})
 """Fields that bonwise sets, or that would leave documents out."""
 _KEPT = ("index", "relevance_score", "score", "classes")

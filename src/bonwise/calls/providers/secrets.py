@@ -14,21 +14,6 @@ from urllib.parse import unquote, urlsplit
 
 from bonwise.printable import printable
 
-__all__ = [
-    "KEY_LIKE",
-    "SCHEME_AND_KEY",
-    "SHORTEST_SECRET",
-    "account_of",
-    "as_a_word",
-    "held_secrets",
-    "is_secret",
-    "is_secret_in_query",
-    "masked",
-    "one_line",
-    "sent_secrets",
-    "shown_in_query",
-]
-
 SHORTEST_SECRET = 4
 """Characters below which nothing is looked for: such a word is found in every message."""
 _SHORTEST_ANYWHERE = 6

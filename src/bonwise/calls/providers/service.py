@@ -18,20 +18,6 @@ from bonwise.errors import CallError, UsageError
 if TYPE_CHECKING:
     from bonwise.calls.ask import Model
 
-__all__ = [
-    "Address",
-    "CustomHeaders",
-    "Key",
-    "Service",
-    "api_version",
-    "client_version",
-    "custom_headers",
-    "find_address",
-    "find_key",
-    "read_address",
-    "version_alone",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Address:

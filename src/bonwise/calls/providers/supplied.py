@@ -13,8 +13,6 @@ from bonwise.errors import UsageError
 if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Client, Connection
 
-__all__ = ["SuppliedClient", "supplied_model"]
-
 _SDKS = frozenset({"openai", "anthropic"})
 _KINDS = {"SyncAPIClient": False, "AsyncAPIClient": True}
 _EXAMPLES = "such as openai.AzureOpenAI(...) or anthropic.AsyncAnthropicBedrock(...)"

@@ -20,8 +20,6 @@ from bonwise.errors import UsageError
 if TYPE_CHECKING:
     from bonwise.calls.providers.supplied import SuppliedClient
 
-__all__ = ["SuppliedSender"]
-
 _LOOPS: weakref.WeakKeyDictionary[Any, weakref.ref[asyncio.AbstractEventLoop]] = weakref.WeakKeyDictionary()
 """By HTTP client, which several clients may share, the loop that its connections belong to."""
 

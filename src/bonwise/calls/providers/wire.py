@@ -11,25 +11,6 @@ from typing import Any
 from bonwise.calls import ask, bill, rate_limits
 from bonwise.calls.providers import protocol, secrets
 
-__all__ = [
-    "EXTRA_FIELD",
-    "Complaint",
-    "StreamedError",
-    "answer_elsewhere",
-    "chat_usages",
-    "count_of",
-    "counts",
-    "fewer_logprobs",
-    "loaded",
-    "loaded_line",
-    "most_told",
-    "problem_of",
-    "read_complaint",
-    "refused_extra",
-    "unsupported",
-    "usages",
-]
-
 EXTRA_FIELD = "extra_forbidden"
 """What validators call a field that they do not know."""
 

@@ -14,8 +14,6 @@ from bonwise.judges.protocol import has_words
 from bonwise.printable import printable
 from bonwise.table.verdicts import Unscored, kept
 
-__all__ = ["LOOKED_AT", "REASONS", "VERSION", "Form", "after_thinking", "answer", "stopped_early", "unread"]
-
 VERSION = 5
 """Of all readers together: it rises whenever the same reply may be read in another way."""
 

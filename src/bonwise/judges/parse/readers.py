@@ -20,24 +20,6 @@ from bonwise.judges.prompt_sections import JSON, AnswerForm
 from bonwise.printable import printable
 from bonwise.table.verdicts import Unscored
 
-__all__ = [
-    "LEAST_MASS",
-    "ReadChoice",
-    "ReadInterval",
-    "expected_digit",
-    "first_is_better",
-    "in_answer_to",
-    "interval",
-    "items",
-    "listed",
-    "marks",
-    "mean_level",
-    "pick",
-    "probability",
-    "score",
-    "stated_shares",
-]
-
 _SCORE = "(?:final |overall )?(?:score|rating)|final answer"
 _LOW = "low|low end|lower|lower end|lower bound|ci_lower"
 _HIGH = "high|high end|upper|upper end|upper bound|ci_upper"

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from bonwise.judges.parse.slots import plain
 
-__all__ = ["WORDS_OF_OTHERS", "is_copied", "is_quoted", "refuses", "without_quotations"]
-
 # ruff: noqa: RUF001 - letters and marks of other scripts are what is looked for
 
 

@@ -13,21 +13,6 @@ from typing import Any, Literal, Protocol
 from bonwise.judges.protocol import has_words
 from bonwise.printable import printable
 
-__all__ = [
-    "Fault",
-    "JsonSpan",
-    "Lexeme",
-    "ListSlot",
-    "NumberSlot",
-    "Slot",
-    "TextsSlot",
-    "WordSlot",
-    "pieces",
-    "plain",
-    "whole_json",
-    "whole_object",
-]
-
 Pairs = tuple[tuple[str, Any], ...]
 
 _START = re.compile(r'\{\s*"')

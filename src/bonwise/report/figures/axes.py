@@ -12,20 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "COLOURS",
-    "LIGHT",
-    "SIZE",
-    "STAND_INS",
-    "TEXT",
-    "ValuePlace",
-    "collected_places",
-    "legend_below",
-    "tell",
-    "tell_bar",
-    "with_stand_ins",
-]
-
 SIZE = (3.9, 2.75)
 """Inches; no drawing is wider."""
 

@@ -13,8 +13,6 @@ from bonwise.report.figures.names import LineEnd, names_at_ends, told_apart
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Curve", "Curves", "Guide", "curves_figure"]
-
 _MARKERS = "osv^DXP*"
 """Points of lines of one colour are told apart by these."""
 

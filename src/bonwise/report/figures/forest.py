@@ -16,8 +16,6 @@ from bonwise.report.figures.names import told_apart
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MOST", "Forest", "ReferenceMark", "Row", "forest_figure", "shortened"]
-
 Row = tuple[str, float | None, float | None, float | None]
 """Label, estimate, low end and high end; None where there is none."""
 

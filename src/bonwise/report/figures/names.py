@@ -15,8 +15,6 @@ from bonwise.printable import printable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ROW", "LineEnd", "names_at_ends", "pair", "short", "spread", "told_apart"]
-
 _LEGEND = 28
 
 ROW = 46

@@ -8,8 +8,6 @@ from matplotlib.ticker import Formatter
 
 from bonwise.report.numbers import Unit, number
 
-__all__ = ["Percent", "axis_title", "formatter"]
-
 _DECIMALS = 4
 _LONGEST = 1e7
 """A share from here on is written as in text: hundreds of digits would leave the axes no room."""

@@ -22,8 +22,6 @@ from bonwise.report.figures.axes import COLOURS, SIZE, STAND_INS, TEXT, ValuePla
 if TYPE_CHECKING:
     from bonwise.report.blocks import Drawing
 
-__all__ = ["drawn", "painted"]
-
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, read aloud, and follows the page's colours
     "text.parse_math": False,  # a dollar in a name from a file is a dollar

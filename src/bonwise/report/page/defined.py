@@ -11,9 +11,6 @@ from bonwise.report import limits, numbers
 from bonwise.report.blocks import Block, Column, Part, Row, Table
 from bonwise.report.page.docs_site import docs_site
 
-__all__ = ["DEFINITIONS", "with_definitions"]
-
-
 _WITHIN, _TIES, _AGREEMENT = "estimands/within_r", "estimands/ties", "estimands/agreement"
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from bonwise.errors import UsageError
 from bonwise.printable import printable
 
-__all__ = ["ENVIRONMENT_VARIABLE", "docs_site"]
-
 ENVIRONMENT_VARIABLE = "BONWISE_DOCS"
 
 _SCHEMES = ("https://", "http://", "file://")

@@ -15,8 +15,6 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Cards, Part, Said, Table
 from bonwise.report.figures.axes import LIGHT
 
-__all__ = ["MARKUP", "MOST_BYTES", "environment", "page_bytes", "visible"]
-
 MARKUP = 200
 """Bytes of a candidate on a page beside its words and its name, about."""
 

@@ -12,8 +12,6 @@ from markupsafe import Markup
 from bonwise.release import release
 from bonwise.report.page.environment import environment, visible
 
-__all__ = ["label_page"]
-
 LabelledResponse = tuple[str, str, float | None]
 """Key, text, and the label so far."""
 

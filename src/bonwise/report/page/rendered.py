@@ -29,9 +29,6 @@ from bonwise.report.figures import forest
 from bonwise.report.page import defined, view
 from bonwise.report.page.environment import environment
 
-__all__ = ["few", "fragment", "made_on", "whole_page"]
-
-
 _DRAWINGS = 2
 """Drawings side by side."""
 

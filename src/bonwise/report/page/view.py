@@ -14,8 +14,6 @@ from bonwise.report.numbers import counted
 from bonwise.report.page.canvas import drawn
 from bonwise.table.writing import csv_text
 
-__all__ = ["Figure", "page_view", "rows_as_csv"]
-
 
 def rows_as_csv(rows: Iterable[Mapping[str, str | float | int | bool | None]]) -> str:
     """Return rows as CSV that a spreadsheet runs nothing of; what a row lacks is a blank cell."""

@@ -17,8 +17,6 @@ from bonwise.selection.protocol import Contest, Draw, Entrants, Heard, Match, Qu
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
 
-__all__ = ["Knockout", "RoundRobin", "TieBreak", "drawn_pairs"]
-
 
 @takes_numbers
 @dataclass(frozen=True)

@@ -14,8 +14,6 @@ from bonwise.selection import draws, entrants, registry
 from bonwise.selection.protocol import Draw, Entrants, Standing
 from bonwise.table import checks, verdicts
 
-__all__ = ["Adaptive", "Greedy", "Resample"]
-
 
 @takes_numbers
 @dataclass(frozen=True)

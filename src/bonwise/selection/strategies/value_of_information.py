@@ -20,8 +20,6 @@ from bonwise.stats.beliefs import Beliefs, best_of_normals
 from bonwise.stats.redraws import CallPrice
 from bonwise.table import checks, verdicts
 
-__all__ = ["ValueOfInformation"]
-
 _USUAL = 1.5
 """Mean calls without another wish, in first passes: 6 calls for a pool of four."""
 

@@ -13,8 +13,6 @@ import numpy as np
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.partial.label_allocation import allocate, equal_strata, merged, strata_for
 
-__all__ = ["FEWEST_WHOLE", "CellAllocation", "CellPopulation", "allocate_cells", "cell_strata"]
-
 WHOLE_SHARE = 0.6
 """Share of the labels that goes to whole pools."""
 

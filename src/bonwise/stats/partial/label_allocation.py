@@ -12,23 +12,6 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.flags import TIE_DECIMALS
 from bonwise.stats.top_of_scores import top_of_scores
 
-__all__ = [
-    "LEAST",
-    "allocate",
-    "draw_within",
-    "equal_strata",
-    "level_by_spread",
-    "merged",
-    "pick_factor",
-    "shrunken_sd",
-    "size_measure",
-    "size_prior",
-    "spread_of",
-    "strata",
-    "strata_for",
-    "tie_strata",
-]
-
 LEAST = 3
 """Labels that a stratum needs for a variance of its own that is worth having."""
 

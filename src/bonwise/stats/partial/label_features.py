@@ -12,8 +12,6 @@ from bonwise.stats.estimand import OutcomeWeights
 from bonwise.stats.sums import Sums, by_rank, prompt_sums
 from bonwise.stats.top_of_scores import top_of_scores
 
-__all__ = ["OUTCOMES", "LabelFeatures", "label_features", "mean_of_judges", "outcomes"]
-
 OUTCOMES = OutcomeWeights._fields
 """R, Y1 = J - R, Y2 = M - R, same_top and hit of a prompt: every estimate is made from their means."""
 

@@ -10,9 +10,6 @@ import numpy.typing as npt
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import UsageError
 
-__all__ = ["LabelSample", "ScaledSample", "fold_of"]
-
-
 _HEAVIEST = 5
 
 

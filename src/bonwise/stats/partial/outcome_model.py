@@ -16,22 +16,6 @@ from bonwise.stats.clusters import cluster_codes
 from bonwise.stats.partial.label_features import OUTCOMES, LabelFeatures
 from bonwise.stats.partial.label_sample import ScaledSample, fold_of
 
-__all__ = [
-    "FOLDS",
-    "LABELS_ONLY",
-    "STAND_IN",
-    "ModelChoice",
-    "OutcomeModel",
-    "Ridge",
-    "choose_model",
-    "cluster_folds",
-    "cross_fit",
-    "power_tuning",
-    "predictions",
-    "prompt_folds",
-    "share_explained",
-]
-
 FOLDS = 5
 
 

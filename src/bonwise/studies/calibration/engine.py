@@ -22,8 +22,6 @@ from bonwise.table.panel import Panel, PromptLeftOut
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["LENGTH", "Covariates", "calibration_of", "calibration_study"]
-
 LENGTH = "length"
 
 _NO_COVARIATES = frozenset({"prompt_id", "candidate", "judge", "judge_score", "oracle_label", "draw", "propensity"})

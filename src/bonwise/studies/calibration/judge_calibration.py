@@ -21,20 +21,6 @@ from bonwise.studies.calibration import refits, result
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.panel import Panel
 
-__all__ = [
-    "COVARIATE_METHODS",
-    "METHODS",
-    "RawScores",
-    "calibrate_judge",
-    "cross_fitted",
-    "exchange_training_means",
-    "folds_of_prompts",
-    "isotonic_map",
-    "mean_changes",
-    "spline_index",
-]
-
-
 _Methods = Mapping[str, result.CalibratedMethod]
 
 

@@ -15,26 +15,6 @@ from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.sums import Sums, compared
 from bonwise.studies.calibration.result import CalibratedMethod, PickCounts
 
-__all__ = [
-    "GROUPS",
-    "JudgeChange",
-    "Refits",
-    "deal_groups",
-    "group_error",
-    "one_tie_break",
-    "over_judges",
-    "pick_changes",
-    "refits",
-    "refitted_difference",
-    "refitted_estimate",
-    "refitted_relative",
-    "refitted_tie_breaks",
-    "relative_change",
-    "rising_groups",
-    "tie_break_agreement",
-    "tie_break_sums",
-]
-
 
 def pick_changes(raw: Floats, calibrated: Floats, sizes: Ints) -> tuple[PickCounts, PickCounts]:
     """Count the changes on all prompts, and on those untied at the raw top; cells are grouped by prompt, no NaN."""

@@ -13,20 +13,6 @@ from bonwise.results import Count, FrameRow, Record
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudySettings
 
-__all__ = [
-    "FIXED",
-    "REFITTED",
-    "CalibratedMethod",
-    "CalibrationJudge",
-    "CalibrationSettings",
-    "CalibrationStudy",
-    "Intervals",
-    "LevelChange",
-    "PickCounts",
-    "PickOutcomes",
-    "RawFigures",
-]
-
 Intervals = Literal["refitted", "maps taken as fixed"]
 """How intervals are made: the maps learned again without each group of prompts, or taken as they are."""
 

@@ -16,8 +16,6 @@ from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["described"]
-
 _LIMITS = (
     "That a map stays right: it must be learnt again when the judge, its prompt or the generator changes.",
     OTHER_PROMPTS,

@@ -23,8 +23,6 @@ from bonwise.studies.label_strategy.pairs import every_pair, gap_groups
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.table import checks, facts, opening, panel, reading_options
 
-__all__ = ["candidates_study", "post_stratified", "subset_values", "transfer_study"]
-
 _FEWEST_CANDIDATES, _MOST_CANDIDATES = 3, 64  # of a curve; intervals compare every two sizes
 _MOST_PRICE = 1e12
 _OF_CURVE = tuple(e for e in catalog.VALUES if e.name != "value_random")

@@ -13,8 +13,6 @@ from bonwise.table.reading_options import NO_PROPENSITY, ReadingKeywords, Readin
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["STUDY", "TRANSFER", "study_candidates", "study_transfer"]
-
 
 @opens_a_table
 def study_candidates(

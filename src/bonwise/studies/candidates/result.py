@@ -12,15 +12,6 @@ from bonwise.results import Count, FrameRow, NonNegative, Record, Share
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudySettings
 
-__all__ = [
-    "CandidateCountStudy",
-    "CandidatesStudy",
-    "CountJudge",
-    "TransferJudge",
-    "TransferStratum",
-    "TransferStudy",
-]
-
 
 class CandidatesJudge(StudyJudge):
     """What was found of one judge."""

@@ -12,8 +12,6 @@ from bonwise.studies.candidates.result import CandidateCountStudy, CountJudge, T
 from bonwise.studies.description import DescribedStudy
 from bonwise.table.reading_options import PoolKeywords, ReadingKeywords
 
-__all__ = ["described"]
-
 _DRAWN_ALIKE = "Candidates that are not drawn alike: of named systems a figure is a mean over which are asked."
 _ERRS_ALIKE = "That the judge errs as often on pairs that look alike to it: only labels of the target show that."
 _LEGEND = (

@@ -29,8 +29,6 @@ from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
 if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["METRICS", "cut", "discretisation_study", "noise_and_rho"]
-
 METRICS = ("recovery", "effective_agreement", "effective_agreement_decided", "tie_rate", "top1_tie_rate")
 _ESTIMANDS = tuple(e for e in catalog.ESTIMANDS if e.name in METRICS)
 _RECOVERY = tuple(e for e in _ESTIMANDS if e.name == "recovery")

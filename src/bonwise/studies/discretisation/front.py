@@ -14,8 +14,6 @@ from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["STUDY", "study_discretisation"]
-
 
 @opens_a_table
 def study_discretisation(

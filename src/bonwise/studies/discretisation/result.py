@@ -13,8 +13,6 @@ from bonwise.studies.requirements.result import RequirementCounts
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import StudySettings
 
-__all__ = ["BINS", "BinnedScores", "DiscretisationJudge", "DiscretisationSettings", "DiscretisationStudy"]
-
 BINS = (100, 20, 10, 5)
 """Of Landesberg (2026), Table 26."""
 

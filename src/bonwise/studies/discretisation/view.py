@@ -14,8 +14,6 @@ from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.discretisation.result import BinnedScores, DiscretisationJudge, DiscretisationStudy
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["described"]
-
 _LIMITS = (
     "What a finer scale would do for a judge: that depends on whether it can tell such candidates apart.",
     "How a judge with errors of another kind does: the simulated one has plain noise, alike for all candidates.",

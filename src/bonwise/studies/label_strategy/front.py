@@ -16,24 +16,8 @@ from bonwise.progress import counting
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.estimand import Estimate
-from bonwise.studies.label_strategy import matched_pairs, sentences
+from bonwise.studies.label_strategy import matched_pairs, result, sentences
 from bonwise.studies.label_strategy.judged_pairs import PairRecord, PairVerdicts
-from bonwise.studies.label_strategy.result import (
-    LabelStrategyStudy,
-    OrderEffects,
-    RangeFrom,
-    ScoreRange,
-    StrategiesJudge,
-    StrategiesSettings,
-    StrategiesStudy,
-    StrategyCounts,
-    VerdictCounts,
-    VerdictMetrics,
-    VerdictsJudge,
-    VerdictsSettings,
-    VerdictsStudy,
-    VerdictsWay,
-)
 from bonwise.studies.label_strategy.strategies import Asking, compared
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.registration import Study
@@ -46,8 +30,6 @@ from bonwise.table.score_table import ScoreTable
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
     from bonwise.table.reading import RowSource
-
-__all__ = ["STUDY", "study_label_strategy", "study_verdicts"]
 
 
 @opens_a_table
@@ -63,7 +45,7 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
     confidence: float = CONFIDENCE,
     seed: int = SEED,
     **reading: Unpack[ReadingKeywords],
-) -> StrategiesStudy:
+) -> result.StrategiesStudy:
     """Compare ways of asking a judge with each other on the same prompts and pairs.
 
     The ways of Tables 4, 5, 15 and 16 of Landesberg (2026): scores as they are and cut into bins, Borda's count over
@@ -140,12 +122,12 @@ def label_strategy_of(
     bins: int = 20,
     edges: int | None = None,
     gap_groups: int = 4,
-) -> StrategiesStudy:
+) -> result.StrategiesStudy:
     """Study judges whose scores are laid out, as `study_label_strategy` does; `record` is that of drawn pairs."""
     missing: Mapping[str, int] = {}
     if record is not None:
         verdicts, missing = record.back(verdicts)
-    judges: dict[str, StrategiesJudge] = {}
+    judges: dict[str, result.StrategiesJudge] = {}
     refused = dict(judged.not_studied)
     with counting("judge", len(judged.panels)) as step:
         for name, panel in judged.panels.items():
@@ -162,14 +144,14 @@ def label_strategy_of(
     if not judges:
         raise _no_pair(verdicts)
     asked = judged.settings_as(
-        StrategiesSettings,
+        result.StrategiesSettings,
         verdicts=verdicts.source,
         pairwise=verdicts.judge,
         drawn=None if record is None else record.source,
         bins=bins,
         edges=edges,
     )
-    return StrategiesStudy(settings=asked, judges=judges, not_studied=refused)
+    return result.StrategiesStudy(settings=asked, judges=judges, not_studied=refused)
 
 
 def _no_pair(verdicts: PairVerdicts) -> InputError:
@@ -182,7 +164,7 @@ def _no_pair(verdicts: PairVerdicts) -> InputError:
 
 def _ways_of_judge(
     judged: LabelledPanels, panel: Panel, verdicts: PairVerdicts, asking: Asking, missing: Mapping[str, int]
-) -> StrategiesJudge | None:
+) -> result.StrategiesJudge | None:
     settings, method = judged.settings, judged.methods[panel.judge]
     matched = matched_pairs.match(panel, verdicts, settings.seed)
     if not len(matched.pairs.prompt):
@@ -191,14 +173,14 @@ def _ways_of_judge(
     pairs = matched_pairs.best_of_two(matched, settings, asking.gap_groups, method=method)
     scored = {"low": asking.low, "high": asking.high, "from": _range(judged.table, panel)[1]}
     data = judged.counts_as(
-        StrategyCounts,
+        result.StrategyCounts,
         panel.judge,
         pairs=len(matched.pairs.prompt),
         pairs_left_out={**matched.left_out, **missing},
         prompts_without_verdicts=int((matched.judged_pairs == 0).sum()),
-        score_range=ScoreRange.model_validate(scored),
+        score_range=result.ScoreRange.model_validate(scored),
     )
-    return StrategiesJudge(
+    return result.StrategiesJudge(
         data=data,
         strategies=groups,
         no_strategies=absent,
@@ -207,14 +189,14 @@ def _ways_of_judge(
     )
 
 
-def _range(table: ScoreTable, panel: Panel) -> tuple[tuple[float, float], RangeFrom]:
+def _range(table: ScoreTable, panel: Panel) -> tuple[tuple[float, float], result.RangeFrom]:
     """Return the range that is cut into bins, and whether it was declared or seen."""
     if panel.judge in table.judge_scales or "" in table.judge_scales:
         return (0.0, 1.0), "declared scale"  # a declared scale is mapped to [0, 1]
     return (float(np.min(panel.scores)), float(np.max(panel.scores))), "lowest and highest score"
 
 
-STUDY = Study(study_label_strategy, LabelStrategyStudy)
+STUDY = Study(study_label_strategy, result.LabelStrategyStudy)
 
 
 _NO_ORDER = "one verdict column: what the order did is unknown"
@@ -230,7 +212,7 @@ def study_verdicts(
     judge_col: str | Sequence[str] = (),
     pair_col: str | Sequence[str] = (),
     confidence: float = 0.95,
-) -> VerdictsStudy:
+) -> result.VerdictsStudy:
     """Study the order effect, ties and agreement of pairwise verdicts, one order against both.
 
     Parameters
@@ -275,7 +257,7 @@ def study_verdicts(
     table = LabelledVerdicts.read(source, verdicts=verdicts, oracle=label_col, prompt=prompt, judge=judge, pair=pair)
     names = [str(name) for name in table.judge.categories]
     judges = {name: _verdicts_of_judge(table, name, confidence) for name in names if table.judge.are(name).any()}
-    settings = VerdictsSettings(
+    settings = result.VerdictsSettings(
         confidence=confidence,
         source=table.source,
         verdict_columns=list(verdicts),
@@ -287,21 +269,21 @@ def study_verdicts(
     )
     lost = {name: "no row with both a verdict in every order and a label" for name in names if name not in judges}
     together = sentences.pairs_sentence(list(table.asked.values()))
-    return VerdictsStudy(settings=settings, judges=judges, not_studied=lost, sentences=together)
+    return result.VerdictsStudy(settings=settings, judges=judges, not_studied=lost, sentences=together)
 
 
-def _verdicts_of_judge(table: LabelledVerdicts, name: str, confidence: float) -> VerdictsJudge:
+def _verdicts_of_judge(table: LabelledVerdicts, name: str, confidence: float) -> result.VerdictsJudge:
     of_judge = table.judge.are(name)
     verdicts, oracle = table.verdicts[of_judge], table.oracle[of_judge]
     prompt = table.prompt.codes[of_judge].astype(np.int64)
-    data = VerdictCounts(
+    data = result.VerdictCounts(
         prompts=len(np.unique(prompt)),
         pairs=len(verdicts),
         oracle_ties=int((oracle == 0.5).sum()),
         dropped=dict(table.dropped.get(name, {})),
     )
-    values: dict[VerdictsWay, Floats] = {"first_order": verdicts[:, 0]}
-    less: dict[VerdictsWay, VerdictMetrics] = {}
+    values: dict[result.VerdictsWay, Floats] = {"first_order": verdicts[:, 0]}
+    less: dict[result.VerdictsWay, result.VerdictMetrics] = {}
     order, both = None, verdicts.mean(axis=1)
     if verdicts.shape[1] > 1:
         values["second_order"] = verdicts[:, 1]
@@ -310,14 +292,14 @@ def _verdicts_of_judge(table: LabelledVerdicts, name: str, confidence: float) ->
             for way, value in values.items()
         }
         values["both_orders"] = both
-        order = OrderEffects(
+        order = result.OrderEffects(
             **estimate_records(matched_pairs.order_effects(verdicts[:, 0], verdicts[:, 1], prompt, confidence))
         )
     ways = {
         way: _metrics(matched_pairs.verdict_metrics(value, oracle, prompt, confidence))
         for way, value in values.items()
     }
-    return VerdictsJudge(
+    return result.VerdictsJudge(
         data=data,
         ways=ways,
         minus_both_orders=less,
@@ -327,5 +309,5 @@ def _verdicts_of_judge(table: LabelledVerdicts, name: str, confidence: float) ->
     )
 
 
-def _metrics(found: Mapping[str, Estimate]) -> VerdictMetrics:
-    return VerdictMetrics(**estimate_records(found))
+def _metrics(found: Mapping[str, Estimate]) -> result.VerdictMetrics:
+    return result.VerdictMetrics(**estimate_records(found))

@@ -14,9 +14,6 @@ from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table import draw_records, identifiers, numbers, reading, vote_readings
 
-__all__ = ["RECORD_HEADER", "PairRecord", "PairVerdicts"]
-
-
 _NEEDED = ("prompt_id", "a", "b", "shown_first", "shown_second")
 _TOKENS = ("input_tokens", "output_tokens")
 

@@ -24,18 +24,6 @@ from bonwise.studies.label_strategy import judged_pairs, result
 from bonwise.studies.label_strategy.pairs import OF_PAIRS, Pairs, gap_groups, of_pairs, pair_scores, pair_sums
 from bonwise.table.panel import Panel
 
-__all__ = [
-    "MatchedVerdicts",
-    "Share",
-    "best_of_two",
-    "match",
-    "order_differences",
-    "order_effects",
-    "pair_share",
-    "share_difference",
-    "verdict_metrics",
-]
-
 
 class Share(NamedTuple):
     """A share of some pairs, each of shape (pairs,)."""

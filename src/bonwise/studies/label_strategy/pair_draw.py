@@ -26,8 +26,6 @@ from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import PoolKeywords, ReadingOptions, opens_a_table
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["draw_pairs"]
-
 
 def _drawn(drawn: int, whole: int, prompts: int) -> str:
     verb = "was" if drawn == 1 else "were"

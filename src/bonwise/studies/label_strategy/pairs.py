@@ -11,24 +11,6 @@ from bonwise.flags import TIE_DECIMALS
 from bonwise.stats import estimand, top_of_scores
 from bonwise.stats.sums import compared, prompt_sums, tie_decimals
 
-__all__ = [
-    "OF_PAIRS",
-    "Pairs",
-    "between_top",
-    "borda",
-    "connected_edges",
-    "draw_in_strata",
-    "even_counts",
-    "every_pair",
-    "gap_groups",
-    "gap_strata",
-    "of_pairs",
-    "pair_scores",
-    "pair_sums",
-    "quantised",
-    "tie_broken",
-]
-
 
 class Pairs(NamedTuple):
     """Pairs of candidates, each of shape (pairs,), sorted by prompt."""

@@ -21,37 +21,6 @@ if TYPE_CHECKING:
 
     from bonwise.table.pools import Pool
 
-__all__ = [
-    "MODELS",
-    "GapGroup",
-    "GapOf",
-    "LabelStrategyStudy",
-    "MatchedPairs",
-    "OrderEffects",
-    "PairDraw",
-    "PairDrawSettings",
-    "PairStratum",
-    "PairWay",
-    "PromptGroup",
-    "PromptsWithVerdicts",
-    "RangeFrom",
-    "ScoreRange",
-    "StrategiesJudge",
-    "StrategiesSettings",
-    "StrategiesStudy",
-    "StrategyCounts",
-    "VerdictCounts",
-    "VerdictMetrics",
-    "VerdictsJudge",
-    "VerdictsSettings",
-    "VerdictsStudy",
-    "VerdictsWay",
-    "Way",
-    "WayMetrics",
-    "WhereTied",
-    "record_path",
-]
-
 
 class LabelStrategyStudy(StudyDocument):
     """Ways of asking a judge, compared with each other; a subclass narrows `kind` to its own.

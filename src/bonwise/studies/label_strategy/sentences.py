@@ -9,18 +9,6 @@ from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import Bounded, Unit, brief, counted, estimate, interval, number, with_interval
 from bonwise.studies.label_strategy import result
 
-__all__ = [
-    "NAMES",
-    "brought",
-    "moved",
-    "pairs_sentence",
-    "points",
-    "share",
-    "share_with_ends",
-    "strategy_sentences",
-    "verdict_sentences",
-]
-
 
 def share(found: Bounded) -> str:
     """Write a share in percent."""

@@ -19,8 +19,6 @@ from bonwise.studies.label_strategy.result import PromptGroup, PromptsWithVerdic
 from bonwise.table import cells, numbers, score_table
 from bonwise.table.panel import Panel
 
-__all__ = ["Asking", "compared"]
-
 OF_STRATEGIES = (
     *("within_r", "tie_rate", "top1_tie_rate", "top1_accuracy", "effective_agreement", "gain", "recovery"),
 )

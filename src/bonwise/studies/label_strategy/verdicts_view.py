@@ -17,8 +17,6 @@ from bonwise.report.numbers import Unit, count, counted, estimate, interval, num
 from bonwise.studies.description import DescribedStudy
 from bonwise.studies.label_strategy.result import VerdictsJudge, VerdictsStudy
 
-__all__ = ["LIMITS", "verdicts"]
-
 LIMITS = (
     "How another prompt for the judge does: each way of asking was tried with the words that were used.",
     OTHER_PROMPTS,

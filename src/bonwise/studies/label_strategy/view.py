@@ -16,8 +16,6 @@ from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.label_strategy import result, verdicts_view
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["RECOVERY", "Ways", "described", "matched_pairs", "pair_draw", "partly_labelled", "strategies"]
-
 Ways = Mapping[str, result.WayMetrics]
 
 RECOVERY = "recovery"

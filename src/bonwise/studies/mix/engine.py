@@ -23,9 +23,6 @@ from bonwise.studies.mix.result import CurveAt, MixCounts, MixJudge, MixSettings
 from bonwise.table import checks, opening, reading_options, score_table
 from bonwise.table.panel import Panel, lay_out
 
-__all__ = ["OF_PAIRS", "SHARES", "mix_change", "mix_curve", "mix_of", "mix_study", "mix_sums"]
-
-
 _HEADLINES = ("global_r", "recovery")
 
 _STAYS = "goes"  # from one figure to another that it cannot be told from

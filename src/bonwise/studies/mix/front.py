@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bonwise.studies.labelled_panels import LabelledPanels
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["STUDY", "study_mix"]
-
 
 @opens_a_table
 def study_mix(

@@ -12,8 +12,6 @@ from bonwise.results import Count, FrameRow, Record, Share
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudySettings
 
-__all__ = ["CurveAt", "MixCounts", "MixJudge", "MixSettings", "MixStudy"]
-
 
 class CurveAt(Record):
     """A point of the curve."""

@@ -15,8 +15,6 @@ from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.mix.result import CurveAt, MixJudge, MixSettings, MixStudy
 from bonwise.table.reading_options import ReadingKeywords
 
-__all__ = ["described"]
-
 _LIMITS = ("Which pools are the right ones: that depends on what users will choose among.", OTHER_PROMPTS, LABELS)
 
 _OVER_PAIRS = {"global_r": "judge", "sign_agreement": "other", "effective_agreement": "ink"}

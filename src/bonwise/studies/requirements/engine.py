@@ -29,22 +29,6 @@ from bonwise.table.reading_options import ReadingOptions
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
-__all__ = [
-    "MANY",
-    "BeyondChance",
-    "Few",
-    "Held",
-    "MoverDifference",
-    "Requirement",
-    "few_picks",
-    "held_against",
-    "no_curve",
-    "recovered",
-    "required",
-    "requirements_of",
-    "requirements_study",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class BeyondChance:

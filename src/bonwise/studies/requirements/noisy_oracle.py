@@ -15,20 +15,6 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.stats.sums import Sums, compared, tie_decimals
 from bonwise.studies.requirements.result import CurvePoint
 
-__all__ = [
-    "MOST_CELLS",
-    "MOST_PAIRS",
-    "Afforded",
-    "AtNoise",
-    "NoisyOracle",
-    "affordable",
-    "noise_for_recovery",
-    "noise_for_within_r",
-    "points",
-    "recovery_influence",
-    "within_r_influence",
-]
-
 MOST_CELLS = 40_000
 """Candidates, over all prompts, that a curve is computed from: 10,000 prompts of 4."""
 

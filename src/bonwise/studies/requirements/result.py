@@ -13,18 +13,6 @@ from bonwise.results import Count, FrameRow, NonNegative, Number, Record, Share
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudySettings
 
-__all__ = [
-    "TARGETS",
-    "CurvePoint",
-    "Inverse",
-    "OwnFigures",
-    "RequirementCounts",
-    "RequirementsJudge",
-    "RequirementsSettings",
-    "RequirementsStudy",
-    "Target",
-]
-
 TARGETS = (0.25, 0.5, 0.75, 0.9)
 """Recoveries of Landesberg (2026), Table 25."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = ["Needed", "Quality", "described"]
-
 _LIMITS = (
     "How a judge with errors of another kind does: the curve takes plain noise, alike for all candidates.",
     OTHER_PROMPTS,

@@ -39,17 +39,6 @@ from bonwise.table.panel import Panel, PromptLeftOut, lay_out
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
 
-__all__ = [
-    "PlayedRule",
-    "PlayedStrategy",
-    "StoredPools",
-    "StrategyOutcomes",
-    "chosen",
-    "every_strategy",
-    "played",
-    "replayed",
-]
-
 MARGINS = (0.02, 0.05, 0.1, 0.15, 0.2)
 """Of the adaptive rule, on scores from 0 to 1."""
 PASSES = (1.25, 1.5, 2.0)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
     from bonwise.table.reading import RowSource
 
-__all__ = ["STUDY", "study_strategies"]
-
 
 @opens_a_table
 def study_strategies(  # noqa: PLR0913 - all but the source are named

@@ -12,8 +12,6 @@ from bonwise.results import Count, Ends, FrameRow, NonNegative, NotBlank, Number
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import StudyCounts, StudySettings
 
-__all__ = ["ReplayCounts", "ReplaySettings", "ReplayedJudge", "StrategyChoice", "StrategyKind", "StrategyReplay"]
-
 StrategyKind = Literal[
     "greedy", "resample", "adaptive", "value_of_information", "tie_break", "round_robin", "knockout", "jury", "route"
 ]

@@ -12,8 +12,6 @@ from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy
 from bonwise.studies.strategies.result import MODEL_FILE, ReplayedJudge, StrategyReplay, StrategyRow
 
-__all__ = ["described"]
-
 _LIMITS = (
     "What further calls of another judge, or at another temperature, would say: only stored scores are played.",
     OTHER_PROMPTS,

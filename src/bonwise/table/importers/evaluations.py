@@ -11,8 +11,6 @@ from bonwise.errors import FileError
 from bonwise.table.importers.material import GatheredScores, Imported, Material, Record, as_words, mapping, mappings
 from bonwise.table.roles import names_a_label
 
-__all__ = ["read_deepeval", "read_inspect", "read_lm_eval", "read_promptfoo", "read_scored_records"]
-
 _METRICS = ("metricsData", "metrics_data")
 _GIVEN = re.compile(r"test_case_\d+")
 """Names that DeepEval gives to cases without one."""

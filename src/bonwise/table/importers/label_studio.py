@@ -11,8 +11,6 @@ from bonwise.table import columns, sheet_keys
 from bonwise.table.importers.material import GatheredScores, Imported, Material, Record, as_words, mappings
 from bonwise.table.store import Rows, StructuredText
 
-__all__ = ["read_label_studio"]
-
 
 def read_label_studio(material: Material) -> Imported | None:
     """Read tasks with annotations, which are labels; predictions and numbers of a task are judges."""

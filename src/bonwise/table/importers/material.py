@@ -19,8 +19,6 @@ from bonwise.table.store import StructuredText, is_missing
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GatheredCell", "GatheredScores", "Imported", "Material", "as_words", "mapping", "mappings"]
-
 Record = Mapping[str, Any]
 
 

@@ -14,8 +14,6 @@ from bonwise.table import nested
 from bonwise.table.importers.material import GatheredScores, Imported, Material, Record, as_words
 from bonwise.table.roles import by_key, claims, key_of, names_a_label, score_of
 
-__all__ = ["read_chosen_rejected", "read_list_columns", "read_wide"]
-
 _TEXTS = ("responses", "completions", "candidates", "answers", "outputs", "generations", "samples", "choices")
 _NAMES = ("models", "candidateids", "candidatenames", "systems", "policies", "names", "ids", "modelnames")
 _SCORES = ("scores", "judgescores", "rewards", "ratings", "grades", "rmscores", "modelscores")

@@ -17,8 +17,6 @@ from bonwise.table.importers.material import (
     mappings,
 )
 
-__all__ = ["read_langfuse", "read_langsmith", "read_mlflow"]
-
 _NUMBERS = ("NUMERIC", "BOOLEAN")
 
 
