@@ -14,7 +14,7 @@ import bonwise
 HOME = Path(bonwise.__file__).parent
 FILES = sorted(HOME.rglob("*.py"))
 
-CEILINGS = {"files": 515, "lines": 121_800, "files of table": 49, "files of calls": 38, "files of tests": 294}
+CEILINGS = {"files": 542, "lines": 127_300, "files of table": 50, "files of calls": 43, "files of tests": 317}
 MOST_IMPORTS = 0.08
 """Lines of imports among the lines of code."""
 VAGUE = {"one", "found", "told", "said", "mine"}

@@ -13,9 +13,8 @@ from bonwise.arrays import Floats, Ints, Mask
 from bonwise.auditing.settings import Settings
 from bonwise.errors import UsageError
 from bonwise.printable import listed, quoted
-from bonwise.table import cell_scores, score_table, words
+from bonwise.table import cell_scores, score_table, store, words
 from bonwise.table.panel import Panel
-from bonwise.table.store import CodedColumn
 
 _MOST_FAMILIES = 12
 
@@ -111,7 +110,7 @@ def _family(table: score_table.ScoreTable, panel: Panel, stated: Mapping[str, st
     return Attribute("family", table.columns["family"], "own family against others", values, groups, codes, reason)
 
 
-def _names(column: CodedColumn) -> CodedColumn:
+def _names(column: store.CodedColumn) -> store.CodedColumn:
     """Return the names of a column without spaces around them, missing where they are blank."""
     return column.with_cells([_name(cell) for cell in column.cells])
 

@@ -26,9 +26,8 @@ from bonwise.printable import listed, quoted
 from bonwise.progress import counting
 from bonwise.release import release
 from bonwise.results import given
-from bonwise.table import checks, facts, label_design, opening, reading_options, score_table
+from bonwise.table import checks, facts, label_design, opening, reading, reading_options, score_table
 from bonwise.table.panel import Panel, lay_out
-from bonwise.table.reading import in_batches
 
 
 def audited(  # noqa: PLR0913 - the one front door of the audit; all but the source are named
@@ -78,7 +77,7 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
         gain=gain,
         judge_family={"": judge_family} if isinstance(judge_family, str) else dict(judge_family or {}),
     )
-    if in_passes or stats_out is not None or like is not None or in_batches(source):
+    if in_passes or stats_out is not None or like is not None or reading.in_batches(source):
         TABLES.require("passing over a table")
         from bonwise.auditing.passed_audit import passed_over  # noqa: PLC0415 - few audits need it
 

@@ -9,9 +9,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from bonwise.arrays import Floats, Ints, Mask
-from bonwise.stats import catalog, jackknife, top_of_scores
+from bonwise.stats import catalog, jackknife, sums, top_of_scores
 from bonwise.stats.clusters import cluster_codes, cluster_sums
-from bonwise.stats.sums import compared
 
 
 class GroupPicks(NamedTuple):
@@ -69,7 +68,7 @@ class LabelTerms(NamedTuple):
 
 def label_terms(labels: Floats) -> LabelTerms:
     """Return an indicator of each of up to 10 labels but the lowest; of more, pieces with knots at quintiles."""
-    labels = compared(labels)
+    labels = sums.compared(labels)
     levels = np.unique(labels)
     if len(levels) <= MOST_LEVELS:
         return LabelTerms("levels", (labels[:, None] == levels[1:]).astype(np.float64))
@@ -237,7 +236,7 @@ def _shrunk(contributions: Floats) -> float:
 
 def mean_in_ties(scores: Floats, attribute: Floats, sizes: Ints) -> Floats:
     """Return the attribute averaged over the candidates of a prompt that the judge ties."""
-    scores = compared(scores)
+    scores = sums.compared(scores)
     owner = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((scores, owner))
     new = np.diff(scores[order], prepend=np.nan) != 0
@@ -252,7 +251,7 @@ class _ValuedPicks:
     """The picks of one judge, and what they are worth."""
 
     def __init__(self, scores: Floats, labels: Floats, sizes: Ints) -> None:
-        self.scores, self.labels, self.sizes = compared(scores), labels, sizes
+        self.scores, self.labels, self.sizes = sums.compared(scores), labels, sizes
         self.starts = np.cumsum(sizes) - sizes
         self.top = top_of_scores.at_top(self.scores, sizes)
         self.worth = self._worth(self.top)

@@ -129,8 +129,8 @@ def _difference_figure(
         across=numbers.named(f"difference of two {what}s", reference),
     )
     says = (
-        f"Of {numbers.count(found.pairs)} pairs of candidates of one prompt the {word} ties {numbers.count(found.ties)}, "
-        f"{numbers.number(data.tied, 'share')}"
+        f"Of {numbers.count(found.pairs)} pairs of candidates of one prompt the {word} ties "
+        f"{numbers.count(found.ties)}, {numbers.number(data.tied, 'share')}"
     )
     if found.ties < found.pairs:
         says += f"; the others, each counted with both signs, lie within {numbers.brief(found.largest)} of 0"

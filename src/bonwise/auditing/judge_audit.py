@@ -38,9 +38,8 @@ from bonwise.report import numbers, table_facts
 from bonwise.stats import catalog, correlation, estimation, support
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.sums import Sums
-from bonwise.table import cell_scores, label_design, score_table
+from bonwise.table import cell_scores, label_design, score_table, words
 from bonwise.table.panel import Panel, easy_of_panel, lay_out
-from bonwise.table.words import holds_texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +208,7 @@ def _strata(
     labelling: Labelling, table: score_table.ScoreTable, settings: Settings, *, logged: bool
 ) -> dict[str, Any]:
     """Return the metrics by stratum of the prompts; nothing where no column and no text says anything of them."""
-    if labelling.method == "cells" or not (table.strata or settings.pools or holds_texts(table)):
+    if labelling.method == "cells" or not (table.strata or settings.pools or words.holds_texts(table)):
         return {}
     from bonwise.auditing.exhibits import strata_of_audit  # noqa: PLC0415 - many tables say nothing of their prompts
 

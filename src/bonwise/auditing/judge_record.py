@@ -11,18 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bonwise.arrays import Floats
-from bonwise.auditing import label_interval, result, result_labels, simultaneous, unlabelled
-from bonwise.auditing.gates import (
-    Gate,
-    Labelled,
-    bounded_metrics,
-    carried,
-    check_gate,
-    open_gate,
-    whatever_is_missing,
-)
+from bonwise.auditing import label_interval, result, result_labels, result_verdict, simultaneous, unlabelled
+from bonwise.auditing.gates import Labelled, bounded_metrics, carried, check_gate, open_gate, whatever_is_missing
 from bonwise.auditing.labelling import Labelling
-from bonwise.auditing.result_verdict import Verdict
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import Outstanding, Suspected
 from bonwise.estimates import estimate_records
@@ -224,7 +215,7 @@ class JudgeAudit:
             return self.cells.labelled
         return Labelled(int(labelled.sum()), int((~labelled).sum()), float(sizes.mean()))
 
-    def gate(self, metric: str, value: float) -> Gate:
+    def gate(self, metric: str, value: float) -> result_verdict.Gate:
         """Compare a metric with a value by one-sided bounds; a name that is no metric is a `UsageError`."""
         check = partial(
             check_gate,
@@ -267,7 +258,7 @@ class AuditParts:
     not_in_passes: Sequence[str] | None = None
     """Of an audit in passes, of which the table is a sample: what was not computed, and why."""
 
-    def check(self, gates: Mapping[str, float], not_audited: Mapping[str, str]) -> list[Gate]:
+    def check(self, gates: Mapping[str, float], not_audited: Mapping[str, str]) -> list[result_verdict.Gate]:
         """Compare metrics of every judge with values; a judge that could not be audited leaves its gates open."""
         audited = [judge.gate(metric, value) for judge in self.judges.values() for metric, value in gates.items()]
         others = [
@@ -317,7 +308,7 @@ def _ranges(panel: Panel) -> dict[str, list[float]]:
 def judge_record(
     labelling: Labelling,
     metrics: Mapping[str, estimand.Estimate],
-    verdict: Verdict,
+    verdict: result_verdict.Verdict,
     *,
     picked: unlabelled.Picked | None = None,
     candidates: Mapping[str, Record | None] = MappingProxyType({}),

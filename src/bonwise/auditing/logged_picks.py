@@ -21,13 +21,12 @@ from bonwise.extras import TABLES
 from bonwise.printable import quoted
 from bonwise.results import Count, Number, Record, given
 from bonwise.strict_json import refusal
-from bonwise.table import checks, facts, identifiers, label_design, numbers, opening, roles, text_files
+from bonwise.table import checks, facts, identifiers, label_design, numbers, opening, roles, store, text_files
 from bonwise.table.panel import Panel, PromptLeftOut, lay_out
 from bonwise.table.picks import NOTHING, OWED, Pick, PickRows, Picks
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.score_table import ScoreTable
-from bonwise.table.store import CodedColumn
 
 
 def logged_judge(
@@ -276,7 +275,7 @@ def _policy(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _prompts(rows: list[int], lines: Sequence[PickLine], source: str) -> list[str]:
-    column = CodedColumn.of_cells([line.prompt_id for line in lines], np.array(rows))
+    column = store.CodedColumn.of_cells([line.prompt_id for line in lines], np.array(rows))
     prompts = list(identifiers.as_categories(column, role="prompt_id", source=source))
     first: dict[str, int] = {}
     for row, prompt in zip(rows, prompts, strict=True):

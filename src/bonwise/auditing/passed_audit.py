@@ -25,10 +25,8 @@ from bonwise.results import given
 from bonwise.stats import catalog, correlation, estimation, support
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.swept import ROWS, HeldSums, J, M, R
-from bonwise.table import batches, canonical, opening, reading_options, score_table
+from bonwise.table import batches, canonical, opening, reading, reading_options, score_table, store
 from bonwise.table.panel import Panel, easy_of_panel, lay_out
-from bonwise.table.reading import stats_files
-from bonwise.table.store import Rows
 
 _UNLIKE = "in passes level_bias is not computed: it is fitted to all candidates at once"
 _NOT_COMPUTED = (
@@ -67,7 +65,7 @@ def passed_over(
         if value not in (None, (), {}, "", False, _USUAL.get(name)):
             hint = "prepare the table without it, or audit a sample of its prompts in memory: docs/scale.md"
             raise UsageError(f"{name} is not possible in passes", hint=hint)
-    if files := stats_files(source):
+    if files := reading.stats_files(source):
         if stats_out is not None or like is not None:
             raise UsageError("stats files are merged as they are", hint="leave --stats-out and --like out")
         whole = passes.merged([passes.read_stats(file) for file in files])
@@ -96,7 +94,7 @@ def _gathered(
 ) -> passes.Gathered:
     name = str(source) if isinstance(source, str | Path) else "table"
     table = batches.Batches(source, exclude=options.exclude, name=name)
-    frame = Rows.of(table.first_rows())
+    frame = store.Rows.of(table.first_rows())
     taken = canonical.resolved(frame, options, name)
     strange: list[str] = [role for role in ("draw", "annotator", "propensity") if role in taken]
     table.columns = {role: str(taken[role]) for role in _ROLES if role in taken}

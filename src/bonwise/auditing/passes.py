@@ -26,12 +26,8 @@ from bonwise.errors import FileError, InputError
 from bonwise.printable import printable
 from bonwise.stats import estimation, no_gain, swept
 from bonwise.stats.sums import ColumnScale, by_rank, prompt_sums, tie_decimals
-from bonwise.table import scales
+from bonwise.table import checks, panel, scales, text_files, writing
 from bonwise.table.batches import MOST_JUDGES, Batch, Batches, NotTogetherError, hashes
-from bonwise.table.checks import Shape
-from bonwise.table.panel import MAY_LACK, RECTANGULAR_SHARE
-from bonwise.table.text_files import file_errors, open_plain
-from bonwise.table.writing import write_whole
 
 Row = dict[str, str | float | None]
 _Hashes = np.typing.NDArray[np.uint64]
@@ -80,7 +76,7 @@ class Fixed:
 
     columns: dict[str, str]
     judges: list[str]
-    shape: Shape
+    shape: checks.Shape
     common: int  # hash of the names that every prompt of a rectangular table carries
     methods: list[str]  # of `USABLE`, or why it is not audited
     labelled: list[ColumnScale]  # of the prompts with all labels
@@ -347,7 +343,9 @@ class _CountingPass:
     def fixed(self, settings: Settings) -> Fixed:
         """Return what all prompts share."""
         (names, prompts), own = self._usual(), range(len(self._table.judges))
-        usual: Shape = "rectangular" if 0 < prompts >= RECTANGULAR_SHARE * self._sets.total() else "ragged"
+        usual: checks.Shape = (
+            "rectangular" if 0 < prompts >= panel.RECTANGULAR_SHARE * self._sets.total() else "ragged"
+        )
         shape = settings.shape or usual
         kinds = (_USUAL,) if shape == "rectangular" else (_USUAL, _OTHER)
         scored = [self._shared(judge, kinds, (_WHOLE, _PART, _NONE)) for judge in own]
@@ -397,7 +395,7 @@ def method_of(counts: PassCounts, judge: int, kinds: Sequence[int]) -> str:
         return "no prompt has labels for all its candidates"
     if not counts.of("scored", judge, kinds, (_WHOLE, _PART, _NONE)):
         return "it scored no candidate"
-    return "complete" if not part and none <= MAY_LACK * (whole + none) else "labelled_only"
+    return "complete" if not part and none <= panel.MAY_LACK * (whole + none) else "labelled_only"
 
 
 def _rising(prompts: Any, last: str) -> bool:
@@ -458,12 +456,12 @@ def write_stats(path: Path, whole: Gathered) -> None:
                 arrays |= {f"{name}.{'-'.join(map(str, key))}.{part}": np.asarray(value) for part, value in parts}
     content = io.BytesIO()
     np.savez_compressed(content, head=np.frombuffer(json.dumps(asdict(head)).encode(), dtype=np.uint8), **arrays)  # type: ignore[arg-type]  # no array has the name of a flag
-    write_whole(path, content.getvalue())
+    writing.write_whole(path, content.getvalue())
 
 
 def read_stats(path: Path) -> Gathered:
     """Read a stats file; one that is damaged, or holds what no audit writes, is refused."""
-    with file_errors(path), open_plain(path) as stream:
+    with text_files.file_errors(path), text_files.open_plain(path) as stream:
         content = stream.read()
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

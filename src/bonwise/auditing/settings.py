@@ -10,14 +10,11 @@ from typing import Any, get_args
 import numpy as np
 
 from bonwise.arrays import Floats, Ints
-from bonwise.auditing.result import GateRule, IntervalKind, Thresholds
-from bonwise.auditing.result_labels import GainOfLabel
-from bonwise.auditing.result_verdict import Target
-from bonwise.auditing.verdict import TARGETS
+from bonwise.auditing import result, result_labels, result_verdict, verdict
 from bonwise.errors import UsageError
 from bonwise.extras import BOOTSTRAP
 from bonwise.stats import estimation
-from bonwise.table import checks, panel, scales
+from bonwise.table import checks, scales
 
 _LEAST_OF_UNIT = 1e-6
 
@@ -35,7 +32,7 @@ def _range(low: float, high: float) -> tuple[float, float]:
 def _check_top(k: int | None, gain: str) -> None:
     if k is not None and k < 1:
         raise UsageError(f"top is {k}", hint="give how many candidates are kept, 1 or more")
-    if gain not in get_args(GainOfLabel):
+    if gain not in get_args(result_labels.GainOfLabel):
         raise UsageError(f"no gain {gain!r}", hint="choose of linear, exp")
     if gain != "linear" and k is None:
         raise UsageError("--gain is of nDCG, which --top computes", hint="add --top K, or leave --gain out")
@@ -47,8 +44,8 @@ class Settings:
 
     confidence: float = checks.CONFIDENCE
     """Of the two-sided intervals, in [0.5, 1)."""
-    interval: IntervalKind = "default"
-    gate: GateRule = "default"
+    interval: result.IntervalKind = "default"
+    gate: result.GateRule = "default"
     """``bounded`` decides gates by bets on labels of a known range."""
     resamples: int = 1000
     """Of the bootstrap."""
@@ -57,10 +54,10 @@ class Settings:
     exclude: tuple[str, ...] = ()
     control: tuple[str, ...] = ()
     """Both: candidate names left out; named easy candidates reported with and without."""
-    target: Target = "best-of-n"
+    target: result_verdict.Target = "best-of-n"
     shape: checks.Shape | None = None
     """Forced shape."""
-    thresholds: Thresholds = field(default_factory=Thresholds.usual)
+    thresholds: result.Thresholds = field(default_factory=result.Thresholds.usual)
     outcome_model: Any = None
     """Regressor with ``fit`` and ``predict`` that takes the ridge's place where labels are a sample."""
     keep_easy: tuple[str, ...] = ()
@@ -73,7 +70,7 @@ class Settings:
     """Where the texts of candidates are."""
     top: int | None = None
     """How many candidates of each prompt are kept, for figures of the best k."""
-    gain: GainOfLabel = "linear"
+    gain: result_labels.GainOfLabel = "linear"
     """What nDCG gives for a label."""
     judge_family: Mapping[str, str] = field(default_factory=dict)
     """The model family of each judge; ``""`` holds that of every judge not named."""
@@ -86,8 +83,8 @@ class Settings:
             raise UsageError(f"no gate {self.gate!r}", hint="choose of default, bounded")
         if self.interval == "bootstrap":
             BOOTSTRAP.require("the bootstrap")
-        if self.target not in TARGETS:
-            raise UsageError(f"no decision target {self.target!r}", hint=f"choose of {', '.join(TARGETS)}")
+        if self.target not in verdict.TARGETS:
+            raise UsageError(f"no decision target {self.target!r}", hint=f"choose of {', '.join(verdict.TARGETS)}")
         checks.check_seed(self.seed)
         if self.resamples < 2:
             raise UsageError(f"{self.resamples} resamples are too few", hint="such as 1000")

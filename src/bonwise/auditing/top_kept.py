@@ -15,8 +15,7 @@ from bonwise.report.numbers import counted
 from bonwise.results import given
 from bonwise.stats import catalog, estimand, estimation
 from bonwise.stats.sums import Sums, by_rank, compared
-from bonwise.table import cells, score_table
-from bonwise.table.scales import Scale
+from bonwise.table import cells, scales, score_table
 
 _J, _M, _HIT = (Sums._fields.index(name) for name in ("J", "M", "hit"))
 _SAMPLED = "undefined: needs labels of all candidates of the prompts it counts, and here they are a sample"
@@ -167,7 +166,7 @@ class _Topics:
     def _longest(self) -> int:
         return int((self.sizes + self.of_others).max())
 
-    def _ndcg(self, k: int, scale: Scale | None, kind: GainOfLabel) -> Floats:
+    def _ndcg(self, k: int, scale: scales.Scale | None, kind: GainOfLabel) -> Floats:
         labels = np.concatenate([self.labels, np.nan_to_num(self.others)])
         if scale is not None:
             labels = labels * (scale.high - scale.low) + scale.low

@@ -13,8 +13,7 @@ from bonwise.printable import printable
 from bonwise.report import numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures import forest, names
-from bonwise.stats import support
-from bonwise.stats.estimand import Metric
+from bonwise.stats import estimand, support
 
 _MOST_NAMES = 5
 
@@ -421,7 +420,7 @@ def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGr
     return Table(columns, rows)
 
 
-def _has_row(judge: JudgeFound, metric: Metric) -> bool:
+def _has_row(judge: JudgeFound, metric: estimand.Metric) -> bool:
     drawn = judge.sampling
     single = drawn is not None and (drawn.labels_a_prompt is not None or drawn.pairs is not None)
     return not single or judge.metrics[metric.name].estimate is not None
@@ -442,7 +441,7 @@ def _counts(judge: JudgeFound) -> Sequence[Column]:
 
 
 def _cells(
-    shown: Sequence[Metric], judge: JudgeFound, reference: str | None, beside: Sequence[Column]
+    shown: Sequence[estimand.Metric], judge: JudgeFound, reference: str | None, beside: Sequence[Column]
 ) -> Iterator[Sequence[str]]:
     """Return the cells of each row, written column by column."""
     found = [judge.metrics[one.name] for one in shown]

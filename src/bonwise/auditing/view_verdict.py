@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from bonwise.auditing import result_exhibits, result_verdict, view_judges
-from bonwise.auditing.next_steps import next_in_python
+from bonwise.auditing import next_steps, result_exhibits, result_verdict, view_judges
 from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
 from bonwise.metric_groups import METRICS_FIRST, unit_of
 from bonwise.printable import printable
@@ -230,7 +229,7 @@ def _upper(text: str) -> str:
 def answer(document: Audit) -> StatedVerdict:
     """Return whether the judge is good enough for the decision; of several, how many are."""
     settings, metric = document.settings, result_verdict.DECIDES[document.settings.target]
-    then = [step for step in next_in_python(document) if step.role != "lead"]
+    then = [step for step in next_steps.next_in_python(document) if step.role != "lead"]
     if document.several:
         word, state, says, _ = _of_several(document)
         return StatedVerdict(word, state, says, question=_question(settings, several=True), then=then)

@@ -13,9 +13,8 @@ from functools import partial, reduce
 from operator import add
 from typing import IO, TYPE_CHECKING, Any
 
-from bonwise.calls import cost_limit, prices, retry, spending
+from bonwise.calls import attempts, cost_limit, prices, retry, spending
 from bonwise.calls.ask import AttemptError, Model, Problem
-from bonwise.calls.attempts import fault_of
 from bonwise.calls.bill import NOTHING_PAID, PICO, Bill
 from bonwise.calls.ledger import batches as rows
 from bonwise.calls.ledger import place
@@ -370,7 +369,7 @@ class ProviderBatches:
             return rows.BatchAnswer(keys, note=f"no answer in the response: {error}", lost=True)
         cost = None if price is None or reply.usage is None else prices.Prices.cost(price, reply.usage)
         bill = Bill().with_answer(reply.usage, cost, reply.partial_usage)
-        faults = [fault_of(choice) for choice in reply.choices]
+        faults = [attempts.fault_of(choice) for choice in reply.choices]
         answered = tuple(at for at, fault in enumerate(faults) if not fault)
         if not answered:
             return rows.BatchAnswer(keys, note=f"no answer in the response: {faults[0]}", lost=True, bill=bill)

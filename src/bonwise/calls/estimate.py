@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from bonwise.calls import bill, tokens
+from bonwise.calls import batches, bill, tokens
 from bonwise.calls.ask import Ask, Model
-from bonwise.calls.batches import ProviderBatches
 from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import NullLedger
@@ -355,7 +354,7 @@ class _View:
     def _endpoint(self, ask: Ask) -> Endpoint:
         endpoint = self.endpoints[ask.model] = self._engine.endpoint(ask)
         refuse_impossible(ask, endpoint.provider.capabilities)
-        self.in_batch[ask.model] = self._batch and ProviderBatches.takes(endpoint, ask)
+        self.in_batch[ask.model] = self._batch and batches.ProviderBatches.takes(endpoint, ask)
         return endpoint
 
     def at_once(self, model: Model) -> bool:

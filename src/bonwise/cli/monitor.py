@@ -11,12 +11,13 @@ import typer
 from bonwise.cli.shared_flags import TableOutput, TypedCall, shared_flags
 from bonwise.errors import UsageError
 from bonwise.monitoring.front import monitor as decide
+from bonwise.table import reading_options
 
 if TYPE_CHECKING:
     from bonwise.monitoring.result import Describes, MonitorVerdict
 
 
-@shared_flags(NO_PROPENSITY, of=decide)
+@shared_flags(reading_options.NO_PROPENSITY, of=decide)
 def monitor(
     *,
     call: TypedCall,

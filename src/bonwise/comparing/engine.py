@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from bonwise.arrays import Floats
-from bonwise.auditing import comparison, judge_record, logged_picks, result
+from bonwise.auditing import comparison, judge_record, logged_picks, result, suspected
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.suspected import words_of_support
 from bonwise.comparing import result as compared_result
 from bonwise.comparing.result import DECIDING, CompareSettings, PickComparison, PicksSide
 from bonwise.errors import InputError, UsageError
@@ -213,7 +212,7 @@ def _differences(
 def _unsettled(differences: Mapping[str, estimand.Estimate]) -> str:
     """Say why the difference does not tell which picks are better, whatever its interval says; empty where it may."""
     deciding = next((differences[name] for name in DECIDING if differences[name].estimate is not None), None)
-    return "" if deciding is None else words_of_support(deciding, 0.0, "a verdict")
+    return "" if deciding is None else suspected.words_of_support(deciding, 0.0, "a verdict")
 
 
 def _spent(picks: Picks, panel: Panel, sums: Floats) -> efficiency.Spent:

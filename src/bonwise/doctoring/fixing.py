@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bonwise.report import numbers
-from bonwise.table import cells
-from bonwise.table.reading_options import ReadingOptions
-from bonwise.table.roles import ROLES
-from bonwise.table.scales import Scale
-from bonwise.table.store import Rows
+from bonwise.table import cells, reading_options, roles, scales, store
 
 if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
 
 
-def table_rows(table: ScoreTable) -> Rows:
+def table_rows(table: ScoreTable) -> store.Rows:
     """Return a table under canonical names, directions, scales and missing values settled, a column an annotator."""
     held = dict(table.rows.columns)
     wide = cells.draw_columns(held)
@@ -31,18 +27,18 @@ def table_rows(table: ScoreTable) -> Rows:
     elif _keeps_annotators(table):
         del held["oracle_label"]
         held |= _labels_of_annotators(table)
-    order = [role for role in ROLES if role in held] + [name for name in held if name not in ROLES]
+    order = [role for role in roles.ROLES if role in held] + [name for name in held if name not in roles.ROLES]
     words = {} if table.words is None else {n: c for n, c in table.words.columns.items() if n not in held}
-    return Rows({**{name: held[name] for name in order}, **words}, table.rows.index)
+    return store.Rows({**{name: held[name] for name in order}, **words}, table.rows.index)
 
 
-def reading_of_written(table: ScoreTable, reading: ReadingOptions) -> ReadingOptions:
+def reading_of_written(table: ScoreTable, reading: reading_options.ReadingOptions) -> reading_options.ReadingOptions:
     """Return how what `table_rows` makes is read: what its values do not show is said again, in their unit."""
     scale, unlabelled = table.label_scale, table.unlabelled if _keeps_annotators(table) else None
     low, width = (0.0, 1.0) if scale is None else (scale.low, scale.high - scale.low)
-    return ReadingOptions(
+    return reading_options.ReadingOptions(
         annotator_rule=reading.annotator_rule,
-        label_scale=None if scale is None else Scale(0, 1),
+        label_scale=None if scale is None else scales.Scale(0, 1),
         unlabelled_is=None if unlabelled is None else (unlabelled.value - low) / width,
     )
 

@@ -7,11 +7,9 @@ from dataclasses import replace
 
 from bonwise.doctoring.result import AnnotatorCounts, ColumnFacts, DoctorDocument, JudgeScores, LabelCoverage
 from bonwise.printable import file_name, printable
-from bonwise.report import answers
+from bonwise.report import answers, show, table_facts
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import NOTHING, count, counted, number, setting
-from bonwise.report.show import cut_to_a_screen
-from bonwise.report.table_facts import label_words, labels_left_out
 
 _MOST_COLUMNS = 60
 """Columns that are shown of a file."""
@@ -37,7 +35,7 @@ def describe(document: DoctorDocument) -> Part:
 def describe_in_short(document: DoctorDocument) -> Part:
     """Describe what an audit takes, leaves out or reads otherwise, with every suspicion."""
     whole = describe(document)
-    short = cut_to_a_screen(whole)
+    short = show.cut_to_a_screen(whole)
     if document.shape is None or short is whole:
         return short
     taken = [fact for fact in document.column_facts or () if fact.taken not in _NOT_TAKEN]
@@ -65,7 +63,7 @@ def _blocks(document: DoctorDocument) -> Iterator[Block]:
         yield from described_columns(document.column_facts)
     else:
         yield _columns(document)
-    yield from labels_left_out(None, document.unlabelled)
+    yield from table_facts.labels_left_out(None, document.unlabelled)
     yield from _dropped(document.dropped)
     yield _scores(document.judges)
     yield _labels(document.labels)
@@ -169,7 +167,7 @@ def _judge(judge: JudgeScores) -> list[str]:
 def _labels(labels: LabelCoverage) -> Said:
     if labels.lowest is None or labels.highest is None:
         return Said("finding", "no oracle labels")
-    words = f"; {label_words(labels.words)}" if labels.words else ""
+    words = f"; {table_facts.label_words(labels.words)}" if labels.words else ""
     return Said(
         "finding",
         f"labels {setting(labels.lowest)} to {setting(labels.highest)}, {count(labels.distinct)} distinct; "

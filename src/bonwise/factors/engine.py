@@ -33,8 +33,7 @@ from bonwise.printable import listed, quoted
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.ordinal_ratings import slope_and_curvature
-from bonwise.table import checks, reading
-from bonwise.table.score_table import ScoreTable
+from bonwise.table import checks, reading, score_table
 
 Recorded = TypeVar("Recorded", result.FactorSettings, result.FactorStudySettings)
 
@@ -115,7 +114,7 @@ _WEAK_RIDGE = 1e-3
 
 
 def fitted_factors(
-    source: reading.RowSource | ScoreTable | RatingTable,
+    source: reading.RowSource | score_table.ScoreTable | RatingTable,
     human: str | None,
     asked: FactorKeywords,
     *,
@@ -192,7 +191,7 @@ def recorded(kind: type[Recorded], table: RatingTable, asked: FactorKeywords, ju
 
 
 def read_ratings(
-    source: reading.RowSource | ScoreTable | RatingTable, human: str | None, asked: FactorKeywords
+    source: reading.RowSource | score_table.ScoreTable | RatingTable, human: str | None, asked: FactorKeywords
 ) -> RatingTable:
     """Return the table of ratings, with the human one named."""
     if isinstance(source, RatingTable):

@@ -38,7 +38,7 @@ def rank_models(
     if category is not None:
         rows = view.prompts_of(category)
         draws, _ = composites(view, rows)
-        every = {one.category: one.cohesion for one in cohesion_of_categories(view)}
+        every = {row.category: row.cohesion for row in cohesion_of_categories(view)}
         cohesion = every.get(category)
         notes.append(_COMPOSITE)
     elif prompt is not None:
@@ -186,10 +186,10 @@ def _averages(view: human_view.HumanView, draw: int) -> Floats:
         expected = ordinal_ratings.category_probabilities(capabilities.ravel(), cutoffs) @ points
         return np.asarray(expected.reshape(models, prompts).mean(axis=1))
     net = np.zeros((models, models))
-    for one in range(models):
-        for other in range(one):
-            chances = ordinal_ratings.category_probabilities(capabilities[one] - capabilities[other], cutoffs)
-            net[one, other] = (chances @ np.sign(points)).mean()
+    for first in range(models):
+        for other in range(first):
+            chances = ordinal_ratings.category_probabilities(capabilities[first] - capabilities[other], cutoffs)
+            net[first, other] = (chances @ np.sign(points)).mean()
     return np.asarray((net - net.T).sum(axis=1) / (models - 1))
 
 

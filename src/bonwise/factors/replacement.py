@@ -16,9 +16,7 @@ from bonwise.factors import difference_bands, human_view, prompt_columns, prompt
 from bonwise.factors.result_models import FactorComparison, ReplacementRecord
 from bonwise.printable import listed, quoted
 from bonwise.results import Confidence, Count, Document, NonNegative, Number, Positive, Record
-from bonwise.table import identifiers
-from bonwise.table.checks import check_number
-from bonwise.table.reading import open_frame
+from bonwise.table import checks, identifiers, reading
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
@@ -96,17 +94,17 @@ class ModelRouter(Document):
         ``lower`` is by how much the replacement is better at least, on average over such prompts. A prompt without a
         value, with a category that was not fitted, or a number beyond those that were, stays, and ``reason`` says it.
         """
-        raw, source = open_frame(prompts, "prompts")
+        raw, source = reading.open_frame(prompts, "prompts")
         identifiers.require_columns(raw, ("prompt_id",), source)
         ids = [str(name) for name in identifiers.as_categories(raw["prompt_id"], role="prompt_id", source=source)]
         names = list(dict.fromkeys(column.column for column in self.columns))
-        known = {one.name: one for one in prompt_properties.read_prompt_properties(raw, ids, names)}
+        known = {prompt.name: prompt for prompt in prompt_properties.read_prompt_properties(raw, ids, names)}
         design, reason = np.ones((len(ids), len(self.columns) + 1)), np.full(len(ids), "", dtype=object)
-        for at, one in enumerate(self.columns, 1):
-            levels = {level for of in self.columns if of.column == one.column for level in (of.level, of.base)}
-            values, unknown = _values(one, known.get(one.column), levels, len(ids), source)
+        for at, column in enumerate(self.columns, 1):
+            levels = {level for of in self.columns if of.column == column.column for level in (of.level, of.base)}
+            values, unknown = _values(column, known.get(column.column), levels, len(ids), source)
             design[:, at] = np.nan_to_num(values)
-            reason[unknown & (reason == "")] = f"{one.column} is unknown or beyond what was fitted"
+            reason[unknown & (reason == "")] = f"{column.column} is unknown or beyond what was fitted"
         lower = np.where(reason == "", self.lower(design), np.nan)
         model = np.where(lower > -self.margin, self.model, self.other)
         return pd.DataFrame({"prompt_id": ids, "model": model, "lower": lower, "reason": reason})
@@ -146,7 +144,7 @@ def with_replacement(
     `draws` are of the differences, (draws, prompts). Prompts whose simultaneous interval lies above minus the margin
     are shown to be such, all together.
     """
-    check_number("equivalence", margin, low=1e-6, high=100)
+    checks.check_number("equivalence", margin, low=1e-6, high=100)
     _refuse(view, (comparison.model, comparison.other), prices)
     rows = comparison.prompts
     shown = [row.band_low > -margin for row in rows]

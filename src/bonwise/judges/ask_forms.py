@@ -15,11 +15,7 @@ from weakref import finalize
 from bonwise.calls.estimate import FormCount
 from bonwise.calls.tokens import ASCII_SIZE, ask_text, text_size
 from bonwise.errors import FileError
-from bonwise.judges.asking import AskingSettings
-from bonwise.judges.prompt_file import enclosed
-from bonwise.judges.prompt_sections import MODES
-from bonwise.judges.protocol import variables_of
-from bonwise.judges.wrappers import Quantized, Resampled
+from bonwise.judges import asking, prompt_file, prompt_sections, protocol, wrappers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,10 +34,10 @@ class AskForm:
     Of each question a 64-bit hash is kept, of many in a temporary file: one that comes again counts as repeated.
     """
 
-    def __init__(self, judge: AskingJudge, writer: AskingSettings) -> None:
+    def __init__(self, judge: AskingJudge, writer: asking.AskingSettings) -> None:
         ask = judge.asks(_PLACES[0], _PLACES[1:])[0]
         words = ask_text(ask)
-        self._writer, self._mode = writer, MODES[writer.file.mode]
+        self._writer, self._mode = writer, prompt_sections.MODES[writer.file.mode]
         self._prompts, *each = (words.count(place) for place in _PLACES)
         self._times = max(each)
         self._fixed = text_size(words) - sum(text_size(place) * words.count(place) for place in _PLACES)
@@ -53,18 +49,18 @@ class AskForm:
     def of(cls, judge: AskingJudge) -> AskForm | None:
         """Return the form of a judge's questions; None if these depend on more than the lengths of the texts."""
         writer = judge
-        while type(writer) in (Quantized, Resampled):
+        while type(writer) in (wrappers.Quantized, wrappers.Resampled):
             writer = writer.of  # type: ignore[attr-defined]
         if (
             hasattr(writer, "first_ask")
-            or not isinstance(writer, AskingSettings)
+            or not isinstance(writer, asking.AskingSettings)
             or not type(writer).__module__.startswith("bonwise.judges.")
         ):
             return None
-        if variables_of([judge]) or (isinstance(judge, Resampled) and judge.vary):
+        if protocol.variables_of([judge]) or (isinstance(judge, wrappers.Resampled) and judge.vary):
             return None
         # Which order of a pair is drawn depends on its texts, and a placeholder must not be cut.
-        shown = MODES[writer.file.mode].candidates
+        shown = prompt_sections.MODES[writer.file.mode].candidates
         drawn = shown == 2 and getattr(writer, "orders", 2) == 1
         return None if drawn or not shown or writer.longest < len(_PLACES[0]) else cls(judge, writer)
 
@@ -102,7 +98,9 @@ class AskForm:
         if len(text) <= self._writer.longest:
             return text_size(text)
         label = self._mode.variables[which].upper().replace("_", " ")
-        sent, empty = (enclosed(label, its, "0" * 32, longest=self._writer.longest).text for its in (text, ""))
+        sent, empty = (
+            prompt_file.enclosed(label, its, "0" * 32, longest=self._writer.longest).text for its in (text, "")
+        )
         return text_size(sent) - text_size(empty)
 
 

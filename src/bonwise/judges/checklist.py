@@ -13,10 +13,9 @@ from typing import Any, ClassVar, Self
 from bonwise.calls.ask import Answers, Ask
 from bonwise.errors import CallError, RowError, UsageError
 from bonwise.flags import takes_numbers
-from bonwise.judges import asking, prompt_loading, protocol
+from bonwise.judges import asking, prompt_file, prompt_loading, protocol
 from bonwise.judges.parse import readers
 from bonwise.judges.parse.slots import Fault, TextsSlot
-from bonwise.judges.prompt_file import PromptFile
 from bonwise.table.text_files import json_lines
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
@@ -62,7 +61,7 @@ class Checklist(asking.AskingSettings):
     draft: str | Path = "checklist-draft"
     persona: str = ""
     items: str | Path = ""
-    drafting: PromptFile = field(init=False, repr=False)
+    drafting: prompt_file.PromptFile = field(init=False, repr=False)
     drafted: _Items | Unscored | None = field(default=None, init=False, repr=False)
     """The items of the prompt at hand, or why there are none; None before they are drafted."""
     stated: Mapping[str, _Items] = field(default_factory=dict, init=False, repr=False, hash=False)

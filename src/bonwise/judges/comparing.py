@@ -15,10 +15,8 @@ from typing import Any, ClassVar
 from bonwise.calls.ask import Answers, Ask, Choice
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
-from bonwise.judges import asking
+from bonwise.judges import asking, prompt_file, prompt_loading
 from bonwise.judges.parse.readers import expected_digit, first_is_better, mean_level, pick, probability, stated_shares
-from bonwise.judges.prompt_file import PromptFile
-from bonwise.judges.prompt_loading import load, with_persona
 from bonwise.judges.protocol import ALONE, EMPTY, Conclusion, candidates_with_words
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
@@ -349,9 +347,9 @@ class Pairwise(ComparingSettings):
     kind: ClassVar[str] = "pairwise"
     takes_images: ClassVar[bool] = True
 
-    def _loaded(self) -> PromptFile:
+    def _loaded(self) -> prompt_file.PromptFile:
         prompt = "pairwise-persona" if self.persona and self.prompt == "pairwise" else self.prompt
-        return with_persona(load(prompt), self.persona)
+        return prompt_loading.with_persona(prompt_loading.load(prompt), self.persona)
 
     def read(self, choice: Choice) -> Any:
         """Read which of the two is better."""

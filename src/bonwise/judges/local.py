@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bonwise.errors import UsageError
-from bonwise.judges.asking import owed_among
-from bonwise.judges.checks import final_answer
+from bonwise.judges import asking, checks, registry
 from bonwise.judges.protocol import ALONE, EMPTY, has_words
-from bonwise.judges.registry import Spec
 from bonwise.table.verdicts import Score, Unscored, Verdict
 
 if TYPE_CHECKING:
@@ -147,12 +145,14 @@ class Majority:
     listwise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        final_answer(self.extract)
+        checks.final_answer(self.extract)
 
     @property
     def name(self) -> str:
         """What makes this judge on a command line."""
-        return str(Spec("local", {} if self.extract == "number" else {"extract": self.extract}, rest="majority"))
+        return str(
+            registry.Spec("local", {} if self.extract == "number" else {"extract": self.extract}, rest="majority")
+        )
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> tuple[Verdict, ...]:  # noqa: ARG002
         """Score every candidate by the votes for its answer; the prompt plays no part."""
@@ -161,7 +161,7 @@ class Majority:
 
 def vote(candidates: Sequence[str], extract: str, weights: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """Score each candidate by the share of the votes for its final answer; a vote weighs a score of 0 or more."""
-    final = final_answer(extract)
+    final = checks.final_answer(extract)
     answers = [final(text) if has_words(text) else None for text in candidates]
     cast = [(answer, weight) for answer, weight in zip(answers, weights, strict=True) if answer is not None]
     votes: dict[str, list[float]] = {}
@@ -170,7 +170,7 @@ def vote(candidates: Sequence[str], extract: str, weights: Sequence[Verdict]) ->
             votes.setdefault(answer, []).append(weight.value)
     values = [value for its in votes.values() for value in its]
     largest = max(values, default=0.0) or 1.0
-    lost = owed_among(weight for _, weight in cast)
+    lost = asking.owed_among(weight for _, weight in cast)
     if lost is None and min(values, default=0) < 0:
         lost = Unscored(f"the score {min(values):g} cannot weigh a vote: take a judge whose scores are 0 or more")
 

@@ -11,9 +11,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from bonwise.calls.ask import Answers, Ask, Choice, Model, model_from_spec
-from bonwise.calls.providers import rerank
-from bonwise.calls.providers.parameters import checked_params
-from bonwise.calls.providers.protocol import provider
+from bonwise.calls.providers import parameters, protocol, rerank
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
 from bonwise.judges import asking, registry
@@ -75,12 +73,12 @@ class Rerank:
 
     def __post_init__(self) -> None:
         asked = model_from_spec(self.model, self.base_url, self.price)
-        service = provider(asked.provider)
+        service = protocol.provider(asked.provider)
         if not isinstance(service, rerank.Reranker):
             raise UsageError(f"{asked.provider} is no reranker", hint="write rerank:cohere/rerank-v3.5, for example")
         service.route(self.route)
         self._check_classes(asked.provider)
-        fields = None if self.params is None else checked_params(self.params, service) or None
+        fields = None if self.params is None else parameters.checked_params(self.params, service) or None
         for name, value in {"asked": asked, "price": asked.price, "params": fields}.items():
             object.__setattr__(self, name, value)
 

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Self
 from bonwise.calls.ask import Answers, Choice
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
-from bonwise.judges import criteria, protocol
-from bonwise.judges.asking import AskingSettings, reading
+from bonwise.judges import asking, criteria, protocol
 from bonwise.judges.protocol import EMPTY, Conclusion, candidates_with_words
 from bonwise.printable import listed, quoted
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
@@ -21,7 +20,7 @@ from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
 @takes_numbers
 @dataclass(frozen=True)
-class Rubric(AskingSettings):
+class Rubric(asking.AskingSettings):
     """One question per candidate: a score on each criterion of a file of your own, weighted into one from 0 to 1.
 
     The scale of each criterion becomes 0 to 1, and the score of a candidate is their weighted mean. A candidate that
@@ -121,7 +120,7 @@ class Rubric(AskingSettings):
         return tuple(replace(self, criterion=criterion.name) for criterion in self.file.criteria)
 
     def _by_criterion(self, replies: Answers) -> list[Verdict]:
-        outcome = reading(replies)
+        outcome = asking.reading(replies)
         if isinstance(outcome, Unscored):
             return [outcome] * len(self.file.criteria)
         raw = kept(replies.answers[0].raw)

@@ -11,9 +11,8 @@ from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.providers.secrets import masked
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
-from bonwise.judges import asking, calling, checks, judging, registry, several
+from bonwise.judges import asking, calling, checks, judging, registry, several, wrappers
 from bonwise.judges.protocol import EMPTY, Conclusion, Judgment, cached_property, has_words
-from bonwise.judges.wrappers import Around
 from bonwise.table.checks import check_number
 from bonwise.table.verdicts import Score, Unscored
 
@@ -28,7 +27,7 @@ _AT_ONCE = 8
 
 @takes_numbers
 @dataclass(frozen=True)
-class Verified(Around):
+class Verified(wrappers.Around):
     r"""Another judge, asked only about the answers that pass a check; one that fails cannot be picked.
 
     One that fails is unscored, ``failed the check``; one about which the check could not run is unscored too, for

@@ -17,10 +17,9 @@ from bonwise.labels.population import LabelPopulation, label_population
 from bonwise.printable import quoted
 from bonwise.release import release
 from bonwise.report.numbers import number, percent
-from bonwise.stats import estimand, top_of_scores
+from bonwise.stats import estimand, sums, top_of_scores
 from bonwise.stats.correlation import correlation
 from bonwise.stats.partial import label_allocation, label_features, outcome_model
-from bonwise.stats.sums import prompt_sums, tie_decimals
 from bonwise.table import checks, facts, opening, panel, reading_options
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
     features = label_features.label_features(
         scores, sizes, [scores_of_judge[cells] for scores_of_judge in population.further.values()], ranked
     )
-    Y = label_features.outcomes(prompt_sums(scores, labels, sizes, ranked))
+    Y = label_features.outcomes(sums.prompt_sums(scores, labels, sizes, ranked))
     rho, phi = _told_apart(Y, population.table.source)
     second = population.second
     further = None if second is None else second[cells]
@@ -276,7 +275,7 @@ class ShareOfLabels:
 def _sizes(pools: LabelledPools) -> dict[str, Floats | None]:
     """Return what each design but ``uniform`` takes the spread of a prompt's outcome to be in proportion to."""
     sizes_by_name = {
-        "margin": recovery_variance.falling_with_rank(np.round(pools.tops.margin, tie_decimals(pools.scores))),
+        "margin": recovery_variance.falling_with_rank(np.round(pools.tops.margin, sums.tie_decimals(pools.scores))),
         "neyman": None,
         "stratified": label_allocation.pick_factor(pools.tops.tied, pools.sizes),
         "rule": label_allocation.size_measure(pools.scores, pools.sizes),

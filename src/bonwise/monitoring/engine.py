@@ -14,8 +14,7 @@ from bonwise.printable import quoted, shell_word
 from bonwise.release import release
 from bonwise.report import numbers, table_facts
 from bonwise.results import given
-from bonwise.stats import repeated_looks, running_ratio
-from bonwise.stats.laws import power_of_two
+from bonwise.stats import laws, repeated_looks, running_ratio
 from bonwise.table import checks, facts, opening, panel, reading_options, score_table
 from bonwise.table.reading import RowSource, name_of
 
@@ -167,7 +166,7 @@ def _watched(
 
 def _running(prompts: order.LabelledPrompts, request: MonitorRequest) -> running_ratio.RunningRatio:
     """Return the ratio in a unit of its own: no power of large or small labels leaves the range of doubles."""
-    unit = power_of_two(float(np.max([np.abs(prompts.gained), prompts.possible, prompts.worst], initial=0.0)))
+    unit = laws.power_of_two(float(np.max([np.abs(prompts.gained), prompts.possible, prompts.worst], initial=0.0)))
     gained, possible, worst = (part / unit for part in (prompts.gained, prompts.possible, prompts.worst))
     return running_ratio.RunningRatio.of(gained, possible, prompts.clusters, worst, float(request.confidence))
 

@@ -11,8 +11,7 @@ from bonwise.report import answers, numbers, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import LABELS, limits
-from bonwise.table.facts import LabelsLeftOut
-from bonwise.table.reading_options import ReadingKeywords
+from bonwise.table import facts, reading_options
 
 _LIMITS = ("Anything about prompts that were not labelled, unless labels were drawn at random.", LABELS)
 
@@ -100,7 +99,7 @@ def _labels(data: LabelCounts) -> Iterator[Said]:
     for reason, times in Counter(one.reason for one in data.dropped).most_common(_MOST_REASONS):
         yield Said("caveat", f"dropped {numbers.counted(times, 'prompt')}: {printable(reason, longest=120)}")
     left_out = data.labels_left_out
-    yield from table_facts.labels_left_out(left_out if isinstance(left_out, LabelsLeftOut) else None)
+    yield from table_facts.labels_left_out(left_out if isinstance(left_out, facts.LabelsLeftOut) else None)
 
 
 def answer(document: Monitor) -> answers.StatedVerdict:
@@ -135,7 +134,7 @@ def _then(document: Monitor) -> Sequence[Said]:
         return _EASY
     if document.question == "preference":
         return ()
-    audit = document.then("audit", takes=ReadingKeywords, keep=_KEPT)
+    audit = document.then("audit", takes=reading_options.ReadingKeywords, keep=_KEPT)
     return answers.steps("Stop labelling, and audit the judge on these labels:", audit)
 
 

@@ -13,9 +13,8 @@ from bonwise.errors import InputError, UsageError
 from bonwise.planning import normal_picks, redrawn_gates, request, result
 from bonwise.planning.sizing import Sizing, times
 from bonwise.printable import listed, quoted
-from bonwise.stats import correlation, no_gain, pilot_effect, support, top_of_scores
+from bonwise.stats import correlation, laws, no_gain, pilot_effect, support, top_of_scores
 from bonwise.stats.clusters import intraclass_correlation, typical_size, upper_correlation
-from bonwise.stats.laws import power_of_two
 from bonwise.stats.sums import Sums, prompt_sums, tie_decimals
 from bonwise.table import opening, score_table
 from bonwise.table.panel import LabelsInPart, Panel, lay_out
@@ -370,7 +369,7 @@ def _labelled(source: request.PilotSource, panel: Panel) -> Panel:
 
 
 def _gain(source: request.PilotSource, panel: Panel, in_part: LabelsInPart) -> GainPilot:
-    unit, of_scores = (power_of_two(float(np.abs(values).max())) for values in (panel.labels, panel.scores))
+    unit, of_scores = (laws.power_of_two(float(np.abs(values).max())) for values in (panel.labels, panel.scores))
     ranked, panel = panel.ranked, replace(panel, labels=panel.labels / unit)
     sums = Sums(*prompt_sums(panel.scores / of_scores, panel.labels, panel.sizes, ranked))
     starts = np.cumsum(panel.sizes) - panel.sizes

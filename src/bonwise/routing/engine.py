@@ -15,8 +15,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.progress import counting
 from bonwise.release import release
-from bonwise.report import numbers, samples
-from bonwise.report.blocks import Row
+from bonwise.report import blocks, numbers, samples
 from bonwise.results import given
 from bonwise.routing import gain_model, judged_prompts, result, signal_study, signals, worth
 from bonwise.stats import correlation, draw_prior, estimand, redraws, routing, top_of_scores
@@ -349,7 +348,7 @@ def _samples(
     studied: Mapping[str, signal_study.StudiedJudge],
     strong: str | None,
     words: Words,
-) -> Iterator[Row]:
+) -> Iterator[blocks.Row]:
     """Yield the prompts where the stronger judge gains or loses most, those sent on first."""
     if words.pools is None and words.table.words is None:
         return

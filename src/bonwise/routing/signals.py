@@ -11,8 +11,7 @@ import numpy as np
 
 from bonwise.arrays import Floats
 from bonwise.errors import UsageError
-from bonwise.routing import gain_model, pool_features, result_router
-from bonwise.routing.control import FirstPass
+from bonwise.routing import control, gain_model, pool_features, result_router
 from bonwise.stats.sums import pool_decimals, rounded_each
 from bonwise.table.cell_scores import First
 from bonwise.table.verdicts import Score, Verdict
@@ -156,7 +155,7 @@ _ABSENT = {
 }
 
 
-def live_features(first_pass: FirstPass, needs: Sequence[str], first: First = "score") -> dict[str, Floats]:
+def live_features(first_pass: control.FirstPass, needs: Sequence[str], first: First = "score") -> dict[str, Floats]:
     """Compute the `needs` of one pool, arrays of length 1; `first` says what scores a candidate drawn often."""
     verdicts = first_pass.verdicts
     sizes = np.array([len(verdicts)], dtype=np.int64)
@@ -181,7 +180,7 @@ def compared_signals(values: Floats) -> Floats:
 
 
 def live_signal(
-    first_pass: FirstPass,
+    first_pass: control.FirstPass,
     needs: Sequence[str],
     value: Callable[[Mapping[str, Floats]], Floats],
     first: First = "score",

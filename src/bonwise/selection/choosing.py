@@ -197,6 +197,7 @@ class PoolRun:
         )
 
     async def run(self, turn: Turn | None, salt: str) -> deciding.Evidence:
+        """Play the contest, ask the stronger judge where the router says so, and return what is known then."""
         contest, router = self._contest, self._settings.router
         await contest.round()
         routed = None

@@ -27,10 +27,7 @@ from bonwise.calls.portal import Portal
 from bonwise.calls.settings import BATCH_OPTIONS, CallSettings, JudgeSettings
 from bonwise.errors import UsageError
 from bonwise.flags import shows
-from bonwise.judges import scoring
-from bonwise.judges.calling import as_judge
-from bonwise.judges.judging import missing_key
-from bonwise.judges.pool_loop import ItemReader, from_callers_thread
+from bonwise.judges import calling, judging, pool_loop, scoring
 from bonwise.judges.protocol import Judge, is_asking, variables_of
 from bonwise.report.numbers import counted
 from bonwise.selection.pools import PoolSource, beside_the_loop, opened, pools_of, reader_of, text_with_images
@@ -271,11 +268,13 @@ def judge(
         refuse_without_key(pools, judges, engines, text)
     portal = Portal(engines.make)
 
-    def begin(reader: ItemReader[Pool], engine: Engine) -> AsyncGenerator[scoring.JudgedPool, None]:
+    def begin(reader: pool_loop.ItemReader[Pool], engine: Engine) -> AsyncGenerator[scoring.JudgedPool, None]:
         return judged_by(judges, reader, engine, control, before=before)
 
     try:
-        judged = tuple(from_callers_thread(pools_of(pools, text, variables_of(judges)), begin, portal.submit))
+        judged = tuple(
+            pool_loop.from_callers_thread(pools_of(pools, text, variables_of(judges)), begin, portal.submit)
+        )
     finally:
         _end(portal.close)
     return JudgedPools(judged, judges, control.how_it_went.engine.totals.bill, engines.run)
@@ -356,7 +355,7 @@ def rounds_before(
 
 async def judged_by(
     judges: Sequence[Judge],
-    pools: ItemReader[Pool],
+    pools: pool_loop.ItemReader[Pool],
     engine: Engine,
     control: RunControl,
     run: Path | str | None = None,
@@ -379,7 +378,7 @@ async def judged_by(
 def judges_of(given: Judging) -> tuple[Judge, ...]:
     """Return judges as they are asked; none, or two of one name, are refused."""
     several = given if isinstance(given, Sequence) else [given]
-    judges = tuple(map(as_judge, several))
+    judges = tuple(map(calling.as_judge, several))
     if not judges:
         raise UsageError("no judge", hint="pass a judge, a function, or a sequence of them")
     names: set[str] = set()
@@ -405,7 +404,7 @@ def refuse_without_key(
     text: Callable[[Any], str] | None = None,
 ) -> None:
     """Raise `CallError` where a model without a key is to be asked; stored answers need none."""
-    lacking = [(judge, error) for judge in judges if (error := missing_key(judge)) is not None]
+    lacking = [(judge, error) for judge in judges if (error := judging.missing_key(judge)) is not None]
     if not lacking or engines.settings["offline"]:
         return
     from bonwise.calls.ledger.place import holds_ledger  # noqa: PLC0415 - with all keys at hand nothing is looked up

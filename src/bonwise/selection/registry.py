@@ -11,8 +11,7 @@ from urllib.parse import unquote
 
 from bonwise.errors import UsageError
 from bonwise.flags import takes_numbers
-from bonwise.judges.protocol import Judge
-from bonwise.judges.registry import judge_from_spec
+from bonwise.judges import protocol, registry
 from bonwise.plugins import Factory, Group, Kind, option_values, with_options
 from bonwise.selection.protocol import Strategy
 
@@ -65,7 +64,7 @@ GROUP = "bonwise.strategies"
 def strategy_from_spec(
     spec: str,
     *,
-    judge: Judge | Callable[[str, str], Any] | None = None,
+    judge: protocol.Judge | Callable[[str, str], Any] | None = None,
     model: str | None = None,
     base_url: str | None = None,
     price: tuple[float, float] | None = None,
@@ -115,7 +114,9 @@ def strategy_from_spec(
         values.setdefault("seed", seed)
     judges: list[Any] = []
     if _wants(factory, read, judge):
-        inner = partial(judge_from_spec, model=model, base_url=base_url, price=price, seed=seed, params=params)
+        inner = partial(
+            registry.judge_from_spec, model=model, base_url=base_url, price=price, seed=seed, params=params
+        )
         judges = [inner(read.of) if judge is None else judge]
     made = factory.make(*judges, **values)
     with factory.guarded():

@@ -13,8 +13,7 @@ from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Drawing,
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import limits
 from bonwise.report.numbers import NOTHING, column, count, counted, money, number, per_unit, score, seconds, setting
-from bonwise.selection import result
-from bonwise.selection.entrants import NOT_SENT
+from bonwise.selection import entrants, result
 from bonwise.table.chat import NO_TEXT
 from bonwise.table.verdicts import compared
 
@@ -26,7 +25,7 @@ _LIMITS = (
 MOST_COMPARISONS = 100
 """Comparisons of one pool that are shown."""
 
-_UNASKED = {NOT_SENT.reason, EMPTY.reason, NO_TEXT}
+_UNASKED = {entrants.NOT_SENT.reason, EMPTY.reason, NO_TEXT}
 FIGURES = ("score", "se", "P(best)", "draws", "low", "high")
 """What is known of a candidate."""
 

@@ -11,11 +11,9 @@ from pydantic import ValidationError
 
 from bonwise import strict_json
 from bonwise.errors import UsageError
-from bonwise.serving import chat_models
+from bonwise.serving import chat_models, client_keys, upstream
 from bonwise.serving.api_errors import ApiError, bad_request
-from bonwise.serving.client_keys import ClientKey
 from bonwise.serving.config import ModelConfig
-from bonwise.serving.upstream import bearer_key
 from bonwise.table.chat import prompt_text
 
 PREFIX = "bon/"
@@ -55,7 +53,10 @@ class ChatRequest:
 
 
 def read_request(
-    content: bytes, models: Mapping[str, ModelConfig], authorization: str = "", key: ClientKey | None = None
+    content: bytes,
+    models: Mapping[str, ModelConfig],
+    authorization: str = "",
+    key: client_keys.ClientKey | None = None,
 ) -> ChatRequest:
     """Read a request; ApiError 400 for what cannot be answered, 401 for no client key, 404 for no model."""
     document = _document(content)
@@ -75,7 +76,7 @@ def read_request(
         _choices(body, config),
         bool(body.stream),
         bool(options.include_usage),
-        bearer_key(authorization) if config.forward_client_key else "",
+        upstream.bearer_key(authorization) if config.forward_client_key else "",
     )
 
 

@@ -11,8 +11,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 from bonwise.calls import ask, settings
-from bonwise.calls.providers import secrets
-from bonwise.calls.providers.service import read_address
+from bonwise.calls.providers import secrets, service
 from bonwise.errors import BonwiseError, FileError, InputError
 from bonwise.flags import options_of
 from bonwise.serving.client_keys import ClientKey, read_keys
@@ -292,4 +291,4 @@ def _check_model(place: str, made: ModelConfig) -> None:
     for name in ("base_url", "judge_base_url"):
         address = getattr(made, name)
         if address is not None:
-            read_address(address, f"{place}.{name}")
+            service.read_address(address, f"{place}.{name}")

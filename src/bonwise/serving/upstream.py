@@ -18,8 +18,7 @@ from bonwise.calls.ask import AttemptError, Problem, Request, encoded
 from bonwise.calls.providers import openai, protocol, service, supplied, wire
 from bonwise.calls.tokens import MOST_OF_AN_IMAGE, most_input_tokens
 from bonwise.printable import printable
-from bonwise.serving import chat_models
-from bonwise.serving.api_errors import ApiError
+from bonwise.serving import api_errors, chat_models
 from bonwise.serving.config import ModelConfig
 from bonwise.table.text_files import DEEPEST, is_deeper
 
@@ -32,7 +31,7 @@ def bearer_key(authorization: str) -> str:
     scheme, _, key = authorization.partition(" ")
     key = key.strip()
     if scheme.lower() != "bearer" or not key or not key.isascii() or not key.isprintable():
-        raise ApiError(
+        raise api_errors.ApiError(
             401, "this model is asked with your own key: send Authorization: Bearer KEY", "invalid_api_key"
         )
     return key

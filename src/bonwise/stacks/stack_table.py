@@ -11,9 +11,8 @@ import numpy as np
 from bonwise.arrays import Floats, Mask
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.stacks import STACK
+from bonwise.stacks import STACK, procedure
 from bonwise.stacks.fitted_stack import FeatureKind, FeatureRecord, FeatureScaling, JudgeStack, StackFeature
-from bonwise.stacks.procedure import StackPools
 from bonwise.table import cell_scores, checks, reading_options, words, writing
 from bonwise.table.cells import draw_columns
 from bonwise.table.panel import Panel, PromptLeftOut, lay_out
@@ -73,11 +72,11 @@ class StackTable:
         features = self.scaling.features
         return tuple(features.index(StackFeature(judge, "score")) for judge in self.judges)
 
-    def pools(self) -> StackPools:
+    def pools(self) -> procedure.StackPools:
         """Return the labelled candidates."""
         panel, cells = self.panel, self.labelled
         owner = np.repeat(np.arange(len(panel.sizes)), panel.sizes)[cells]
-        return StackPools(
+        return procedure.StackPools(
             np.where(self.scored[:, None], self.standardised, np.nan)[cells],
             self.values[cells][:, list(self.own)],
             self.own,

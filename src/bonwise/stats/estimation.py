@@ -13,9 +13,8 @@ import numpy as np
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.extras import limited_threads
 from bonwise.progress import counting
-from bonwise.stats import catalog, clusters, jackknife, laws, support
+from bonwise.stats import catalog, clusters, jackknife, laws, no_gain, support
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate
-from bonwise.stats.no_gain import DealtBefore, DealtLabels
 from bonwise.stats.sums import Sums
 
 _CHUNK_CELLS = 1 << 18  # counts held at a time: 2 MB, which fits the cache
@@ -119,7 +118,9 @@ def _lost(e: Estimand, found: Estimate, sample: JudgeSums) -> Estimate:
 
 
 def with_no_gain_tests(
-    found: Mapping[str, Estimate], of: Mapping[str, laws.Law], test: Callable[[laws.Law], DealtLabels | DealtBefore]
+    found: Mapping[str, Estimate],
+    of: Mapping[str, laws.Law],
+    test: Callable[[laws.Law], no_gain.DealtLabels | no_gain.DealtBefore],
 ) -> dict[str, Estimate]:
     """Return gain and recovery with tests that there is none, where they have intervals."""
     out: dict[str, Estimate] = {}

@@ -11,9 +11,8 @@ import numpy as np
 from scipy import special
 
 from bonwise.arrays import Floats, Mask
-from bonwise.stats import correlation, estimation, jackknife, laws
+from bonwise.stats import correlation, estimation, jackknife, laws, sums
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.sums import compared
 
 _WINDOW = 0.02  # part of the prompts, on each side of the threshold, whose mean gain stands for the gain there
 _LEAST_WINDOW = 25  # prompts on each side, where there are as many
@@ -138,7 +137,7 @@ def routed_part(signal: Floats, share: float, weights: Floats) -> Floats:
 
 def _ranked(signal: Floats) -> Floats:
     """Return the signal with equal values exactly equal, and the lowest one where there is none."""
-    return np.where(np.isnan(signal), -np.inf, compared(signal))
+    return np.where(np.isnan(signal), -np.inf, sums.compared(signal))
 
 
 def _edge(values: Floats, share: float, weights: Floats) -> tuple[float, float]:

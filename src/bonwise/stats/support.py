@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from bonwise.arrays import Floats, Ints, Mask
-from bonwise.stats import catalog, clusters, estimand, jackknife, no_gain
-from bonwise.stats.laws import Student
-from bonwise.stats.sums import Sums
+from bonwise.stats import catalog, clusters, estimand, jackknife, laws, no_gain, sums
 
 if TYPE_CHECKING:
     from bonwise.stats.estimation import IntervalRule
@@ -262,7 +260,7 @@ def with_support(
             needed = FEWEST_ON_OPEN_SCALE if e.limits is None and not e.contrast else FEWEST
             sides = {pick.side: pick.on(e.name, figure.estimate, own) for pick in further}
             rests = Support(own.count, own.prompts, needed, sides.get(-1), sides.get(1))
-            if e.limits is None and isinstance(figure.law, Student) and not all(map(isfinite, ends)):
+            if e.limits is None and isinstance(figure.law, laws.Student) and not all(map(isfinite, ends)):
                 law = replace(figure.law, df=min([figure.law.df, *(pick.df for pick in further)]))
                 low, high = law.at(rule.confidence) or ends
                 figure = replace(figure, law=law, low=low, high=high)
@@ -283,7 +281,7 @@ def reaching(figure: estimand.Estimate) -> estimand.Estimate:
 
 def of_whole_prompts(
     metrics: Mapping[str, estimand.Estimate],
-    t: Sums,
+    t: sums.Sums,
     lowest: Floats,
     rule: IntervalRule,
     weights: Floats | None = None,
@@ -301,7 +299,7 @@ def of_whole_prompts(
 def of_difference(
     differences: Mapping[str, estimand.Estimate],
     sides: tuple[Mapping[str, estimand.Estimate], Mapping[str, estimand.Estimate]],
-    paired: tuple[Floats, Sums, Floats] | None = None,
+    paired: tuple[Floats, sums.Sums, Floats] | None = None,
 ) -> dict[str, estimand.Estimate]:
     """Return differences with what the thinner side rests on, and further prompts that differ."""
     out = dict(differences)
@@ -328,7 +326,7 @@ class _FurthestApart(NamedTuple):
     prompts: float
 
     @classmethod
-    def of(cls, gained: Floats, t: Sums, lowest: Floats) -> _FurthestApart:
+    def of(cls, gained: Floats, t: sums.Sums, lowest: Floats) -> _FurthestApart:
         """Return them for differences of the labels of picks, the sums of one side, and the lowest labels."""
         at, size, times = _after_all(-np.abs(gained), np.zeros(len(gained)), t.M - lowest)
         room = t.M - t.R

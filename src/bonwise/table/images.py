@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 from bonwise.errors import FileError, UsageError
 from bonwise.printable import quoted
-from bonwise.table import chat
-from bonwise.table.text_files import file_errors
+from bonwise.table import chat, text_files
 
 LARGEST = 5 * 2**20
 """Bytes of one image."""
@@ -104,7 +103,7 @@ class ImageReader:
     """Reads images of prompts and candidates: files below one folder, links resolved, data URLs and addresses."""
 
     def __init__(self, folder: str | Path) -> None:
-        with file_errors(Path(folder)):
+        with text_files.file_errors(Path(folder)):
             self.folder = Path(folder).resolve(strict=True)
             if not self.folder.is_dir():
                 raise NotADirectoryError(20, "is not a folder, and images lie in one")

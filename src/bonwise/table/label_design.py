@@ -12,9 +12,7 @@ import numpy as np
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted, shell_path
-from bonwise.table import draw_records, identifiers, reading, writing
-from bonwise.table.store import Categories, Names
-from bonwise.table.text_files import open_plain
+from bonwise.table import draw_records, identifiers, reading, store, text_files, writing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +75,7 @@ class LabelDesign:
         cluster. Empty where prompts were drawn one by one.
     """
 
-    prompt_ids: Names = field(repr=False)
+    prompt_ids: store.Names = field(repr=False)
     phase: Ints = field(repr=False)
     propensity: Floats = field(repr=False)
     stratum: Ints = field(repr=False)
@@ -191,7 +189,7 @@ class LabelDesign:
             cells = draw_records.read_chances(raw, phase > 0, source, pools=rule == WHOLE_AND_PAIR)
         paired = phase > 0 if cells is None else (phase > 0) & ~cells.whole
         picks, others = _candidates(raw, rule, paired, source)
-        names = Names(prompts.to_numpy())
+        names = store.Names(prompts.to_numpy())
         return cls(
             names, phase, propensity, stratum, rule, seed, judge, picks, others, source, seeds, cells, clusters
         )
@@ -271,7 +269,7 @@ def _candidates(raw: pd.DataFrame, rule: str, drawn: Mask, source: str) -> tuple
     return sides[0], sides[1]
 
 
-def _refuse_twice(prompts: Categories, rows: pd.Index, source: str) -> None:
+def _refuse_twice(prompts: store.Categories, rows: pd.Index, source: str) -> None:
     _, first, of_prompt = np.unique(prompts.codes, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[of_prompt] != np.arange(len(prompts)))
     if again.size:
@@ -346,7 +344,7 @@ def _records(folder: Path) -> Iterator[LabelDesign]:
         return
     for path in files:
         try:
-            with open_plain(path) as stream:
+            with text_files.open_plain(path) as stream:
                 is_record = stream.read(len(beginning)) == beginning
             if is_record:
                 yield LabelDesign.read(path)

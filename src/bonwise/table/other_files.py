@@ -7,8 +7,7 @@ import pandas as pd
 
 from bonwise.errors import ColumnError, OtherFileError, RowError
 from bonwise.printable import quoted, shell_path, shell_word
-from bonwise.table import verdict_words, vote_columns, vote_rows
-from bonwise.table.store import Rows
+from bonwise.table import store, verdict_words, vote_columns, vote_rows
 
 _MAPS = ("1=first,0=second", "1=first,2=second,0=tie", "1=first,2=second,3=tie")
 """What numbers may mean that mean nothing by themselves."""
@@ -20,7 +19,7 @@ _VOTES = 10
 """Votes on a pair from which it is studied where nothing is said, see `bonwise.study_preferences`."""
 
 
-def votes_file(rows: Rows, source: str) -> OtherFileError | None:
+def votes_file(rows: store.Rows, source: str) -> OtherFileError | None:
     """Return what to say of a file of votes; None for any other."""
     frame = rows.to_frame()
     shaped = vote_rows.shaped_votes(frame).frame

@@ -15,16 +15,12 @@ import numpy.typing as npt
 from bonwise.arrays import Floats, Ints
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.table import canonical, numbers, roles
+from bonwise.table import canonical, checks, facts, numbers, retrieval, roles, sources
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
 from bonwise.table.cells import averaged, cell_words, distinct_cells, draw_columns, mean_by_cell, positions
-from bonwise.table.checks import Unpicked
-from bonwise.table.facts import UnlabelledCandidates
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table, values_read
-from bonwise.table.retrieval import Unretrieved, to_depth
 from bonwise.table.scales import Scale, likely_scale, mismatch, off_scale, parse_scale
-from bonwise.table.sources import OpenedSource, open_source, with_columns
 from bonwise.table.store import Categories, Names, Rows, is_missing
 
 if TYPE_CHECKING:
@@ -119,13 +115,13 @@ class ScoreTable:
     readings: Mapping[str, str] = field(default_factory=dict, repr=False)
     unread_labels: str = field(default="", repr=False)
     annotators: AnnotatorLabels | None = field(default=None, repr=False)
-    unpicked: Unpicked = "random"
-    unlabelled: UnlabelledCandidates | None = field(default=None, repr=False)
+    unpicked: checks.Unpicked = "random"
+    unlabelled: facts.UnlabelledCandidates | None = field(default=None, repr=False)
     lower_is_better: tuple[str, ...] = ()
     turned: frozenset[str] = field(default=frozenset(), repr=False)
     missing: tuple[str, ...] = ()
     weights: Floats | None = field(default=None, repr=False)
-    unretrieved: Unretrieved | None = field(default=None, repr=False)
+    unretrieved: retrieval.Unretrieved | None = field(default=None, repr=False)
 
     @classmethod
     @opens_a_table
@@ -171,14 +167,14 @@ class ScoreTable:
     @classmethod
     def opened(cls, source: RowSource, reading: ReadingOptions, name: str = "table") -> ScoreTable:
         """Read a file as `read` does, or validate a frame, under this name, as `from_frame` does."""
-        return cls.validated(open_source(source, reading.named_columns, name), reading)
+        return cls.validated(sources.open_source(source, reading.named_columns, name), reading)
 
     @classmethod
-    def validated(cls, opened: OpenedSource, reading: ReadingOptions) -> ScoreTable:
+    def validated(cls, opened: sources.OpenedSource, reading: ReadingOptions) -> ScoreTable:
         """Validate rows that `open_source` returned."""
-        opened, taken = with_columns(opened, reading)
+        opened, taken = sources.with_columns(opened, reading)
         if reading.depth is not None:
-            first, cut = to_depth(opened.rows, taken, reading.depth, opened.name)
+            first, cut = retrieval.to_depth(opened.rows, taken, reading.depth, opened.name)
             opened = replace(opened, rows=first, notes=(*opened.notes, cut))
         rows, source = numbers.without_missing(opened.rows, taken, reading.missing), opened.name
         several = with_one_label_each(rows, taken, reading, source)

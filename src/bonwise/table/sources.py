@@ -14,11 +14,8 @@ import numpy as np
 from bonwise.errors import ColumnError, FileError, OtherFileError
 from bonwise.extras import TABLES
 from bonwise.plugins import Factory, Group, Kind, is_built_in
-from bonwise.table import archives, canonical, nested, reading, reading_options, retrieval
-from bonwise.table.columns import LabelColumns, pools_or_picks
+from bonwise.table import archives, canonical, columns, nested, reading, reading_options, retrieval, roles, store
 from bonwise.table.importers.material import Imported, Material
-from bonwise.table.roles import by_key, claims
-from bonwise.table.store import Rows, StructuredText
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +71,7 @@ _LISTS = ("results", "data", "rows", "examples", "items", "records", "samples", 
 class OpenedSource:
     """Rows and where they come from."""
 
-    rows: Rows
+    rows: store.Rows
     name: str
     """How errors name the source."""
     imported: Imported | None = None
@@ -106,7 +103,9 @@ class OpenedSource:
             return options
         there = self.rows.columns
         named = options.named_columns.items()
-        kept = {role: column for role, column in named if column in there or LabelColumns.named(column, there)}
+        kept = {
+            role: column for role, column in named if column in there or columns.LabelColumns.named(column, there)
+        }
         return replace(options, columns=kept)
 
 
@@ -132,7 +131,9 @@ def open_labels(source: reading.RowSource, candidate: str | None = None) -> Open
     """Return the rows of a file of labels, of another shape by an importer; `candidate` is the column named."""
     opened = open_source(retrieval.file_of_qrels(source), {}, "labels")
     refuse_cut_off(opened)
-    names_candidates = candidate in opened.rows.columns or any(claims("candidate", by_key(opened.rows.columns)))
+    names_candidates = candidate in opened.rows.columns or any(
+        roles.claims("candidate", roles.by_key(opened.rows.columns))
+    )
     if opened.imported is None and (_is_of_a_tool(opened.rows) or not names_candidates):
         imported = _by_columns(opened, reading_options.ReadingOptions())
         opened = opened if imported is None else imported
@@ -145,7 +146,7 @@ def refuse_cut_off(opened: OpenedSource) -> None:
         raise FileError(f"{opened.name}: {opened.rows.cut_off}", hint="check that whatever wrote it has finished")
 
 
-def _is_of_a_tool(rows: Rows) -> bool:
+def _is_of_a_tool(rows: store.Rows) -> bool:
     """Tell whether rows are known to be those of a tool although they could pass for a table."""
     return any(marks <= set(rows.columns) for marks in _MARKS)
 
@@ -194,7 +195,7 @@ def with_columns(
 ) -> tuple[OpenedSource, dict[str, str]]:
     """Return rows and columns by role, through an importer for another shape; without `complete` scores may lack."""
     if opened.imported is None and not opened.is_unfolded:
-        if (other := pools_or_picks(opened.rows, opened.name)) is not None and not options.named_columns:
+        if (other := columns.pools_or_picks(opened.rows, opened.name)) is not None and not options.named_columns:
             raise other
         taken, problem = None, None
         try:
@@ -222,10 +223,10 @@ def with_columns(
     return opened, canonical.resolved(opened.rows, opened.reading(options), opened.name, complete=complete)
 
 
-def _has_lists(rows: Rows, taken: Mapping[str, str]) -> bool:
+def _has_lists(rows: store.Rows, taken: Mapping[str, str]) -> bool:
     """Tell whether a column that names or scores candidates holds lists or objects, by its first cell."""
     held = (rows.columns[taken[role]] for role in _SINGLE if taken.get(role) in rows.columns)
-    return any(isinstance(column.cell(0), StructuredText | list | dict | np.ndarray) for column in held)
+    return any(isinstance(column.cell(0), store.StructuredText | list | dict | np.ndarray) for column in held)
 
 
 def _by_columns(opened: OpenedSource, options: reading_options.ReadingOptions) -> OpenedSource | None:

@@ -13,10 +13,9 @@ import pandas as pd
 from bonwise.arrays import Floats, Mask
 from bonwise.errors import RowError
 from bonwise.printable import quoted
+from bonwise.table import store, verdicts
 from bonwise.table.numbers import distinct, is_blank, parse_numbers
-from bonwise.table.store import StructuredText
 from bonwise.table.verdict_words import OPPOSITES, WORTH, Side, plain_word, side_of, words_of
-from bonwise.table.verdicts import preferred
 
 _NO_MAP: Mapping[str, Side] = MappingProxyType({})
 _MOST_SHOWN = 8
@@ -129,7 +128,7 @@ def earned_shares(column: pd.Series, source: str) -> Floats:
 def votes_of_shares(column: pd.Series, source: str) -> ReadVotes:
     """Read what the first side earned as a verdict: above 1/2 it is preferred."""
     values = earned_shares(column, source)
-    votes = np.array([np.nan if np.isnan(value) else (preferred(value) + 1) / 2 for value in values])
+    votes = np.array([np.nan if np.isnan(value) else (verdicts.preferred(value) + 1) / 2 for value in values])
     return ReadVotes(votes, "above 0.5: first; 0.5: tie; below 0.5: second")
 
 
@@ -161,7 +160,7 @@ def _number(word: str) -> float | None:
 
 
 def _structured(column: pd.Series) -> bool:
-    return any(isinstance(cell, StructuredText | list | dict | np.ndarray) for cell in column.iloc[:20])
+    return any(isinstance(cell, store.StructuredText | list | dict | np.ndarray) for cell in column.iloc[:20])
 
 
 def _says_none(column: pd.Series, verdict_map: Mapping[str, Side]) -> Mask:

@@ -16,8 +16,7 @@ import pandas as pd
 from bonwise.arrays import Floats, Mask
 from bonwise.errors import UsageError
 from bonwise.printable import quoted
-from bonwise.table import checks, nested, numbers, roles, verdict_words, vote_columns, vote_readings
-from bonwise.table.store import CUT_OFF, StructuredText
+from bonwise.table import checks, nested, numbers, roles, store, verdict_words, vote_columns, vote_readings
 
 _GAMES = ("game 1 winner", "game 2 winner")
 _BASELINE = "baseline"
@@ -71,7 +70,7 @@ def _of_games(frame: pd.DataFrame) -> ShapedVotes:
 
 
 def _games(cell: object) -> list[Any]:
-    if type(cell) is StructuredText:
+    if type(cell) is store.StructuredText:
         with suppress(ValueError):
             cell = json.loads(cell)
     games = list(cell) if isinstance(cell, list | tuple | np.ndarray) else []
@@ -195,7 +194,7 @@ class VoteRows:
         cells = frame[list(columns.verdicts)].astype(str).map(verdict_words.plain_word)
         strong = cells.map(lambda cell: bool(_STRONG.search(cell)) and cell not in verdict_map).to_numpy(dtype=bool)
         times = np.where(strong, _VOTES_OF_STRONG, 1.0) if strong.any() else None
-        of_columns = "; ".join(filter(None, [_said(columns, shaped.reading), raw.attrs.get(CUT_OFF)]))
+        of_columns = "; ".join(filter(None, [_said(columns, shaped.reading), raw.attrs.get(store.CUT_OFF)]))
         return cls(source, frame, columns, values, {"columns": of_columns, **readings}, weights, times)
 
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from bonwise.arrays import Floats
 from bonwise.errors import InputError
-from bonwise.table import cell_scores, pools, retrieval
-from bonwise.table.store import is_missing
+from bonwise.table import cell_scores, pools, retrieval, store
 
 if TYPE_CHECKING:
     from bonwise.table.panel import Panel
@@ -121,7 +120,7 @@ def text_of(cell: Any) -> str | None:
             return json.dumps(cell, default=_listed)
         except (TypeError, ValueError, RecursionError):  # keys that JSON does not know, or a list that holds itself
             return reprlib.repr(cell)
-    return None if is_missing(cell) else str(cell)
+    return None if store.is_missing(cell) else str(cell)
 
 
 def _listed(value: Any) -> Any:

@@ -14,8 +14,7 @@ from bonwise.arrays import Floats
 from bonwise.errors import UsageError
 from bonwise.printable import quoted
 from bonwise.table.votes import VoteTable
-from bonwise.votes import result
-from bonwise.votes.ranking import fit_strengths
+from bonwise.votes import ranking, result
 
 Pair = tuple[int, int]
 """Positions of two models, the smaller first."""
@@ -58,7 +57,7 @@ def standing(units: Mapping[Pair, Floats], won: Floats, depth: int, error: float
     three statements about a pair, that b or a is preferred or that they are level, and all of them count as tests.
     """
     # Half a vote for each side, so that a model that won all of its votes has a finite strength.
-    strengths, _ = fit_strengths(won + 0.5 * (won + won.T > 0))
+    strengths, _ = ranking.fit_strengths(won + 0.5 * (won + won.T > 0))
     order, keys = np.argsort(-strengths, kind="stable").tolist(), list(units)
     apart, near = (
         np.array([[log_evidence(x, than), log_evidence(1 - x, than)] for x in units.values()])

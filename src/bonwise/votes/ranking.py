@@ -10,8 +10,7 @@ from scipy.special import expit
 from bonwise.arrays import Floats, Ints
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
-from bonwise.stats import clusters, estimation, jackknife, laws
-from bonwise.stats.estimand import Estimate
+from bonwise.stats import clusters, estimand, estimation, jackknife, laws
 from bonwise.table.votes import VoteTable
 from bonwise.votes.result import ModelStrength
 
@@ -35,7 +34,7 @@ def rank_models(table: VoteTable, ties: str | None, confidence: float) -> list[M
     parts = connected_components(won > 0, directed=False)[1].astype(np.int64)
     strengths, places = _estimated(table, won, ranked, confidence) if len(ranked) > 1 else ({}, {})
     for at in np.setdiff1d(np.flatnonzero(votes), list(strengths)).tolist():
-        strengths[at] = Estimate.undefined(_reason(won, at, ranked, parts), 0)
+        strengths[at] = estimand.Estimate.undefined(_reason(won, at, ranked, parts), 0)
     return [
         ModelStrength(
             model=table.models[at],
@@ -62,7 +61,7 @@ def _reason(won: Floats, at: int, ranked: Ints, parts: Ints) -> str:
 
 def _estimated(
     table: VoteTable, won: Floats, ranked: Ints, confidence: float
-) -> tuple[dict[int, Estimate], dict[int, list[int]]]:
+) -> tuple[dict[int, estimand.Estimate], dict[int, list[int]]]:
     """Return strengths, and the places that differences of two models leave open, by the position of the model."""
     strengths, curvature = fit_strengths(won[np.ix_(ranked, ranked)])
     kept = np.isin(table.first, ranked) & np.isin(table.second, ranked)

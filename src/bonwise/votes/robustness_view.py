@@ -11,8 +11,7 @@ from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.stats import sample_size
-from bonwise.votes import result
-from bonwise.votes.pair_votes import LEVELS
+from bonwise.votes import pair_votes, result
 
 _LONGEST, _MOST_LINES, _MOST_PAIRS, _STEP = 32, 6, 40, 0.05
 
@@ -53,7 +52,7 @@ def figures(document: result.PreferenceStudy) -> Iterator[Drawing[Curves]]:
     if counted:
         x, y, names = zip(*counted, strict=True)
         at = np.geomspace(min(x), 0.5, 40).tolist()
-        law = [sample_size.paper_votes(margin, power, 1 - LEVELS[0]) for margin in at]
+        law = [sample_size.paper_votes(margin, power, 1 - pair_votes.LEVELS[0]) for margin in at]
         yield from curves_figure(
             [
                 Curve("independent votes (equation 8)", at, law, role="oracle"),
@@ -100,7 +99,7 @@ def figures(document: result.PreferenceStudy) -> Iterator[Drawing[Curves]]:
 def _detected(pair: result.PairVotes, settings: result.VotesSettings) -> list[float]:
     rates = ((votes, pair.detection.with_replacement[str(votes)]) for votes in settings.votes_at)
     by_law = sample_size.paper_votes_power
-    return [by_law(pair.margin, votes, 1 - LEVELS[0]) if rate is None else rate for votes, rate in rates]
+    return [by_law(pair.margin, votes, 1 - pair_votes.LEVELS[0]) if rate is None else rate for votes, rate in rates]
 
 
 def first_sections(document: result.PreferenceStudy) -> Iterator[Block]:

@@ -18,8 +18,7 @@ from pydantic import ConfigDict, ValidationError
 from bonwise.auditing.logged_picks import Name, PickLine
 from bonwise.errors import FileError, RowError, UsageError
 from bonwise.printable import quoted
-from bonwise.report import samples
-from bonwise.report.blocks import Row
+from bonwise.report import blocks, samples
 from bonwise.results import NonNegative, Number, Record
 from bonwise.strict_json import refusal
 from bonwise.table.text_files import log_lines
@@ -284,7 +283,9 @@ def _short(files: Sequence[str]) -> dict[str, str]:
     return stems if len(set(stems.values())) == len(stems) else {file: file for file in stems}
 
 
-def latest_picks(log: DividedLog, labels: Mapping[tuple[str, str], float], pools: str | Path | None) -> Iterator[Row]:
+def latest_picks(
+    log: DividedLog, labels: Mapping[tuple[str, str], float], pools: str | Path | None
+) -> Iterator[blocks.Row]:
     """Yield picks of the last period, the lowest label first, or the lowest score where none is labelled."""
     latest = [pick.line for pick in log.picks[int(np.searchsorted(log.period, len(log.names) - 1)) :]]
     picks = [(str(line.prompt_id), str(line.best), line) for line in latest if line.best is not None]

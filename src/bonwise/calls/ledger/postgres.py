@@ -167,7 +167,7 @@ class PostgresLedger:
                 dead = await self._database.transactions.dead(connection, reading.SENDERS)
                 tables = (reading.SAMPLES, reading.TALLY, reading.DROPPED)
                 samples, tallies, dropped = [
-                    [tuple(map(_plain, row)) for row in await connection.fetch(one)] for one in tables
+                    [tuple(map(_plain, row)) for row in await connection.fetch(table)] for table in tables
                 ]
             return reading.stats_from(samples, tallies, dropped, dead)
 

@@ -11,8 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from bonwise.calls.ask import Ask, AttemptError, Choice, Finish, Model, Problem, Reply, Request, encoded
 from bonwise.calls.bill import PartialUsage, Usage
-from bonwise.calls.providers import protocol, secrets, service, wire
-from bonwise.calls.providers.supplied import SuppliedClient
+from bonwise.calls.providers import protocol, secrets, service, supplied, wire
 from bonwise.calls.rate_limits import anthropic_limits
 
 if TYPE_CHECKING:
@@ -251,7 +250,7 @@ def _server(model: Model) -> tuple[service.Address, str]:
     return SERVICE.server(model.base_url, _version(), VERSION_HEADER)
 
 
-def _version_of(client: SuppliedClient) -> str:
+def _version_of(client: supplied.SuppliedClient) -> str:
     """Return the version that is sent by a client of the user's; Bedrock and Vertex get theirs from the SDK."""
     if not client.sends(VERSION_HEADER):
         return ""

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import file_name, printable
-from bonwise.report import answers, numbers
+from bonwise.report import answers, limits, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
-from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.calibration import result
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.table.facts import JudgeCounts
@@ -18,8 +17,8 @@ from bonwise.table.reading_options import ReadingKeywords
 
 _LIMITS = (
     "That a map stays right: it must be learnt again when the judge, its prompt or the generator changes.",
-    OTHER_PROMPTS,
-    LABELS,
+    limits.OTHER_PROMPTS,
+    limits.LABELS,
 )
 
 _CHANGES = (

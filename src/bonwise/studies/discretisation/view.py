@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from bonwise.metric_groups import unit_of
 from bonwise.printable import file_name, printable
-from bonwise.report import answers, numbers
+from bonwise.report import answers, limits, numbers
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, curves_figure
-from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.discretisation.result import BinnedScores, DiscretisationJudge, DiscretisationStudy
 from bonwise.table.reading_options import ReadingKeywords
@@ -17,8 +16,8 @@ from bonwise.table.reading_options import ReadingKeywords
 _LIMITS = (
     "What a finer scale would do for a judge: that depends on whether it can tell such candidates apart.",
     "How a judge with errors of another kind does: the simulated one has plain noise, alike for all candidates.",
-    OTHER_PROMPTS,
-    LABELS,
+    limits.OTHER_PROMPTS,
+    limits.LABELS,
 )
 _SHOWN = ("recovery", "tie_rate", "top1_tie_rate", "effective_agreement", "effective_agreement_decided")
 _TITLES = ("recovery", "ties", "top ties", "agreement", "if decided")

@@ -7,15 +7,18 @@ from collections.abc import Iterator, Sequence
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import groups_of, unit_of
 from bonwise.printable import file_name, printable, shell_flag
-from bonwise.report import answers, numbers
+from bonwise.report import answers, limits, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.mix.result import CurveAt, MixJudge, MixSettings, MixStudy
 from bonwise.table.reading_options import ReadingKeywords
 
-_LIMITS = ("Which pools are the right ones: that depends on what users will choose among.", OTHER_PROMPTS, LABELS)
+_LIMITS = (
+    "Which pools are the right ones: that depends on what users will choose among.",
+    limits.OTHER_PROMPTS,
+    limits.LABELS,
+)
 
 _OVER_PAIRS = {"global_r": "judge", "sign_agreement": "other", "effective_agreement": "ink"}
 _OVER_PROMPTS = {"recovery": "judge", "within_r": "other", "top1_accuracy": "ink"}

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import file_name, printable
-from bonwise.report import answers, numbers
+from bonwise.report import answers, limits, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Value
 from bonwise.report.figures.axes import COLOURS, tell
 from bonwise.report.figures.names import short
-from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy
 from bonwise.studies.requirements.result import OwnFigures, RequirementsJudge, RequirementsStudy, Target
 from bonwise.table.reading_options import PilotKeywords, ReadingKeywords
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
 _LIMITS = (
     "How a judge with errors of another kind does: the curve takes plain noise, alike for all candidates.",
-    OTHER_PROMPTS,
-    LABELS,
+    limits.OTHER_PROMPTS,
+    limits.LABELS,
 )
 
 

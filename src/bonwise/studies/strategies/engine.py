@@ -34,9 +34,8 @@ from bonwise.stats.top_of_scores import at_top
 from bonwise.studies.label_strategy.judged_pairs import PairVerdicts
 from bonwise.studies.labelled_panels import LabelledPanels
 from bonwise.studies.strategies import result
-from bonwise.table import cell_scores, checks, opening, reading_options
+from bonwise.table import cell_scores, checks, opening, reading_options, score_table
 from bonwise.table.panel import Panel, PromptLeftOut, lay_out
-from bonwise.table.score_table import ScoreTable
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
 
 MARGINS = (0.02, 0.05, 0.1, 0.15, 0.2)
@@ -524,7 +523,7 @@ def _matches(panel: Panel, frame: pd.DataFrame) -> list[dict[tuple[int, int], Pr
     return matches
 
 
-def _drawn(table: ScoreTable, panel: Panel) -> tuple[Floats, Floats | None]:
+def _drawn(table: score_table.ScoreTable, panel: Panel) -> tuple[Floats, Floats | None]:
     """Return every score of a judge by cell, the first one first, and the widths of its intervals."""
     repeats, inner = cell_scores.cell_repeats(table, panel), _inner(panel.judge)
     parts = [repeats.first if repeats.draws is None else repeats.draws]
@@ -537,7 +536,11 @@ def _drawn(table: ScoreTable, panel: Panel) -> tuple[Floats, Floats | None]:
 
 
 def _stored(
-    table: ScoreTable, panel: Panel, read: PairVerdicts | None, stated: labelling.StatedDraw | None, **asked: Any
+    table: score_table.ScoreTable,
+    panel: Panel,
+    read: PairVerdicts | None,
+    stated: labelling.StatedDraw | None,
+    **asked: Any,
 ) -> tuple[StoredPools, labelling.Labelling]:
     """Return the prompts of a judge of which all is stored, with labels as an audit takes them."""
     (draws, width), pairs = _drawn(table, panel), panel.sizes * (panel.sizes - 1) // 2

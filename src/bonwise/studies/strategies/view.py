@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bonwise.printable import file_name, printable
-from bonwise.report import answers, numbers
+from bonwise.report import answers, limits, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.limits import LABELS, OTHER_PROMPTS
 from bonwise.studies.description import DescribedStudy
 from bonwise.studies.strategies.result import MODEL_FILE, ReplayedJudge, StrategyReplay, StrategyRow
 
 _LIMITS = (
     "What further calls of another judge, or at another temperature, would say: only stored scores are played.",
-    OTHER_PROMPTS,
-    LABELS,
+    limits.OTHER_PROMPTS,
+    limits.LABELS,
 )
 _HOW = (
     "Each strategy of bonwise select is played on the stored scores, prompt by prompt; ties for the pick count in "

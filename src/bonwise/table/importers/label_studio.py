@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bonwise.table import columns, sheet_keys
+from bonwise.table import columns, sheet_keys, store
 from bonwise.table.importers.material import GatheredScores, Imported, Material, Record, as_words, mappings
-from bonwise.table.store import Rows, StructuredText
 
 
 def read_label_studio(material: Material) -> Imported | None:
@@ -126,14 +125,14 @@ def _columns(tasks: Sequence[Record], material: Material) -> Mapping[str, str]:
     """Map roles to fields of the data of tasks."""
     if not tasks:
         return {}
-    rows = Rows.of_records([{key: _cell(value) for key, value in task["data"].items()} for task in tasks])
+    rows = store.Rows.of_records([{key: _cell(value) for key, value in task["data"].items()} for task in tasks])
     named = {role: column for role, column in material.named.items() if column in rows.columns}
     roles = ("prompt_id", "candidate", "judge_score")
     return columns.resolve_columns(rows, named, source=material.source, required=(), roles=roles)
 
 
 def _cell(value: Any) -> Any:
-    return StructuredText(value) if isinstance(value, dict | list | _AnnotatorAnswer) else value
+    return store.StructuredText(value) if isinstance(value, dict | list | _AnnotatorAnswer) else value
 
 
 def _values(annotation: Record) -> Iterator[tuple[str, Any]]:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bonwise.printable import listed
-from bonwise.table import roles
-from bonwise.table.store import StructuredText, is_missing
+from bonwise.table import roles, store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,14 +85,14 @@ class Imported:
 
 def _plain(cell: object) -> object:
     """Return a cell with its lists and objects as such, and None where it is missing."""
-    if type(cell) is StructuredText:
+    if type(cell) is store.StructuredText:
         with suppress(ValueError):
             return json.loads(cell)
     if isinstance(cell, np.ndarray | list | tuple):
         return [_plain(value) for value in cell]
     if isinstance(cell, dict):
         return {key: _plain(value) for key, value in cell.items()}
-    if is_missing(cell):
+    if store.is_missing(cell):
         return None
     return cell.item() if isinstance(cell, np.generic) else cell
 
