@@ -41,7 +41,7 @@ STATED = {
     "elicited": ((0.17, 0.29, 0.43, 0.69, 0.88), (0.12, 0.41, 0.53, 0.46, 0.76), (98, 98, 98, 98, 98)),
     "logprob": ((0.03, 0.31, 0.50, 0.69, 0.98), (0.31, 0.57, 0.38, 0.36, 0.61), (220, 20, 10, 20, 220)),
 }
-"""Stated probability and observed share of wins of the bins of Table 27, and statements in each, which are assumed."""
+"""Stated probability and share of wins of the bins of Table 27, and statements in each, which are assumed."""
 RIGHT = (0.25 * 7 / 3, 0.75 * 7 / 3)
 """Beta law of a prompt's share of right answers: a mean of one quarter, and 30 % of the variance between prompts."""
 ACCURACY = (0.663, 0.941)
@@ -147,6 +147,17 @@ def external(name: str) -> pd.DataFrame:
     return table({"judge": judged(labels, published, 15)}, labels)
 
 
+def labels_of(name: str) -> Array:
+    """Return the labels of one of the three sets, a row per prompt."""
+    return external(name)["oracle_label"].to_numpy().reshape(-1, EXTERNAL[name][1])
+
+
+def drawn(data: Path, preset: str) -> pd.DataFrame:
+    """Return the first 1,000 prompts of a simulated judge that was asked nine times, with five of the draws."""
+    rows = pd.read_parquet(data / "simulated" / f"{preset}_20000.parquet")
+    return rows[rows["prompt_id"] < "p01000"].drop(columns=[f"draw_{draw}" for draw in range(5, 9)])
+
+
 def verdicts(labels: Array, accuracy: tuple[float, float], seed: int, ties: float = 0.039) -> pd.DataFrame:
     """Return a verdict on every pair, right the more often the larger the gap of the labels."""
     rng = np.random.default_rng(seed)
@@ -186,7 +197,7 @@ def screening() -> pd.DataFrame:
 
 
 def mt_bench(data: Path) -> pd.DataFrame:
-    """Return the votes of people on MT-Bench and the verdicts of GPT-4 as ratings, with the category of each question."""
+    """Return votes of people on MT-Bench and verdicts of GPT-4 as ratings, with the category of each question."""
     people, judge = (pd.read_csv(data / f"mt_bench_{who}.csv") for who in ("human", "gpt4_pair"))
     named = {"verdict": "winner", "pair": ["model_a", "model_b"], "prompt": ["question_id", "turn"]}
     rows = [ratings_of_votes(people, name="human", **named), ratings_of_votes(judge, name="gpt-4", **named)]
@@ -199,7 +210,7 @@ def mt_prompts(data: Path) -> pd.DataFrame:
     prompts = mt_bench(data).drop_duplicates("prompt_id")[["prompt_id", "category"]]
     numbers = [int(prompt.split()[0]) for prompt in prompts["prompt_id"]]
     turns = [int(prompt.split()[-1]) for prompt in prompts["prompt_id"]]
-    return prompts.assign(second_turn=[turn - 1 for turn in turns], question=numbers)
+    return prompts.assign(second_turn=[turn - 1 for turn in turns], number=numbers)
 
 
 def part_labelled(share: float) -> pd.DataFrame:
@@ -252,10 +263,19 @@ MADE: Mapping[str, Callable[[], pd.DataFrame]] = {
     "helpsteer2.csv": lambda: external("HelpSteer2"),
     "stated.csv": statements,
     "types.csv": screening,
+    "diffuse_types.csv": lambda: screening().assign(margin=0.04),
+    "ppe_math_4_verdicts.csv": lambda: verdicts(labels_of("PPE-MATH"), ACCURACY, 1),
+    "rewardbench2_verdicts.csv": lambda: verdicts(labels_of("RewardBench2"), ACCURACY, 2),
+    "helpsteer2_verdicts.csv": lambda: verdicts(labels_of("HelpSteer2"), ACCURACY, 3),
     "ratings.csv": lambda: simulate_ratings(3, prompts=200, models=4, judges=8, labelled=0.9).frame(),
 }
 """What makes each simulated file."""
-FROM_DATA: Mapping[str, Callable[[Path], pd.DataFrame]] = {"mt_ratings.csv": mt_bench, "mt_prompts.csv": mt_prompts}
+FROM_DATA: Mapping[str, Callable[[Path], pd.DataFrame]] = {
+    "mt_ratings.csv": mt_bench,
+    "mt_prompts.csv": mt_prompts,
+    "one_model.csv": lambda data: drawn(data, "one_model"),
+    "pilot.csv": lambda data: drawn(data, "pilot_like"),
+}
 """What makes each file of the data at hand."""
 
 

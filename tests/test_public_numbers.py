@@ -259,6 +259,8 @@ DOORS = {
     ),
     "Checklist": (lambda **n: bw.Checklist(**ASKED, **n), SHAPED),
     "Checklist.calls": (bw.Checklist(**ASKED).calls, {"candidates": 4}),
+    "Decision": (lambda **n: bw.Decision(**ASKED, **n), PAIRED),
+    "Decision.calls": (bw.Decision(**ASKED).calls, {"candidates": 4}),
     "DrawModel": (
         lambda **n: bw.DrawModel(prior=model().prior, **n),
         {
@@ -470,6 +472,10 @@ DOORS = {
     "study_requirements": (
         lambda **n: bw.study_requirements(scores(), **n),
         {"targets": (0.5,), "within_r": (0.25,), "confidence": 0.75, "seed": 3, **UNLABELLED},
+    ),
+    "study_strategies": (
+        lambda **n: bw.study_strategies(simulate("one_model", n=30, seed=2, draws=3).frame(), **n),
+        {"budget": 8.0, "prices": {"judge": 0.5}, "seeds": 1, "confidence": 0.75, "seed": 3, **UNLABELLED},
     ),
     "study_transfer": (
         lambda **n: bw.study_transfer(scores(), to=scores(), **n),

@@ -14,7 +14,7 @@ import bonwise
 HOME = Path(bonwise.__file__).parent
 FILES = sorted(HOME.rglob("*.py"))
 
-CEILINGS = {"files": 542, "lines": 127_300, "files of table": 50, "files of calls": 43, "files of tests": 317}
+CEILINGS = {"files": 543, "lines": 127_300, "files of table": 50, "files of calls": 43, "files of tests": 317}
 MOST_IMPORTS = 0.08
 """Lines of imports among the lines of code."""
 VAGUE = {"one", "found", "told", "said", "mine"}

@@ -317,7 +317,7 @@ def test_a_server_without_batches_says_so(tmp_path):
 
 def test_settings_that_mean_nothing_are_refused(tmp_path):
     """Batches need a run folder; what is of batches needs them."""
-    with pytest.raises(UsageError, match="ledger"):
+    with pytest.raises(UsageError, match="run folder"):
         bw.judge(pools(), judge=bw.Pointwise("openai/m"), batch=True)
     with pytest.raises(UsageError, match="no_wait"):
         bw.judge(pools(), judge=bw.Pointwise("openai/m"), run=tmp_path, no_wait=True)

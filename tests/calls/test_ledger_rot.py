@@ -15,6 +15,7 @@ import pytest
 
 from bonwise.calls.bill import Usage
 from bonwise.calls.ledger import damage as checking
+from bonwise.calls.ledger import schema
 from bonwise.calls.ledger.damage import repair
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.ledger.schema import answer_digest, key_digest, read_sum
@@ -153,7 +154,7 @@ def test_a_key_out_of_place_is_noticed(path, monkeypatch):
     """Pages that were swapped hold every key, and none is found by its name: the order says so."""
     with closing(sqlite3.connect(path)) as connection:
         assert checking._keys_are_whole(connection)
-        monkeypatch.setattr(checking, "STORED_KEYS", checking.STORED_KEYS + " ORDER BY key DESC")
+        monkeypatch.setattr(schema, "STORED_KEYS", schema.STORED_KEYS + " ORDER BY key DESC")
         assert not checking._keys_are_whole(connection)
 
 

@@ -26,10 +26,10 @@ from bonwise.cli.app import app_for, examples
 from bonwise.cli.judge import judge
 from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
 from bonwise.cli.select import select
-from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading, option_flags, shared_flags
+from bonwise.cli.shared_flags import Reading, option_flags, shared_flags
 from bonwise.flags import options_of
 from bonwise.judges import ask_forms
-from bonwise.selection.learnt import learn
+from bonwise.selection.learning import learn
 from bonwise.selection.settings import Engines
 from bonwise.table import reading_options
 from bonwise.table.checks import CONFIDENCE, SEED
@@ -486,8 +486,8 @@ def test_what_was_said_is_read():
         "--ragged",
     ]
     assert Reading(said).without("--ragged").values.keys() == said.keys() - {"--ragged"}
-    assert not {"--prompt-col", "--candidate-col", "--label-col"} & NOT_OF_LABELS.keys()
-    assert NOT_OF_LABELS.keys() >= {"--score-col", "--judge-col", "--propensity-col"}
+    assert not {"--prompt-col", "--candidate-col", "--label-col"} & reading_options.NOT_OF_LABELS.keys()
+    assert reading_options.NOT_OF_LABELS.keys() >= {"--score-col", "--judge-col", "--propensity-col"}
 
 
 # A pool with millions of questions: a dry run counts its calls by formula, at once, and warns.

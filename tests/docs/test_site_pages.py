@@ -209,6 +209,7 @@ OTHERWISE = {
     ("Resampled", "of"): "it takes no judge of its own kind",
     ("RouteStudy.router", "judge"): "a judge that was studied",
     ("audit_preferences", "labels"): "of pairs",
+    ("audit_preferences", "depth"): "of places, not of candidates",
     ("judge", "batch"): "of a provider",
     ("judge", "deadline"): "there is one per question",
     ("judge", "max_concurrency"): "its pools have no deadline",

@@ -11,7 +11,8 @@ import pytest
 
 from bonwise.report.show import text
 from bonwise.selection.draw_model import load_model, read_pilot
-from bonwise.selection.learnt import LearnDocument, learn
+from bonwise.selection.learning import learn
+from bonwise.selection.learnt import LearnDocument
 from bonwise.selection.learnt_draws import DrawModel
 from bonwise.table.score_table import ScoreTable
 from bonwise.testing import simulate

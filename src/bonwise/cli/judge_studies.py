@@ -10,7 +10,7 @@ import typer
 
 from bonwise.cli import arguments, shared_flags
 from bonwise.routing.front import route as study
-from bonwise.selection.learnt import learn
+from bonwise.selection.learning import learn
 from bonwise.table import reading_options
 
 if TYPE_CHECKING:

@@ -209,7 +209,7 @@ _PASSES = (1.25, 1.5, 2.0, 3.0, 4.0)
 
 
 def learnt_document(table: ScoreTable, *, mean_calls: float | None, **asked: Any) -> LearnDocument:
-    """Say what a table of draws teaches, see `bonwise.selection.learnt.learn`."""
+    """Say what a table of draws teaches, see `bonwise.selection.learning.learn`."""
     pilot, model = learnt_from(table, **asked)
     least, most = model.mean_calls[0], model.mean_calls[-1]
     usual = [least * passes for passes in _PASSES if least * passes <= most]

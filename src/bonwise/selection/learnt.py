@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from bonwise.flags import Flag
 from bonwise.printable import file_name, printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import count, counted, number
 from bonwise.results import Count, Document, NonNegative, Number, Positive, Record, Share
-from bonwise.table.checks import SEED
-from bonwise.table.reading_options import ColumnKeywords, ReadingOptions, opens_a_table
 
 if TYPE_CHECKING:
     from bonwise.selection.learnt_draws import DrawModel
@@ -106,30 +102,6 @@ class LearnDocument(Document):
 
     frame_columns = ("mean_calls", "lower_price", "higher_price", "share_at_lower")
     frame_of = "prices"
-
-
-@opens_a_table
-def learn(
-    source: Annotated[str | Path, Flag("Scores with columns draw_0, draw_1 ... or a column draw.", "FILE", Path)],
-    *,
-    judge: Annotated[str | None, Flag("Whose draws, where several judges have some.")] = None,
-    mean_calls: Annotated[float | None, Flag("Also tell the price for so many calls per pool.")] = None,
-    max_draws: Annotated[int, Flag("Most draws of one candidate.")] = 8,
-    seed: int = SEED,
-    **reading: Unpack[ColumnKeywords],
-) -> LearnDocument:
-    """Learn from the draws of one judge, without labels, when another call is worth it.
-
-    Parameters
-    ----------
-    **reading
-        How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
-    """
-    from bonwise.selection.draw_model import learnt_document  # noqa: PLC0415 - the help of the command loads no engine
-    from bonwise.table.score_table import ScoreTable  # noqa: PLC0415 - as above
-
-    table = ScoreTable.opened(source, ReadingOptions.of(learn, reading))
-    return learnt_document(table, judge=judge, mean_calls=mean_calls, max_draws=max_draws, seed=seed)
 
 
 _FEW = 100

@@ -8,6 +8,8 @@ from typing import Literal
 
 from bonwise.errors import UsageError
 
+__all__ = ["Fault", "Faults", "drawn_share"]
+
 Fault = Literal["throttled", "server_error", "overloaded", "slow", "cut", "malformed", "broken_stream"]
 
 _KINDS: tuple[Fault, ...] = ("throttled", "server_error", "overloaded", "slow", "cut", "malformed", "broken_stream")

@@ -10,6 +10,8 @@ import pandas as pd
 from bonwise.arrays import Floats, Ints, Mask
 from bonwise.table.checks import check_number, check_seed, check_whole
 
+__all__ = ["RatedModels", "simulate_ratings"]
+
 _BASE = (-2.2, -0.8, 0.6, 2.0)
 """Cutoffs of five categories before each rater moves its own."""
 

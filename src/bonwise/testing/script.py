@@ -16,9 +16,24 @@ from bonwise.calls.ask import Choice, Reply
 from bonwise.calls.bill import Usage
 from bonwise.calls.rate_limits import RateLimits, Window
 from bonwise.errors import UsageError
-from bonwise.testing import wire
 from bonwise.testing.faults import Fault, Faults
 from bonwise.testing.stand_in import stand_in
+from bonwise.testing.wire import (
+    Service,
+    WireError,
+    WireRequest,
+    WireResponse,
+    body_digest,
+    broken_stream,
+    error_response,
+    rate_limit_headers,
+    reply_body,
+    service_of,
+    tokens,
+)
+
+__all__ = ["IGNORABLE", "Cloud", "Counts", "Delivery", "RequestTarget", "Script", "endpoint_of"]
+
 
 Cloud = Literal["", "azure", "bedrock", "vertex"]
 
@@ -35,7 +50,7 @@ _NAMING_PATHS: Mapping[Cloud, re.Pattern[str]] = {
 class RequestTarget:
     """Where a request went."""
 
-    service: wire.Service
+    service: Service
     """Whose language is spoken there."""
     cloud: Cloud = ""
     """Empty at the service itself."""
@@ -47,9 +62,9 @@ class RequestTarget:
         if not self.model:
             return dict(body)
         if "model" in body:
-            raise wire.WireError("invalid", "model: Extra inputs are not permitted", "model")
+            raise WireError("invalid", "model: Extra inputs are not permitted", "model")
         if not body.get("anthropic_version"):
-            raise wire.WireError("invalid", "anthropic_version: Field required", "anthropic_version")
+            raise WireError("invalid", "anthropic_version: Field required", "anthropic_version")
         return {"model": self.model, **body}
 
     def keys(self, headers: Mapping[str, str]) -> set[str]:
@@ -67,7 +82,7 @@ class RequestTarget:
 
 def endpoint_of(path: str) -> RequestTarget | None:
     """Tell whose endpoint a path is; None where it is nobody's."""
-    service = wire.service_of(path)
+    service = service_of(path)
     if service is None:
         return None
     if service == "openai":
@@ -113,14 +128,14 @@ _AZURE_FILTER = {
 }
 
 
-def request_id_header(service: wire.Service, cloud: Cloud) -> str:
+def request_id_header(service: Service, cloud: Cloud) -> str:
     """Return the header in which a server names a request."""
     if cloud == "bedrock":
         return "x-amzn-requestid"
     return "x-request-id" if service == "openai" else "request-id"
 
 
-def as_cloud_error(cloud: Cloud, response: wire.WireResponse) -> wire.WireResponse:
+def as_cloud_error(cloud: Cloud, response: WireResponse) -> WireResponse:
     """Return a service's error as a cloud would say it."""
     error = json.loads(response.content)["error"]
     if cloud == "azure" and error["code"] == "content_filter":
@@ -131,11 +146,11 @@ def as_cloud_error(cloud: Cloud, response: wire.WireResponse) -> wire.WireRespon
     status = 503 if response.status == _OVERLOADED else response.status
     if cloud == "vertex":
         error = {"code": status, "message": message, "status": _VERTEX.get(status, "UNKNOWN")}
-        return wire.WireResponse(status, response.headers, json.dumps({"error": error}).encode())
+        return WireResponse(status, response.headers, json.dumps({"error": error}).encode())
     # Bedrock does not say when to come back.
     status = 403 if status == 401 else status
     kind = _BEDROCK.get(status, "ModelErrorException")
-    return wire.WireResponse(status, {"x-amzn-errortype": kind}, json.dumps({"message": message}).encode())
+    return WireResponse(status, {"x-amzn-errortype": kind}, json.dumps({"message": message}).encode())
 
 
 @dataclass(slots=True)
@@ -206,7 +221,7 @@ _FOREIGN = {"openai": ("output_config",), "anthropic": ("n", "logprobs", "top_lo
 class Delivery:
     """A response and how it is to be handed over."""
 
-    response: wire.WireResponse
+    response: WireResponse
     delay: float = 0.0
     """Seconds before the first byte."""
     cut_at: int | None = None
@@ -236,7 +251,7 @@ class Script:
     'HI'
     """
 
-    answer: Callable[[wire.WireRequest], str | Choice] = stand_in
+    answer: Callable[[WireRequest], str | Choice] = stand_in
     """From a `bonwise.testing.wire.WireRequest` to the text of the answer, or to a `bonwise.calls.ask.Choice` where
     it should end otherwise or carry log probabilities. Called once a sample. See `bonwise.testing.stand_in.stand_in`
     for the default.
@@ -252,7 +267,7 @@ class Script:
     """Of ``n``, ``logprobs`` and ``schema``: taken without a word, and without effect."""
     refuses_parameters: frozenset[str] = field(default=frozenset(), kw_only=True)
     """Fields of a body that get 400."""
-    usage: Callable[[wire.WireRequest, Reply], Usage | None] | None = field(default=None, kw_only=True)
+    usage: Callable[[WireRequest, Reply], Usage | None] | None = field(default=None, kw_only=True)
     """From the request and the reply to its `Usage`, or to None; by default about four characters a token."""
     context_length: int | None = field(default=None, kw_only=True)
     """More prompt tokens than this get 400."""
@@ -262,7 +277,7 @@ class Script:
     """The API keys and models that exist; by default any, and any."""
     models: frozenset[str] | None = field(default=None, kw_only=True)
     """The API keys and models that exist; by default any, and any."""
-    on_paid: Callable[[wire.WireRequest], None] | None = field(default=None, kw_only=True)
+    on_paid: Callable[[WireRequest], None] | None = field(default=None, kw_only=True)
     """Called with each `WireRequest` when it is accepted, before it is answered."""
     clock: Callable[[], float] = field(default=time.time, kw_only=True, repr=False)
     """Seconds since 1970, for headers that name an instant."""
@@ -298,9 +313,9 @@ class Script:
         try:
             _check_path(method, path, request_target)
             delivery = self._answered(self._read(endpoint, headers, content), now)
-        except wire.WireError as error:
+        except WireError as error:
             self.counts.faults[error.kind] += 1
-            said = wire.error_response(endpoint.service, error, request_id)
+            said = error_response(endpoint.service, error, request_id)
             delivery = Delivery(as_cloud_error(endpoint.cloud, said), self.latency)
         except BaseException:
             self.counts.in_flight -= 1
@@ -314,55 +329,55 @@ class Script:
         if whole and delivery.digest:
             self.counts.delivered[delivery.digest] += 1
 
-    def _read(self, endpoint: RequestTarget, headers: Mapping[str, str], content: bytes) -> wire.WireRequest:
+    def _read(self, endpoint: RequestTarget, headers: Mapping[str, str], content: bytes) -> WireRequest:
         service = endpoint.service
         if self.keys is not None and self.keys.isdisjoint(endpoint.keys(headers)):
-            raise wire.WireError("denied")
+            raise WireError("denied")
         body = endpoint.whole(_parsed(content))
         _check_form(service, body)
-        digest = wire.body_digest(body)
+        digest = body_digest(body)
         hidden = frozenset().union(*(IGNORABLE[name] for name in self.ignores))
         heard = {name: one for name, one in body.items() if name not in hidden} if hidden else body
-        request = wire.WireRequest(service, heard, digest, attempt=self._attempts[digest])
+        request = WireRequest(service, heard, digest, attempt=self._attempts[digest])
         if self.models is not None and request.model not in self.models:
-            raise wire.WireError("unknown_model")
+            raise WireError("unknown_model")
         for name in body:
             if name in self.refuses_parameters:
-                raise wire.WireError("unsupported", parameter=name)
+                raise WireError("unsupported", parameter=name)
         if self.context_length is not None and _prompt_tokens(request) > self.context_length:
-            raise wire.WireError("too_long")
+            raise WireError("too_long")
         return request
 
-    def _answered(self, request: wire.WireRequest, now: float) -> Delivery:
+    def _answered(self, request: WireRequest, now: float) -> Delivery:
         self._admit(now)
         self._attempts[request.digest] += 1
         fault = self.faults.of_attempt(self.seed, request.digest, request.attempt)
         match fault:
             case "throttled":
-                raise wire.WireError(fault, retry_after=self.faults.wait(self.seed, request.digest, request.attempt))
+                raise WireError(fault, retry_after=self.faults.wait(self.seed, request.digest, request.attempt))
             case "server_error" | "overloaded":
-                raise wire.WireError(fault)
+                raise WireError(fault)
         if self.faults.refused(self.seed, request.digest, "filtered"):
-            raise wire.WireError("filtered")
+            raise WireError("filtered")
         self.counts.paid[request.digest] += 1
         if self.on_paid is not None:
             self.on_paid(request)
-        content = wire.reply_body(request, self._reply(request))
-        delivery = Delivery(wire.WireResponse(200, {}, content), self.latency, digest=request.digest)
+        content = reply_body(request, self._reply(request))
+        delivery = Delivery(WireResponse(200, {}, content), self.latency, digest=request.digest)
         return self._faulty(request.service, delivery, fault)
 
     def _admit(self, now: float) -> None:
         if self.quota is not None and self.counts.answers >= self.quota:
-            raise wire.WireError("quota")
+            raise WireError("quota")
         if self.rate_limit is None:
             return
         while self._accepted and self._accepted[0] <= now - _MINUTE:
             self._accepted.popleft()
         if len(self._accepted) >= self.rate_limit:
-            raise wire.WireError("throttled", retry_after=max(0.001, self._accepted[0] + _MINUTE - now))
+            raise WireError("throttled", retry_after=max(0.001, self._accepted[0] + _MINUTE - now))
         self._accepted.append(now)
 
-    def _reply(self, request: wire.WireRequest) -> Reply:
+    def _reply(self, request: WireRequest) -> Reply:
         if self.faults.refused(self.seed, request.digest):
             self.counts.refusals += 1
             choices = tuple(Choice("", "refusal", "I cannot help with that.") for _ in range(request.samples))
@@ -374,12 +389,10 @@ class Script:
         reply = Reply(choices, None, request.model, "fp_scripted")
         return replace(reply, usage=(self.usage or _usage)(request, reply))
 
-    def _choice(self, request: wire.WireRequest) -> Choice:
+    def _choice(self, request: WireRequest) -> Choice:
         said = self.answer(request)
         choice = said if isinstance(said, Choice) else Choice(said)
-        pieces = (
-            wire.tokens(choice.text) if choice.logprobs is None else [logprob.token for logprob in choice.logprobs]
-        )
+        pieces = tokens(choice.text) if choice.logprobs is None else [logprob.token for logprob in choice.logprobs]
         most = len(pieces)
         if self.faults.cut_short(self.seed, request.digest, request.sample):
             self.counts.faults["truncated"] += 1
@@ -390,7 +403,7 @@ class Script:
         told = None if choice.logprobs is None else choice.logprobs[:most]
         return Choice("".join(pieces[:most]), "length", logprobs=told)
 
-    def _faulty(self, service: wire.Service, delivery: Delivery, fault: Fault | None) -> Delivery:
+    def _faulty(self, service: Service, delivery: Delivery, fault: Fault | None) -> Delivery:
         if fault is None:
             return delivery
         self.counts.faults[fault] += 1
@@ -404,7 +417,7 @@ class Script:
             case "malformed":
                 delivery.response = replace(response, content=response.content[:half])
             case "broken_stream":
-                delivery.response = wire.broken_stream(service, response)
+                delivery.response = broken_stream(service, response)
         return delivery
 
     def _sign(self, endpoint: RequestTarget, delivery: Delivery, request_id: str, now: float) -> None:
@@ -415,22 +428,22 @@ class Script:
         if self.rate_limit is not None and endpoint.cloud not in {"bedrock", "vertex"}:
             reset = max(0.0, self._accepted[-1] + _MINUTE - now) if self._accepted else 0.0
             window = Window(self.rate_limit, self.rate_limit - len(self._accepted), reset)
-            headers |= wire.rate_limit_headers(service, RateLimits(requests=window), self.clock())
-        delivery.response = wire.WireResponse(delivery.response.status, headers, delivery.response.content)
+            headers |= rate_limit_headers(service, RateLimits(requests=window), self.clock())
+        delivery.response = WireResponse(delivery.response.status, headers, delivery.response.content)
 
 
 def _check_path(method: str, path: str, found: RequestTarget | None) -> None:
     if method != "POST" or found is None:
-        raise wire.WireError("unknown_path", f"Invalid URL ({method} {path})")
+        raise WireError("unknown_path", f"Invalid URL ({method} {path})")
 
 
 def _parsed(content: bytes) -> dict[str, Any]:
     try:
         body = json.loads(content, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise wire.WireError("invalid", "We could not parse the JSON body of your request.") from None
+        raise WireError("invalid", "We could not parse the JSON body of your request.") from None
     if not isinstance(body, dict):
-        raise wire.WireError("invalid", "The JSON body of your request is no object.")
+        raise WireError("invalid", "The JSON body of your request is no object.")
     return body
 
 
@@ -438,31 +451,29 @@ def _no_number(name: str) -> None:
     raise ValueError(name)
 
 
-def _check_form(service: wire.Service, body: Mapping[str, Any]) -> None:
+def _check_form(service: Service, body: Mapping[str, Any]) -> None:
     messages = body.get("messages")
     if not isinstance(body.get("model"), str) or not body["model"]:
-        raise wire.WireError("invalid", "you must provide a model parameter", "model")
+        raise WireError("invalid", "you must provide a model parameter", "model")
     if not isinstance(messages, list) or not messages or not all(isinstance(message, dict) for message in messages):
-        raise wire.WireError("invalid", "messages: expected a list of at least one message", "messages")
+        raise WireError("invalid", "messages: expected a list of at least one message", "messages")
     if service == "anthropic" and "max_tokens" not in body:
-        raise wire.WireError("invalid", "max_tokens: Field required", "max_tokens")
+        raise WireError("invalid", "max_tokens: Field required", "max_tokens")
     for name, least in (("n", 1), ("max_tokens", 1), ("max_completion_tokens", 1), ("top_logprobs", 0)):
         value = body.get(name, least)
         if value is not None and (not isinstance(value, int) or value < least):
-            raise wire.WireError("invalid", f"{name}: expected a whole number of at least {least}", name)
+            raise WireError("invalid", f"{name}: expected a whole number of at least {least}", name)
     for name in _FOREIGN[service]:
         if name in body:
-            raise wire.WireError("invalid", f"{name}: Extra inputs are not permitted", name)
+            raise WireError("invalid", f"{name}: Extra inputs are not permitted", name)
     for name in _NOT_PLAYED:
         if body.get(name):
-            raise wire.WireError("invalid", f"{name}: a scripted service does not play this", name)
+            raise WireError("invalid", f"{name}: a scripted service does not play this", name)
 
 
-def _prompt_tokens(request: wire.WireRequest) -> int:
+def _prompt_tokens(request: WireRequest) -> int:
     return math.ceil((len(request.system) + len(request.user)) / 4)
 
 
-def _usage(request: wire.WireRequest, reply: Reply) -> Usage:
-    return Usage(
-        uncached=_prompt_tokens(request), output=sum(len(wire.tokens(choice.text)) for choice in reply.choices)
-    )
+def _usage(request: WireRequest, reply: Reply) -> Usage:
+    return Usage(uncached=_prompt_tokens(request), output=sum(len(tokens(choice.text)) for choice in reply.choices))

@@ -15,6 +15,8 @@ from bonwise.judges.judging import judge_with
 from bonwise.judges.protocol import AskingJudge, Judgment
 from bonwise.table.verdicts import Score, Unscored, Verdict
 
+__all__ = ["Asked", "ReplayJudge", "ScriptedJudge"]
+
 
 class ReplayJudge:
     """Answers of a judge that asks a model, read anew from a ledger; nothing is sent and no key is needed.

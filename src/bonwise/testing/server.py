@@ -29,6 +29,8 @@ from bonwise.errors import BonwiseError
 from bonwise.testing import faults, wire
 from bonwise.testing.script import Delivery, Script
 
+__all__ = ["ScriptedServer", "main"]
+
 _MOST_BODY = 64 * 1024 * 1024
 _JSON = {"content-type": "application/json"}
 _REASONS = {status.value: status.phrase for status in HTTPStatus}

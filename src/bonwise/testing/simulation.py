@@ -19,6 +19,21 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+__all__ = [
+    "PRESETS",
+    "Latent",
+    "Preset",
+    "Redraws",
+    "Simulation",
+    "calls",
+    "coarse_labels",
+    "draw",
+    "load",
+    "seen",
+    "simulate",
+    "widths",
+]
+
 
 class Latent(NamedTuple):
     """The latent values of some prompts: unbounded, no unit."""

@@ -13,6 +13,8 @@ from typing import Any
 from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.testing.wire import WireRequest, tokens
 
+__all__ = ["stand_in"]
+
 Schema = Mapping[str, Any]
 
 _ENDS = (("low", "high"), ("lower", "upper"), ("lower_bound", "upper_bound"), ("minimum", "maximum"))

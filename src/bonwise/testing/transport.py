@@ -10,6 +10,8 @@ from typing import Any, Self
 from bonwise.calls.providers.protocol import library_of
 from bonwise.testing.script import Delivery, Script
 
+__all__ = ["FakeTransport"]
+
 
 class FakeTransport:
     """Carries requests to a `bonwise.testing.script.Script` instead of the network.

@@ -15,6 +15,21 @@ from bonwise.calls.ask import Choice, Reply, TokenLogprobs
 from bonwise.calls.bill import Usage
 from bonwise.calls.rate_limits import RateLimits, Window
 
+__all__ = [
+    "ErrorKind",
+    "Service",
+    "WireError",
+    "WireRequest",
+    "WireResponse",
+    "body_digest",
+    "broken_stream",
+    "error_response",
+    "rate_limit_headers",
+    "reply_body",
+    "service_of",
+    "tokens",
+]
+
 Service = Literal["openai", "anthropic"]
 
 _PIECE = re.compile(r"\s?\w{1,4}|\s?[^\w\s]|\s+")

@@ -38,7 +38,7 @@ def log_evidence(values: Floats, than: float) -> float:
     return float(special.logsumexp(wealth) - math.log(len(_BETS)))
 
 
-class Standing(NamedTuple):
+class SettledPlaces(NamedTuple):
     """What is shown of pairs of models."""
 
     order: list[int]
@@ -50,7 +50,7 @@ class Standing(NamedTuple):
     """Places that are settled, of those asked for."""
 
 
-def standing(units: Mapping[Pair, Floats], won: Floats, depth: int, error: float, near_tie: float) -> Standing:
+def standing(units: Mapping[Pair, Floats], won: Floats, depth: int, error: float, near_tie: float) -> SettledPlaces:
     """Say what is shown with a false discovery rate of at most `error` (e-BH), and what is open.
 
     `units` has the values of every pair (a, b), each a share for b; `won` the votes of row over column. There are
@@ -81,7 +81,7 @@ def standing(units: Mapping[Pair, Floats], won: Floats, depth: int, error: float
                 expected[key] = _expected(units[key], logs[keys.index(key)], towards, bar, near_tie)
             if states[key] not in ("level", "first" if key[0] == model else "second"):
                 settled = min(settled, place)
-    return Standing(order, states, expected, settled)
+    return SettledPlaces(order, states, expected, settled)
 
 
 def _expected(values: Floats, logs: Floats, towards: float, bar: float, near_tie: float) -> float:

@@ -22,14 +22,19 @@ def _called(pair: result.PairVotes) -> str:
 
 def figures(document: result.PreferenceStudy) -> Iterator[Drawing[Curves]]:
     """Draw margins, the votes they take, what near ties would show, and early with late margins; not of one pair."""
-    pairs, settings, against = document.pairs, document.settings, document.against
-    if len(pairs) == 1:
-        return
-    tau, power = settings.near_tie, settings.power
+    if len(document.pairs) > 1:
+        yield from _margins(document)
+        yield from _needed(document)
+        yield from _near_ties(document)
+        yield from _early_and_late(document)
+
+
+def _margins(document: result.PreferenceStudy) -> Iterator[Drawing[Curves]]:
+    tau, against = document.settings.near_tie, document.against
     edges = np.linspace(0, 0.5, round(0.5 / _STEP) + 1)
-    margins = {"here": [abs(pair.margin) for pair in pairs]}
+    margins = {"here": [abs(pair.margin) for pair in document.pairs]}
     if against is not None:
-        margins[file_name(settings.against or "")] = against.margins
+        margins[file_name(document.settings.against or "")] = against.margins
     shares = [np.histogram(sizes, edges)[0] / len(sizes) for sizes in margins.values()]
     yield from curves_figure(
         [
@@ -44,29 +49,38 @@ def figures(document: result.PreferenceStudy) -> Iterator[Drawing[Curves]]:
         guides=[Guide(f"near tie: {numbers.setting(tau)}", x=tau)],
         units=("number", "share"),
     )
+
+
+def _needed(document: result.PreferenceStudy) -> Iterator[Drawing[Curves]]:
+    power = document.settings.power
     counted = [
         (abs(pair.margin), votes * max(pair.cluster_ratio.design_effect or 1.0, 1.0), _called(pair))
-        for pair in pairs
+        for pair in document.pairs
         if (votes := pair.votes_needed.at_05.estimate) is not None
     ]
-    if counted:
-        x, y, names = zip(*counted, strict=True)
-        at = np.geomspace(min(x), 0.5, 40).tolist()
-        law = [sample_size.paper_votes(margin, power, 1 - pair_votes.LEVELS[0]) for margin in at]
-        yield from curves_figure(
-            [
-                Curve("independent votes (equation 8)", at, law, role="oracle"),
-                Curve("pairs, with design effect", x, y, points=True, joined=False, names=names),
-            ],
-            "votes-needed",
-            "Votes needed by margin",
-            f"Votes that see a margin with power {numbers.percent(power)} at the 5% level. A point above the line "
-            "has votes on a prompt that resemble each other.",
-            across="|margin|",
-            up="votes needed",
-            logarithmic=True,
-        )
-    near = sorted((pair for pair in pairs if pair.near_tie), key=lambda pair: abs(pair.margin))[:_MOST_LINES]
+    if not counted:
+        return
+    x, y, names = zip(*counted, strict=True)
+    at = np.geomspace(min(x), 0.5, 40).tolist()
+    law = [sample_size.paper_votes(margin, power, 1 - pair_votes.LEVELS[0]) for margin in at]
+    yield from curves_figure(
+        [
+            Curve("independent votes (equation 8)", at, law, role="oracle"),
+            Curve("pairs, with design effect", x, y, points=True, joined=False, names=names),
+        ],
+        "votes-needed",
+        "Votes needed by margin",
+        f"Votes that see a margin with power {numbers.percent(power)} at the 5% level. A point above the line "
+        "has votes on a prompt that resemble each other.",
+        across="|margin|",
+        up="votes needed",
+        logarithmic=True,
+    )
+
+
+def _near_ties(document: result.PreferenceStudy) -> Iterator[Drawing[Curves]]:
+    settings, power = document.settings, document.settings.power
+    near = sorted((pair for pair in document.pairs if pair.near_tie), key=lambda pair: abs(pair.margin))[:_MOST_LINES]
     yield from curves_figure(
         [Curve(_called(pair), settings.votes_at, _detected(pair, settings), points=True) for pair in near],
         "votes-detection",
@@ -79,21 +93,25 @@ def figures(document: result.PreferenceStudy) -> Iterator[Drawing[Curves]]:
         units=("number", "share"),
         up_to=1.0,
     )
-    held = [(*pair.early_late, _called(pair)) for pair in pairs if pair.early_late is not None]
-    if held:
-        early, late, names = zip(*held, strict=True)
-        k = numbers.counted(settings.early_votes, "vote")
-        yield from curves_figure(
-            [
-                Curve("unchanged", [0, 0.5], [0, 0.5], role="oracle", dashed=True),
-                Curve("pairs", early, late, points=True, joined=False, names=names),
-            ],
-            "votes-early-late",
-            "Early and late margins",
-            f"Absolute margins of the first and of the last {k} of a pair, in the order of the file.",
-            across=f"first {k}",
-            up=f"last {k}",
-        )
+
+
+def _early_and_late(document: result.PreferenceStudy) -> Iterator[Drawing[Curves]]:
+    held = [(*pair.early_late, _called(pair)) for pair in document.pairs if pair.early_late is not None]
+    if not held:
+        return
+    early, late, names = zip(*held, strict=True)
+    k = numbers.counted(document.settings.early_votes, "vote")
+    yield from curves_figure(
+        [
+            Curve("unchanged", [0, 0.5], [0, 0.5], role="oracle", dashed=True),
+            Curve("pairs", early, late, points=True, joined=False, names=names),
+        ],
+        "votes-early-late",
+        "Early and late margins",
+        f"Absolute margins of the first and of the last {k} of a pair, in the order of the file.",
+        across=f"first {k}",
+        up=f"last {k}",
+    )
 
 
 def _detected(pair: result.PairVotes, settings: result.VotesSettings) -> list[float]:

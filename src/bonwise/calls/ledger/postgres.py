@@ -66,8 +66,8 @@ class PostgresLedger:
     """
 
     def __init__(self, address: str) -> None:
-        POSTGRES.require("a ledger on PostgreSQL")
         dsn, schema = split_address(address)
+        POSTGRES.require("a ledger on PostgreSQL")
         self.path = address
         self._money = slices.MoneySlices()
         self._database = _Database(address, dsn, schema, self._money)
