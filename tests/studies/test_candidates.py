@@ -164,7 +164,7 @@ def test_costs_decide_the_size():
     gain = judge.figures["4"]["gain"].estimate
     assert judge.figures["4"]["worth"].estimate == pytest.approx(2 * gain - 3 * 0.01 - 4 * 0.03)
     assert judge.best in judge.may_be_best
-    assert judge.sentences[0].startswith(f"At these prices {judge.best} candidates pay best: +")
+    assert judge.sentences[0].startswith(f"At these prices it pays best to ask for {judge.best} candidates: +")
 
 
 def test_no_judge_can_make_more_pay_than_the_bound():

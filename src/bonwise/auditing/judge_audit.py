@@ -208,7 +208,9 @@ def _strata(
     labelling: Labelling, table: score_table.ScoreTable, settings: Settings, *, logged: bool
 ) -> dict[str, Any]:
     """Return the metrics by stratum of the prompts; nothing where no column and no text says anything of them."""
-    if labelling.method == "cells" or not (table.strata or settings.pools or words.holds_texts(table)):
+    if labelling.method == "cells" or not (
+        table.strata or settings.pools or (table.words is not None and words.holds_texts(table))
+    ):
         return {}
     from bonwise.auditing.exhibits import strata_of_audit  # noqa: PLC0415 - many tables say nothing of their prompts
 

@@ -80,8 +80,8 @@ class Request:
         raise AttemptError(problem)
 
     def sent_content(self) -> bytes:
-        """Return the bytes that are sent."""
-        return encoded(self.sent_body()) if self.images else self.content
+        """Return the bytes that are sent where there are images."""
+        return encoded(self.sent_body())
 
     def canonical(self) -> bytes:
         """Return the bytes that are hashed, in the order sent: models fill a schema in the order it has."""

@@ -12,7 +12,7 @@ from bonwise.errors import UsageError
 from bonwise.judges.criteria import Criterion
 from bonwise.judges.prompt_sections import JSON, MODES, AnswerForm, answer_schema, fields_of
 from bonwise.printable import quoted
-from bonwise.table.images import Image, images_of
+from bonwise.table.images import Image, TextWithImages
 
 LONGEST = 60_000
 """Characters of one text beyond which its middle is left out."""
@@ -85,7 +85,7 @@ def enclosed(label: str, text: str, mark: str, *, longest: int = LONGEST) -> Enc
     sent, replaced = _LONE_SURROGATE.subn(_REPLACEMENT, kept)
     images = tuple(
         (f"--- IMAGE {at} OF {label} {mark}: the image that follows here is a part of this text ---", image)
-        for at, image in enumerate(images_of(text), 1)
+        for at, image in enumerate(text.images if isinstance(text, TextWithImages) else (), 1)
     )
     inner = "\n".join([sent, *(line for line, _ in images)])
     whole = f"--- BEGIN {label} {mark} ---\n{inner}\n--- END {label} {mark} ---"

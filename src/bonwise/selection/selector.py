@@ -175,7 +175,7 @@ class Selector(RanksCandidates, CopiesSettings):
         return self._picked(Job.of(prompt, candidates, self._text_of(images), prompt_id))
 
     def _text_of(self, images: str | Path | None) -> Any:
-        return text_with_images(images, self._settings.all_judges, self._text)
+        return self._text if images is None else text_with_images(images, self._settings.all_judges, self._text)
 
     async def aselect_drawn(self, draws: AnswerDraws[T], draw: Callable[[int], Awaitable[T]]) -> Selection[T]:
         """Draw candidates in tasks and pick the best; `draw` takes the number of a draw, from 0."""

@@ -91,11 +91,6 @@ class TextWithImages(str):
         return hash((str(self), self.images))
 
 
-def images_of(text: str) -> tuple[Image, ...]:
-    """Return the images of a text; most texts have none."""
-    return text.images if isinstance(text, TextWithImages) else ()
-
-
 R = TypeVar("R", str, str | None)
 
 

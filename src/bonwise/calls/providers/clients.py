@@ -124,7 +124,7 @@ class SdkClient:
 
     async def send(self, request: Request) -> Response:
         """Send once; raises `bonwise.calls.ask.AttemptError` where nothing came back, or more than anyone needs."""
-        content = request.sent_content()
+        content = request.sent_content() if request.images else request.content
         made = self._made_again(request, content)
         try:
             response = await (self._sent_by_sdk(request, content) if made is None else self._http_client.send(made))

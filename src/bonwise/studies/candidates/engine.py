@@ -200,19 +200,19 @@ class _SizeCurve:
 
 def _curve_sentences(judge: result.CountJudge) -> abc.Iterator[str]:
     """Yield the findings, the most important first."""
-    ends, worse, prompts = len(judge.figures), "", judge.data.prompts
+    ends, more, prompts = len(judge.figures), "", judge.data.prompts
     last = judge.figures[str(ends)]
     value, step = (numbers.with_any_interval(last[name]) for name in ("value_judge", "step"))
     if judge.worse is not None and judge.worse_by is not None:
         sizes, change = " to ".join(map(str, judge.worse)), numbers.with_any_interval(judge.worse_by, sign=True)
-        worse = f" More candidates make the picks worse: from {sizes} their value changes by {change}."
+        more = f" More candidates make the picks worse: from {sizes} their value changes by {change}."
     if judge.best is not None:
-        worth = judge.figures[str(judge.best)].get("worth")
-        each = "" if worth is None else f": {numbers.with_any_interval(worth, sign=True)} per prompt beyond one"
+        worth = numbers.with_any_interval(judge.figures[str(max(judge.best, 2))]["worth"], sign=True)
+        each = f"a second one is worth {worth} per prompt" if judge.best == 1 else f"{worth} per prompt beyond one"
         best, alike = numbers.counted(judge.best, "candidate"), numbers.count_range(judge.may_be_best, "candidate")
-        yield f"At these prices {best} pay best{each}. It could be {alike}.{worse}"
-        worse = ""
-    yield f"The pick from {ends} candidates is worth {value}; the last adds {step}.{worse}"
+        yield f"At these prices it pays best to ask for {best}: {each}. It could be {alike}.{more}"
+        more = ""
+    yield f"The pick from {ends} candidates is worth {value}; the last adds {step}.{more}"
     most = numbers.with_any_interval(judge.beyond)
     limit = "" if judge.most is None else f" No judge could make more than {judge.most} candidates pay better."
     yield f"Beyond {ends} the pick is unknown; drawn alike, each candidate raises the best by at most {most}.{limit}"

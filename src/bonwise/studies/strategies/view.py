@@ -59,8 +59,8 @@ def _answer(document: StrategyReplay, judge: ReplayedJudge) -> answers.StatedVer
     apart = numbers.with_any_interval(choice.out_of_fold, "points", sign=True)
     chosen = f"chosen anew without the prompts that it is measured on, the lead is {apart}"
     if choice.difference is None:
-        why = f"No other strategy is worth more within the budget: {chosen}."
-        return answers.StatedVerdict("use greedy", "neutral", f"{at_price}. {why}", choice.out_of_fold)
+        why = f"no other strategy is worth more within the budget: {chosen}"
+        return answers.StatedVerdict("use greedy", "neutral", f"{at_price}, as {why}.", choice.out_of_fold)
     lead = numbers.with_any_interval(choice.difference, "points", sign=True)
     says = (
         f"{at_price} ({_amount(document, row.cost)}). It recovers {lead} more than greedy, with an interval that "
