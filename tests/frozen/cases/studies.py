@@ -23,6 +23,34 @@ CASES = (
         inputs=("control.csv",),
     ),
     Case(
+        "study_discretisation",
+        "study discretisation scores.csv --draws 5 --json study.json --html page.html",
+        inputs=("scores.csv",),
+    ),
+    Case(
+        "study_readiness",
+        "study readiness scores.csv --json readiness.json --html page.html",
+        inputs=("scores.csv",),
+    ),
+    Case(
+        "study_candidates",
+        """
+        study candidates control.csv --value 1 --candidate-cost 0.001 --json count.json --html page.html
+        study transfer scores.csv --to many.csv --json transfer.json --html transfer.html
+        """,
+        inputs=("control.csv", "scores.csv", "many.csv"),
+    ),
+    Case(
+        "study_strategies",
+        "study strategies pilot.csv --seeds 2 --json study.json --html page.html",
+        inputs=("pilot.csv",),
+    ),
+    Case(
+        "audit_regimes",
+        "audit scores.csv many.csv --compare-regimes --json regimes.json --html page.html",
+        inputs=("scores.csv", "many.csv"),
+    ),
+    Case(
         "study_calibration",
         """
         study calibration judges.csv --folds 3 --json study.json --html page.html
@@ -61,8 +89,9 @@ CASES = (
         factor strengths fit.json m2 --json strengths.json --html strengths.html
         factor fit ratings.csv --human human --rank 1 --prior 1 --leave-one-out --save left.json
         factor predict left.json --leave-one-out --json left_out.json --html left_out.html
+        factor compare left.json m0 m1 --equivalence 1 --prompts prompts.csv --save router.json --json replacement.json
         """,
-        inputs=("ratings.csv",),
+        inputs=("ratings.csv", "prompts.csv"),
     ),
     Case(
         "factor_study",

@@ -11,7 +11,12 @@ COMMANDS = (
     *("serve", "mcp", "preferences", "judges", "strategies", "schema"),
     *("labels", "labels draw", "labels compare", "study"),
     *(
+        "study candidates",
+        "study discretisation",
+        "study readiness",
         "study requirements",
+        "study strategies",
+        "study transfer",
         "study label-strategy",
         "study calibration",
         "study mix",
