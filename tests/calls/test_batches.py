@@ -315,6 +315,24 @@ def test_a_server_without_batches_says_so(tmp_path):
     assert "--batch" in refused.value.hint
 
 
+def test_what_batches_cannot_carry_is_refused(tmp_path, provider):
+    """Images and decisions cannot be in a batch: one sentence before anything is sent, in an estimate too."""
+    (tmp_path / "dot.png").write_bytes(bytes.fromhex("89504e470d0a1a0a0000000d494844520000000100000001"))
+    shown = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "dot.png"}}]
+    asked_twice = [(shown, ["a dot", "a line"])]
+    with BatchService().served() as service:
+        judge = judge_of(service, provider)
+        with pytest.raises(UsageError, match="images cannot go into batches"):
+            bw.judge(asked_twice, judge=judge, run=tmp_path / "run", images=tmp_path, batch=True)
+        if provider == "openai":
+            decides = judge_of(service, provider, bw.Decision)
+            with pytest.raises(UsageError, match="decisions cannot go into batches"):
+                bw.judge(pools(1), judge=decides, run=tmp_path / "run", batch=True)
+            with pytest.raises(UsageError, match="decisions cannot go into batches"):
+                estimate_asks(Engine(), asked(decides, "Question?", ("a", "b")), batch=True)
+        assert (service.live, len(service.batches)) == (0, 0)
+
+
 def test_settings_that_mean_nothing_are_refused(tmp_path):
     """Batches need a run folder; what is of batches needs them."""
     with pytest.raises(UsageError, match="run folder"):
