@@ -12,7 +12,7 @@ import numpy as np
 
 from bonwise.errors import BonwiseError, ColumnError, InputError, OtherFileError
 from bonwise.printable import listed, quoted
-from bonwise.table import identifiers, nested, row_labels, sources, vote_readings
+from bonwise.table import identifiers, nested, other_files, row_labels, sources, vote_readings
 from bonwise.table.columns import resolve_columns
 from bonwise.table.label_words import fits_labels
 from bonwise.table.numbers import is_blank
@@ -53,6 +53,7 @@ class Proposal(NamedTuple):
 
 def proposed(source: Any, options: ReadingOptions, problem: ColumnError) -> Proposal:
     """Return the flags with which a file is a table of scores; where there are none, its `problem` is raised."""
+    labels = options.labels
     if options.labels is not None and not options.join_col and not options.by_line:
         options = replace(options, labels=None)  # what joins them is looked for when the scores are known
     opened = sources.open_source(source, options.of_scores().named_columns)
@@ -64,8 +65,15 @@ def proposed(source: Any, options: ReadingOptions, problem: ColumnError) -> Prop
     proposal = search.pairs(lists) if lists else None if other else search.long()
     if proposal is None:
         reason = None if other else search.lacking()
+        if reason is None and not other and (verdicts := _of_verdicts(opened, labels)) is not None:
+            raise verdicts
         raise problem if reason is None else OtherFileError(f"{opened.name}: {reason}", hint=problem.message)
     return proposal
+
+
+def _of_verdicts(opened: sources.OpenedSource, labels: Any) -> OtherFileError | None:
+    people = sources.open_source(labels, {}).rows if isinstance(labels, str | Path) else None
+    return other_files.numbered_verdicts(opened.rows, opened.name, people)
 
 
 @dataclass

@@ -95,3 +95,29 @@ def _study_flags(rows: vote_rows.VoteRows) -> list[str] | None:
     if most < _FEWEST:
         return None
     return [f"--fewest-votes {most}"] if most < _VOTES else []
+
+
+_NUMBERED = "0=tie,1=first,2=second"
+
+
+def numbered_verdicts(rows: store.Rows, source: str, people: store.Rows | None) -> OtherFileError | None:
+    """Return what to say of verdicts that are 0, 1 or 2, beside the votes of people; None for any other file."""
+    key, verdicts = _key_and_verdicts(rows.to_frame())
+    if not key or not verdicts:
+        return None
+    trouble = f"{source}: verdicts on pairs as numbers in {', '.join(verdicts)}, not a table of scores"
+    theirs = [] if people is None or key not in people.columns else _key_and_verdicts(people.to_frame())[1]
+    if not theirs:
+        hint = "compare a judge's verdicts with votes of people on the same pairs: VERDICTS --labels VOTES"
+        return OtherFileError(trouble, hint=hint)
+    flags = [f"--verdict-col {shell_word(verdicts[0])}", f"--label-col {shell_word(','.join(theirs))}"]
+    flags += [f"--prompt-col {shell_word(key)}", f"--verdict-map {_NUMBERED}"]
+    read = f"{trouble}. The command reads 1 as the first side, 2 as the second, 0 as a tie: change what differs"
+    return _to_type(read, " ".join([f"bonwise preferences {shell_path(source)}", *flags]))
+
+
+def _key_and_verdicts(frame: pd.DataFrame) -> tuple[str, list[str]]:
+    """Return the first column that tells all rows apart, and the columns that hold 1, 2 and perhaps 0."""
+    values = {str(name): set(frame[name].dropna().astype(str)) for name in frame}
+    key = next((name for name, cells in values.items() if len(cells) == len(frame)), "")
+    return key, [name for name, cells in values.items() if {"1", "2"} <= cells <= {"0", "1", "2"}]

@@ -28,9 +28,7 @@ CASES = (
         inputs=("scores.csv",),
     ),
     Case(
-        "study_readiness",
-        "study readiness scores.csv --json readiness.json --html page.html",
-        inputs=("scores.csv",),
+        "study_readiness", "study readiness scores.csv --json readiness.json --html page.html", inputs=("scores.csv",)
     ),
     Case(
         "study_candidates",
@@ -89,7 +87,8 @@ CASES = (
         factor strengths fit.json m2 --json strengths.json --html strengths.html
         factor fit ratings.csv --human human --rank 1 --prior 1 --leave-one-out --save left.json
         factor predict left.json --leave-one-out --json left_out.json --html left_out.html
-        factor compare left.json m0 m1 --equivalence 1 --prompts prompts.csv --save router.json --json replacement.json
+        factor compare left.json m0 m1 --equivalence 1 --prompts prompts.csv --save router.json \\
+            --json replacement.json
         """,
         inputs=("ratings.csv", "prompts.csv"),
     ),
