@@ -263,6 +263,22 @@ def test_costs_are_half_and_limits_hold(tmp_path, provider, monkeypatch):
     assert windowed.pending
 
 
+@pytest.mark.parametrize("trouble", ["no count", "no answer"])
+def test_what_was_paid_for_and_not_counted_uses_up_the_window(tmp_path, provider, monkeypatch, trouble):
+    """No further command spends again what an earlier one may have spent."""
+    monkeypatch.chdir(tmp_path)
+    script = Script(usage=lambda *_: None) if trouble == "no count" else Script()
+    lost = {} if trouble == "no count" else dict.fromkeys(range(9), (200, {"nothing": "in it"}))
+    with BatchService(script, lost=lost, polls=0).served() as service:
+        for _ in range(3):
+            judged(service, provider, "a", max_cost=(0.01, "day"))
+            counts = service.submitted.total()
+            assert 0 < counts < 6
+            assert counts == len(service.submitted)
+    with Ledger.open("a") as ledger:
+        assert ledger.batches() == []
+
+
 def test_the_account_sets_the_worst_case_of_batches_aside():
     """A limit that is used up refuses at once, and what results took frees the rest."""
 
