@@ -336,7 +336,7 @@ class ProviderBatches:
         recorded = await self._ledger.work(partial(rows.record, batch=row.id, answers=answers))
         self._engine.totals.bill += reduce(add, (answer.bill for answer in recorded), Bill())
         self._taken = reduce(add, (answer.bill for answer in recorded), self._taken)
-        paid = [answer.bill for answer in recorded if answer.raw or answer.lost]
+        paid = [answer.bill for answer in recorded if answer.answered or answer.lost]
         self._uncounted += sum(not (bill.input_tokens and bill.output_tokens) for bill in paid)
         return sum(bool(answer.columns) for answer in recorded)
 
