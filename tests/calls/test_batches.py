@@ -22,6 +22,7 @@ from bonwise.errors import CallError, UsageError
 from bonwise.judges.judging import asked
 from bonwise.selection.run import Stop
 from bonwise.testing.script import Script
+from cli.commands import pool_file, typed
 from crash.batch_service import BatchService
 
 PROVIDERS = {"openai": "openai/gpt-5-mini", "anthropic": "anthropic/claude-opus-5"}
@@ -184,6 +185,7 @@ def test_functions_are_called_and_clients_of_the_user_ask_live(tmp_path):
         )
         assert (service.live, len(service.batches), len(calls)) == (6, 0, 6)
     assert not found.pending
+    assert len(bw.judge(pools(), judge=lambda _prompt, text: len(text), batch=True)) == 3
 
 
 @pytest.mark.parametrize("trouble", ["lost", 500, 503])
@@ -263,6 +265,55 @@ def test_costs_are_half_and_limits_hold(tmp_path, provider, monkeypatch):
     assert windowed.pending
 
 
+@pytest.mark.parametrize("trouble", ["no count", "no answer"])
+def test_what_was_paid_for_and_not_counted_uses_up_the_window(tmp_path, provider, monkeypatch, trouble):
+    """No further command spends again what an earlier one may have spent."""
+    monkeypatch.chdir(tmp_path)
+    script = Script(usage=lambda *_: None) if trouble == "no count" else Script()
+    lost = {} if trouble == "no count" else dict.fromkeys(range(9), (200, {"nothing": "in it"}))
+    with BatchService(script, lost=lost, polls=0).served() as service:
+        for _ in range(3):
+            judged(service, provider, "a", max_cost=(0.01, "day"))
+            counts = service.submitted.total()
+            assert 0 < counts < 6
+            assert counts == len(service.submitted)
+    with Ledger.open("a") as ledger:
+        assert ledger.batches() == []
+
+
+def test_an_estimate_counts_second_asks_of_what_a_batch_brought(tmp_path, provider):
+    """They go out with the next command, because the batch asked nothing again."""
+    with BatchService(Script(answer=lambda _: "no idea"), polls=0).served() as service:
+        judged(service, provider, tmp_path, reask=0)
+        asks = [ask for pool in pools() for ask in asked(judge_of(service, provider), *pool)]
+        counts = []
+        for _ in range(2):
+            with Ledger.open(tmp_path) as ledger:
+                counts.append((estimate_asks(Engine(ledger), asks).calls, service.live))
+            bw.judge(pools(), judge=judge_of(service, provider), run=tmp_path)
+        assert counts == [(6, 0), (0, 6)]
+        assert service.live == 6
+
+
+@only_one
+def test_a_live_call_does_not_wait_for_the_money_of_a_batch(tmp_path, provider):
+    """A batch may take a day, and no live command takes its results: what has no room beside it is pending."""
+
+    async def held(ledger, *costs):
+        return [await ledger.hold_money(cost, 10**10, 86_400.0, 0.0) for cost in costs]
+
+    with BatchService(polls=99).served() as service:
+        judged(service, provider, tmp_path, max_cost=(0.01, "day"), no_wait=True)
+    with Ledger.open(tmp_path) as ledger:
+        (batch,) = ledger.batches()
+        left = 10**10 - batch.cost
+        assert 0 < left < 10**10
+        none, row, wait = asyncio.run(held(ledger, left + 1, left, left))
+    assert none is None
+    assert row > 0
+    assert wait == 0
+
+
 def test_the_account_sets_the_worst_case_of_batches_aside():
     """A limit that is used up refuses at once, and what results took frees the rest."""
 
@@ -331,6 +382,28 @@ def test_what_batches_cannot_carry_is_refused(tmp_path, provider):
             with pytest.raises(UsageError, match="decisions cannot go into batches"):
                 estimate_asks(Engine(), asked(decides, "Question?", ("a", "b")), batch=True)
         assert (service.live, len(service.batches)) == (0, 0)
+
+
+@pytest.mark.parametrize("flag", ["--no-wait", "--resubmit"])
+@pytest.mark.parametrize("beside", ["--dry-run", "--engine=ray"])
+def test_flags_of_batches_need_them_everywhere(tmp_path, capsys, flag, beside):
+    """Nothing leaves them out without a word."""
+    path = pool_file(tmp_path / "pools.jsonl", {"p": ["a", "b"]})
+    done = typed(capsys, "judge", path, "--judge", "pointwise:openai/m", "--run", tmp_path, flag, beside)
+    assert done.code == 2
+    assert "is of batches" in done.err
+
+
+def test_a_refused_request_is_not_billed(tmp_path, capsys, provider):
+    """The summary does not say that it may be."""
+    path = pool_file(tmp_path / "pools.jsonl", {"p": ["a", "b"]})
+    refused = (400, {"error": {"message": "no such thing", "type": "invalid_request_error"}})
+    with BatchService(lost={0: refused}, polls=0).served() as service:
+        url = service.url + ("/v1" if provider == "openai" else "")
+        judge = ("--judge", f"pointwise:{PROVIDERS[provider]}", "--base-url", url)
+        done = typed(capsys, "judge", path, *judge, "--run", tmp_path / "run", "--batch", "--no-wait")
+    assert "refused for good" in done.err
+    assert "may be billed" not in done.err
 
 
 def test_settings_that_mean_nothing_are_refused(tmp_path):

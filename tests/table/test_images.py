@@ -219,8 +219,9 @@ def test_an_address_is_passed_on_and_never_fetched(folder):
 )
 def test_other_addresses_are_refused(folder, url):
     """Only https without a login, in plain ASCII, of a usual length."""
-    with pytest.raises(UsageError, match=r"the image address .* is not taken"):
+    with pytest.raises(UsageError, match=r"the image address .* is not taken") as caught:
         read(folder, url)
+    assert "hush" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

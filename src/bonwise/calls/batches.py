@@ -336,7 +336,8 @@ class ProviderBatches:
         recorded = await self._ledger.work(partial(rows.record, batch=row.id, answers=answers))
         self._engine.totals.bill += reduce(add, (answer.bill for answer in recorded), Bill())
         self._taken = reduce(add, (answer.bill for answer in recorded), self._taken)
-        self._uncounted += sum(answer.bill.calls and not answer.bill.output_tokens for answer in recorded)
+        paid = [answer.bill for answer in recorded if answer.answered or answer.lost]
+        self._uncounted += sum(not (bill.input_tokens and bill.output_tokens) for bill in paid)
         return sum(bool(answer.columns) for answer in recorded)
 
     async def _answer(
@@ -366,7 +367,7 @@ class ProviderBatches:
         try:
             reply = protocol.provider(row.header.provider).reply(raw)
         except ValueError as error:
-            return rows.BatchAnswer(keys, note=f"no answer in the response: {error}", lost=True)
+            return rows.BatchAnswer(keys, note=f"no answer in the response: {error}", lost=True, bill=Bill(calls=1))
         cost = None if price is None or reply.usage is None else prices.Prices.cost(price, reply.usage)
         bill = Bill().with_answer(reply.usage, cost, reply.partial_usage)
         faults = [attempts.fault_of(choice) for choice in reply.choices]

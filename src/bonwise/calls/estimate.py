@@ -366,7 +366,8 @@ class _View:
         """Return how many samples are to be asked for in each generation that needs any."""
         request = endpoint.provider.request(ask, 1, endpoint.refused)
         samples, missing_requests = list(range(ask.first_sample, ask.first_sample + ask.samples)), []
-        again = self._engine.reask or 0
+        reask = self._engine.reask
+        again = 1 if reask is None else reask
         for generation in range(again + 1):
             missing, unusable = 0, []
             for sample, key in zip(samples, request.keys(samples, generation), strict=True):
@@ -374,7 +375,9 @@ class _View:
                 missing += stored is None and key not in self._met
                 if stored is None:
                     self._met.add(key)
-                elif generation < again and not _usable(stored, ask, endpoint):
+                elif generation == again or (reask is None and not stored.batched):  # a batch asked nothing again
+                    continue
+                elif not _usable(stored, ask, endpoint):
                     unusable.append(sample)
             missing_requests += [missing] if missing else []
             samples = unusable

@@ -91,6 +91,7 @@ def judge(
     from bonwise.selection.pools import refuse_nul, text_with_images
     from bonwise.table.pools import read_pools
 
+    in_batches = many_pools.batch_options(asking.engine)
     judges = asking.judges(judge)
     read = read_pools(pools, protocol.variables_of(judges), text_with_images(asking.images, judges))
     coming = map(partial(refuse_nul, where=str(pools)), read)
@@ -107,7 +108,6 @@ def judge(
         shares = {"block_size": block_size, "workers": workers}
         summary = running.judge_all_by_ray(asked, judges, engines, shares, judged.append)
     else:
-        in_batches = many_pools.batch_options(asking.engine)
         summary = running.judge_all(asked, judges, engines, asking.place, judged.append, in_batches)
     judged_pools = many_pools.JudgedPools(tuple(judged), judges, summary.engine.totals.bill, engines.run)
     _write(judged_pools, out, pairs, raw=raw, tokens=tokens)

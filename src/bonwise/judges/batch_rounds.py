@@ -36,6 +36,8 @@ async def answer_in_batches(
     from bonwise.calls.batches import ProviderBatches  # noqa: PLC0415 - few ask in batches
 
     asking = [judge for judge in judges if protocol.is_asking(judge)]
+    if not asking:
+        return
     batches = ProviderBatches(engine, _sample_asks(asking), wait=wait, resubmit=resubmit, tell=tell)
     engine.batches = batches
     try:

@@ -206,7 +206,8 @@ def _of_address(address: str) -> Image:
     is_plain = address.isascii() and address.isprintable() and " " not in address and len(address) <= 2_000
     if parts.scheme != "https" or not host or "@" in parts.netloc or not is_plain:
         hint = "write https://... without a login, data:image/...;base64,..., or a path below the folder of images"
-        raise UsageError(f"the image address {quoted(address[:80])} is not taken", hint=hint)
+        shown = re.sub(r"//.*@", "//...@", address, flags=re.DOTALL)[:80]  # a login is a secret
+        raise UsageError(f"the image address {quoted(shown)} is not taken", hint=hint)
     name = _plain_name(f"{host}_{parts.path.rpartition('/')[2]}")
     return Image(name, hashlib.sha256(address.encode()).hexdigest(), address)
 

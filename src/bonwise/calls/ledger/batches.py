@@ -273,9 +273,19 @@ def end(ledger_file: LedgerTransactions, batch: int, note: str) -> Mapping[str, 
     )
     ended = "UPDATE batch SET state = 'ended' WHERE id = ? AND state != 'ended'"
     if connection.execute(ended, (batch,)).rowcount:  # another process may have been quicker
-        (cost,) = connection.execute("SELECT total(cost) FROM call WHERE batch = ?", (batch,)).fetchone()
-        ledger_file.add_spent(round(cost * PICO), ledger_file.spending_time(time.time()))
+        (cost,) = connection.execute(_SPENT, (PICO, PICO, batch)).fetchone()
+        ledger_file.add_spent(round(cost), ledger_file.spending_time(time.time()))
     return dict(connection.execute("SELECT state, count(*) FROM call WHERE batch = ? GROUP BY state", (batch,)))
+
+
+# What was paid for and not counted may have taken its share of the worst case.
+_SPENT = """
+    SELECT total(CASE
+        WHEN (c.state = 'failed' AND c.lost_attempts) OR (c.state = 'answered' AND NOT coalesce(
+            c.output * (c.uncached + c.cache_read + c.cache_write_5m + c.cache_write_1h), 0))
+        THEN max(coalesce(c.cost, 0) * ?, 1.0 * b.cost / b.requests) ELSE c.cost * ? END)
+    FROM call c JOIN batch b ON b.id = c.batch WHERE b.id = ?
+"""
 
 
 def lines_of(connection: sqlite3.Connection, row: BatchRow) -> Iterator[tuple[str, str]]:

@@ -59,7 +59,8 @@ _OWNERS = f"""
 """  # noqa: S608 - the clock is named above
 _ENTER = f"INSERT INTO owner (host, boot, pid, started, heartbeat) VALUES ($1, $2, $3, $4, {_NOW}) RETURNING id"  # noqa: S608
 _DROP = f"INSERT INTO dropped VALUES ($1, $2, $3, $4, {_NOW}) ON CONFLICT DO NOTHING"  # noqa: S608
-_STORED = schema.STORED.replace("SELECT", "SELECT s.key,", 1).replace("= ?", "= ANY($1)")
+# Its tables know no batches: these have files of their own.
+_STORED = schema.STORED.replace("c.batch", "NULL").replace("SELECT", "SELECT s.key,", 1).replace("= ?", "= ANY($1)")
 
 
 def _numbered(statement: str) -> str:

@@ -209,10 +209,11 @@ class LedgerTransactions:
             if not self.is_alive(owner):  # what it had in flight may be billed
                 self.add_spent(int(self._sum("held WHERE owner = ?", owner)), now)
                 self._connection.execute("DELETE FROM held WHERE owner = ?", (owner,))
-        spent = self.spent_since(now - seconds)
-        if spent + cost > most:
+        spent, calls = self.spent_since(now - seconds), self._sum("held")
+        set_aside = self.set_aside()
+        if spent + set_aside - calls + cost > most:  # a batch takes up to a day, and only --batch takes its results
             return None
-        if spent + self.set_aside() + cost > most:
+        if spent + set_aside + cost > most:
             return 0
         held = self._connection.execute(
             "INSERT INTO held (owner, cost) VALUES (?, ?)", (self.owner, min(cost, MOST_AT_ONCE))
