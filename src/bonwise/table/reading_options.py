@@ -17,6 +17,7 @@ from bonwise.errors import UsageError
 from bonwise.flags import field_texts, show_keywords, takes_numbers, unexpected
 from bonwise.printable import quoted, shell_flag, shell_path
 from bonwise.table import checks
+from bonwise.table.checks import AnnotatorRule, SecondOrder, Shape, Unpicked
 from bonwise.table.roles import COLUMN_FLAGS, OF_LABELS
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class LabelKeywords(RowKeywords, total=False):
     """How a file of labels is read."""
 
     label_scale: Scale | None
-    annotator_rule: checks.AnnotatorRule | None
+    annotator_rule: AnnotatorRule | None
 
 
 class _Directions(TypedDict, total=False):
@@ -71,11 +72,11 @@ class TableKeywords(LabelKeywords, _Values, total=False):
     """How a table of scores and labels is read."""
 
     judge_scale: Scale | Mapping[str, Scale] | None
-    second_order: checks.SecondOrder | None
+    second_order: SecondOrder | None
 
 
 class _Unpicked(TypedDict, total=False):
-    unpicked: checks.Unpicked
+    unpicked: Unpicked
 
 
 class _Candidates(TypedDict, total=False):
@@ -83,7 +84,7 @@ class _Candidates(TypedDict, total=False):
 
 
 class _ShapeKeyword(_Candidates, total=False):
-    shape: checks.Shape | None
+    shape: Shape | None
 
 
 class _Retrieved(TypedDict, total=False):
@@ -123,7 +124,7 @@ class LabelledInOrderKeywords(LabelKeywords, _ShapeKeyword, _Values, total=False
 class PickKeywords(LabelKeywords, _Directions, _Unpicked, total=False):
     """How the labels of picks are read; picks were made among all candidates."""
 
-    shape: checks.Shape | None
+    shape: Shape | None
 
 
 class PilotKeywords(ColumnKeywords, _Candidates, _Values, total=False):
@@ -168,7 +169,7 @@ class ReadingOptions:
         metadata=_by(ReadingFlag("--exclude", "Leave a candidate name out (repeatable).", repeatable=True)),
     )
     """Candidate names to leave out."""
-    shape: checks.Shape | None = field(
+    shape: Shape | None = field(
         default=None,
         metadata=_by(
             ReadingFlag("--rectangular", "Every prompt must carry all names.", bool),
@@ -176,7 +177,7 @@ class ReadingOptions:
         ),
     )
     """Forced; see `docs/tables.md`."""
-    unpicked: checks.Unpicked = field(
+    unpicked: Unpicked = field(
         default="random",
         metadata=_by(
             ReadingFlag("--unpicked", "A prompt without any score: random (a random pick), first, or drop.")
@@ -218,7 +219,7 @@ class ReadingOptions:
         metadata=_by(ReadingFlag("--label-map", "What words of labels and scores are worth: poor=1,fair=2,good=3.")),
     )
     """What words among labels and scores are worth, such as ``{"poor": 1, "fair": 2, "good": 3}``."""
-    annotator_rule: checks.AnnotatorRule | None = field(
+    annotator_rule: AnnotatorRule | None = field(
         default=None,
         metadata=_by(
             ReadingFlag("--annotator-rule", "What labels of several annotators become: mean, median or majority.")
@@ -264,7 +265,7 @@ class ReadingOptions:
     """How many candidates of a prompt are its pool: the first by the column ``rank`` of a run, or by the score where
     a run is JSON. Equal ranks stay together, and what is cut is counted.
     """
-    second_order: checks.SecondOrder | None = field(
+    second_order: SecondOrder | None = field(
         default=None,
         metadata=_by(ReadingFlag("--second-order", "A second order names places: turned, else as-named.")),
     )
