@@ -124,6 +124,9 @@ def test_the_command_prints_both_side_by_side(tmp_path, monkeypatch, capsys):
     assert "Verdict: the second recovers more" in shown.out
     assert "60 prompts of one name in both" in shown.out
     assert strict((tmp_path / "c.json").read_text())["schema"] == "bonwise.regimes/1"
+    (tmp_path / "old").mkdir()
+    frame.to_csv("old/a.csv", index=False)
+    assert "old/a.csv against a.csv" in typed(capsys, "audit", "old/a.csv", "a.csv", "--compare-regimes").out
     alone = typed(capsys, "audit", "a.csv", "--compare-regimes")
     assert (alone.code, "takes two files, not 1" in alone.err) == (2, True)
     gated = typed(capsys, "audit", "a.csv", "b.csv", "--compare-regimes", "--fail-under", "recovery=0.2")

@@ -732,3 +732,12 @@ def test_a_plan_of_votes_has_its_power(question, effect, ties):
         ]
     print(question, effect, ties, found.labels, np.mean(shows))  # noqa: T201 - the measured figures
     assert np.mean(shows) >= 0.9 - 0.04 - 3 * (0.09 / 2000) ** 0.5
+
+
+def test_a_plan_of_votes_asks_for_no_table_of_scores(capsys):
+    """What is to be collected is the file that the next command reads: votes, not scores."""
+    shown = typed(capsys, "plan", "--question", "margin", "--effect", 0.1).out
+    assert "Collect votes in votes.csv, then type:\nbonwise monitor votes.csv" in shown
+    assert "scores.csv" not in shown
+    shown = typed(capsys, "plan", "--question", "recovery>0", "--candidates", 4, "--within-r", 0.3).out
+    assert "Write your table of scores without labels to scores.csv, then type:" in shown

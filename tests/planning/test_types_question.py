@@ -251,6 +251,7 @@ def test_the_worst_case_is_what_the_bottleneck_says():
         (types([0.1, 0.1], votes=[1, -1]), RowError, "votes from 0"),
         (types([0.1, 0.1], votes=[1, 2]).assign(weight=[1, 0]), RowError, "a weight above 0"),
         (types([0.1, 0.1], votes=[1, 2]).assign(type="a"), RowError, "each type has one row"),
+        (types([0.1, 0.1], votes=[1, -2]), RowError, "a weight above 0 and votes from 0 to"),
         (types([0.1], votes=[1]), RowError, "two types or more"),
         (types([0.1, 0.1], votes=[1, "many"]), RowError, "not a number"),
     ],
@@ -319,3 +320,10 @@ def test_the_commands(capsys, tmp_path):
     assert typed(capsys, "plan", "--allocation", tmp_path / "none.csv").code == 2
     with pytest.raises(InputError):
         plan(allocation=tmp_path / "none.csv")
+
+
+def test_margins_of_types_are_no_pilot():
+    """Where the types have no margin, the reason speaks of the types: there was no pilot."""
+    made = plan(question="screening", allocation=types([0.0, 0.0]), labels=100)
+    assert made.verdict == "infeasible"
+    assert any(each.startswith("Infeasible: the margins of the types show no effect") for each in made.sentences)

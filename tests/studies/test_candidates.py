@@ -275,3 +275,11 @@ def test_the_command_writes_what_python_returns(tmp_path, capsys):
     assert set(pd.read_csv(tmp_path / "s.csv")["metric"]) >= {"value_judge", "step", "worth", "gain_per_call"}
     lines = [line for line in study.to_text(full=True).splitlines() if not line.startswith("bonwise ")]
     assert max(map(len, lines)) <= 118
+
+
+def test_one_size_alone_is_no_range():
+    """Where no other number could pay better, the sentence says so instead of naming the same number twice."""
+    judge = study_candidates(cohort(40), value=1, candidate_cost=100).judges["judge"]
+    assert judge.may_be_best == [1]
+    assert "No other number studied could pay better." in judge.sentences[0]
+    assert "It could be" not in judge.sentences[0]

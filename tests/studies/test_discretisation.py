@@ -251,3 +251,20 @@ def test_the_command_prints_what_the_judges_values_cost(tmp_path, monkeypatch, c
     assert document["judges"]["judge"]["rows"][1]["scale"] == "range"
     again = typed(capsys, "study", "discretisation", "scores.csv", "--rho", 0.3, "--draws", 2, "--json", "-")
     assert strict(again.out)["judges"]["judge"]["rho"] == pytest.approx(0.3)
+
+
+def test_a_finer_scale_is_advised_only_where_coarse_scores_cost(tmp_path, monkeypatch, capsys):
+    """A judge whose own values cost nothing that is shown gets no advice against its scale."""
+    monkeypatch.chdir(tmp_path)
+    advice, costly, fine = "Ask for scores on a finer scale", simulate("arena", n=300, seed=4).frame(), []
+    for prompt in range(30):
+        fine += [(f"p{prompt}", name, prompt + at / 7, float(at)) for at, name in enumerate("abc")]
+    pd.DataFrame(fine, columns=["prompt_id", "candidate_id", "judge_score", "oracle_label"]).to_csv("fine.csv")
+    costly.to_csv("coarse.csv", index=False)
+    shown = {
+        name: typed(capsys, "study", "discretisation", name, "--draws", 2).out for name in ("fine.csv", "coarse.csv")
+    }
+    assert "Verdict: no cost shown" in shown["fine.csv"]
+    assert advice not in shown["fine.csv"]
+    assert "Verdict: coarse scores cost" in shown["coarse.csv"]
+    assert advice in shown["coarse.csv"]

@@ -280,6 +280,8 @@ def test_a_design_makes_figures_of_all_prompts(tmp_path):
     assert [study.judges["judge"].data.method for study in (alone, all_prompts)] == ["labelled_only", "aipw"]
     assert [study.judges["judge"].data.prompts for study in (alone, all_prompts)] == [40, 120]
     assert "Figures are of the labelled prompts alone." in alone.to_text(full=True)
+    assert alone.judges["judge"].data.dropped == {"not labelled whole": 80}
+    assert all_prompts.judges["judge"].data.dropped == {}
     assert "Figures are of all prompts, from a sample of labels." in all_prompts.to_text(full=True)
     assert {row.recovery.method for row in all_prompts.judges["judge"].rows} == {"aipw"}
 
@@ -425,7 +427,10 @@ def test_value_of_information_is_learnt_first(capsys, tmp_path, monkeypatch):
     ("change", "message"),
     [
         (lambda frame: frame.drop(columns=["draw_1", "draw_2"]), "only greedy can be played"),
-        (lambda frame: frame.head(20), "10 prompts have all scores, verdicts and labels"),
+        (
+            lambda frame: frame.head(20),
+            r"10 prompts have all scores, verdicts and labels \(20 .* of all candidates\)$",
+        ),
         (lambda frame: frame.assign(oracle_label=np.nan), "no oracle labels"),
     ],
 )

@@ -173,7 +173,7 @@ def test_pairs_unlike_any_labelled_one_are_refused():
         ("gap up to 0.1", True),
         ("gap above 0.1", False),
     ]
-    assert str(study).startswith("Verdict: no agreement shown")
+    assert str(study).startswith("Verdict: cannot be said")
     # Agreement is of pairs, of which pools of three hold alike ones; what is picked of three is not known.
     three = table([([0.2, 0.3, 0.2], [0, 0, 0])] * 30)
     judge = study_transfer(source, to=without_labels(three)).judges["judge"]

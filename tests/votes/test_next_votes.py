@@ -201,6 +201,7 @@ def test_the_next_votes_of_a_file(capsys, tmp_path):
     frame.to_csv(tmp_path / "votes.csv", index=False)
     done = typed(capsys, "preferences", tmp_path / "votes.csv", "--next", 5, "--out", tmp_path / "next.csv")
     assert "Verdict: not settled" in done.out
+    assert "The first place is not settled; by all votes it is that of a. The next 5 votes go to 1 pair." in done.out
     rows = pd.read_csv(tmp_path / "next.csv").query("metric == 'ask'")
     assert sorted(rows["prompt"].astype(int).astype(str)) == sorted(asked.prompts_to_ask)
     strict(typed(capsys, "preferences", tmp_path / "votes.csv", "--next", 5, "--json", "-").out)

@@ -293,7 +293,10 @@ _REGIMES_NEXT = answers.steps("Quote the figures of the prompts and candidates t
 def describe_regimes(document: RegimeComparison) -> Part:
     """Describe two audits side by side."""
     pairs, stated = list(document.judges.items()), answer_of_regimes(document)
-    files = [file_name(side.source) for side in (pairs[0][1].first, pairs[0][1].second)]
+    sources = [side.source for side in (pairs[0][1].first, pairs[0][1].second)]
+    files = [file_name(source) for source in sources]
+    if files[0] == files[1]:
+        files = [printable(source, longest=200) for source in sources]
     confidence = numbers.percent(document.confidence)
     blocks: list[Block] = [] if stated is None else [answers.verdict(stated)]
     blocks.append(Said("note", f"{confidence} intervals by prompt; differences are of independent samples"))

@@ -95,9 +95,8 @@ def _infeasible(plan: Plan) -> str:
             f"Infeasible: of samples of up to {counted(most, plan.redrawn.unit[:-1])}, drawn again from the pilot, "
             f"fewer than {asked} pass the gate."
         )
-    return (
-        "Infeasible: the pilot's own figure shows no effect of this kind, so no number of labels is planned for it."
-    )
+    whose = "the pilot's own figure shows" if plan.pilot is not None else "the margins of the types show"
+    return f"Infeasible: {whose} no effect of this kind, so no number of labels is planned for it."
 
 
 def _drawn_again(plan: Plan) -> Iterator[str]:

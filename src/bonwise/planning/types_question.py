@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pandas as pd
 
 from bonwise.arrays import Floats, Ints
 from bonwise.errors import ColumnError, RowError, UsageError
@@ -35,9 +36,11 @@ def _read_types(source: reading.RowSource, what: str) -> tuple[list[str], Floats
         numbers.parse_numbers(frame[columns[role]], role=role, source=name) for role in ("weight", what)
     )
     names, (least, most) = frame[columns["type"]].astype(str).tolist(), _MOST[what]
+    repeated = pd.Index(names).duplicated()
     for at, (row, kind) in enumerate(zip(frame.index, names, strict=True)):
-        if not (weights[at] > 0 and least <= values[at] <= most) or kind in names[:at]:
-            hint = f"each type has one row, a weight above 0 and a {what} from {least:g} to {most:g}"
+        if not (weights[at] > 0 and least <= values[at] <= most) or repeated[at]:
+            worded = "votes" if what == "votes" else f"a {what}"
+            hint = f"each type has one row, a weight above 0 and {worded} from {least:g} to {most:g}"
             raise RowError(f"{name}, row {row}: type {quoted(kind)} cannot be used", hint=hint)
     if len(names) < 2:
         raise RowError(f"{name}: votes are spread over two types or more", hint=hint)

@@ -63,7 +63,9 @@ def _next(document: result.Plan) -> Iterator[Said]:
         effect = "" if document.mde is None else f", or plan for {numbers.brief(document.mde)} ({document.mde_of})"
         yield Said("finding", f"Get more labels{effect}.")
     elif document.commands:
-        yield Said("finding", "Write your table of scores without labels to scores.csv, then type:")
+        scored = any("scores.csv" in line for line in document.commands)
+        what = "Write your table of scores without labels to scores.csv" if scored else "Collect votes in votes.csv"
+        yield Said("finding", f"{what}, then type:")
         yield from (Said("command", line) for line in document.commands)
 
 

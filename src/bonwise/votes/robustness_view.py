@@ -190,6 +190,8 @@ def next_answer(asked: result.NextVotes, votes: int) -> answers.StatedVerdict:
         return answers.StatedVerdict("settled", "good", f"Votes have settled {places}: {first}.")
     left = f"; {votes - sum(asks):,} are left, because open pairs have no prompts for them" * (sum(asks) < votes)
     stated = f"{asked.settled:,} of {places} settled; by all votes the order is {first}. "
+    if asked.depth == 1:
+        stated = f"The first place is not settled; by all votes it is that of {first}. "
     stated += f"The next {numbers.counted(sum(asks), 'vote')} go to {numbers.counted(len(asks), 'pair')}{left}."
     return answers.StatedVerdict("not settled", "open", stated)
 
@@ -206,7 +208,8 @@ def _next_votes(asked: result.NextVotes, tau: str) -> Iterator[Block]:
             (Column("next votes"), lambda row: numbers.count(row.ask)),
         ),
         [(row,) for row in asked.pairs[:_MOST_PAIRS]],
-        f"Pairs that decide {_places(asked)}; the next votes of a pair are on prompts that are new to it",
+        f"Pairs that decide {_places(asked)}; margins count each prompt once; the next votes of a pair are on "
+        "prompts that are new to it",
     )
     yield Said(
         "caveat",

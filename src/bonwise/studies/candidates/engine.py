@@ -210,7 +210,9 @@ def _curve_sentences(judge: result.CountJudge) -> abc.Iterator[str]:
         worth = numbers.with_any_interval(judge.figures[str(max(judge.best, 2))]["worth"], sign=True)
         each = f"a second one is worth {worth} per prompt" if judge.best == 1 else f"{worth} per prompt beyond one"
         best, alike = numbers.counted(judge.best, "candidate"), numbers.count_range(judge.may_be_best, "candidate")
-        yield f"At these prices it pays best to ask for {best}: {each}. It could be {alike}.{more}"
+        settled = judge.may_be_best == [judge.best]
+        could = "No other number studied could pay better." if settled else f"It could be {alike}."
+        yield f"At these prices it pays best to ask for {best}: {each}. {could}{more}"
         more = ""
     yield f"The pick from {ends} candidates is worth {value}; the last adds {step}.{more}"
     most = numbers.with_any_interval(judge.beyond)

@@ -61,6 +61,8 @@ def _answer(judge: CountJudge | TransferJudge) -> answers.StatedVerdict:
     else:
         words, than = ("better than a coin", "worse than a coin", "no agreement shown"), 0.5
         figure = judge.figures["target"]["effective_agreement"]
+        if figure.estimate is None:
+            return answers.StatedVerdict("cannot be said", "open", judge.sentences[0], figure)
     states: tuple[answers.State, ...] = ("good", "bad", "open")
     at = ("above", "below", "open").index(answers.outcome_of(figure, than))
     return answers.StatedVerdict(words[at], states[at], judge.sentences[0], figure)

@@ -22,6 +22,7 @@ _LIMITS = (
 _SHOWN = ("recovery", "tie_rate", "top1_tie_rate", "effective_agreement", "effective_agreement_decided")
 _TITLES = ("recovery", "ties", "top ties", "agreement", "if decided")
 _SCALES = {"continuous": "uncut", "range": "equal bins", "own": "the judge's values", "judge": "the judge itself"}
+_COSTS = "coarse scores cost"
 _LEGEND = (
     "loss: recovery less that of the uncut scores, paired by prompt; sd: of recovery, over simulated judges; "
     "clipped: equal bins between the ends of the labels; quantile: bins of equal counts; agreement: over all pairs, "
@@ -31,7 +32,9 @@ _LEGEND = (
 
 def described(document: DiscretisationStudy) -> DescribedStudy:
     """Describe what coarse scores cost: one part per judge."""
-    why = "Ask for scores on a finer scale, or break ties by verdicts on pairs. An audit says what the ties cost:"
+    judged = {name: _answer(judge) for name, judge in document.judges.items()}
+    finer = "Ask for scores on a finer scale, or break ties by verdicts on pairs. "
+    why = f"{finer * any(each.word == _COSTS for each in judged.values())}An audit says what the ties cost:"
     scored = any(judge.effective_values is not None for judge in document.judges.values())
     alone = answers.steps("Study a judge's scores of these candidates: the values that it uses matter most.")
     return DescribedStudy(
@@ -46,7 +49,7 @@ def described(document: DiscretisationStudy) -> DescribedStudy:
             )
             for at, (name, judge) in enumerate(document.judges.items(), start=1)
         },
-        answers={name: _answer(judge) for name, judge in document.judges.items()},
+        answers=judged,
         question="What do coarse scores cost?",
         then=answers.steps(why, document.then("audit", takes=ReadingKeywords)) if scored else alone,
     )
@@ -61,7 +64,7 @@ def _answer(judge: DiscretisationJudge) -> answers.StatedVerdict:
     says = f"Cut into {ways}, scores that recover {uncut} change recovery by {change_words(loss, 'recovery')}."
     if answers.outcome_of(loss) != "below":
         return answers.StatedVerdict("no cost shown", "open", says, loss)
-    return answers.StatedVerdict("coarse scores cost", "bad" if row.scale == "own" else "neutral", says, loss)
+    return answers.StatedVerdict(_COSTS, "bad" if row.scale == "own" else "neutral", says, loss)
 
 
 def _judge(judge: DiscretisationJudge, reference: str | None, key: str) -> Iterator[Block]:

@@ -553,11 +553,15 @@ def _stored(
     known = labelling.label_state(replace(panel, scores=draws[:, 0]).keep(whole, lost), stated)
     if known.method == "cells" or known.labelled.sum() < correlation.LEAST_CARRIERS:
         why = listed(sorted({drop.reason for drop in known.panel.dropped})) if known.panel.dropped else "no labels"
+        rest = f"; of the others: {why}" if known.labelled.sum() < len(panel.sizes) else ""
         raise InputError(
             f"{table.source}: {int(known.labelled.sum())} prompts have all scores, verdicts and labels",
-            hint=f"{correlation.LEAST_CARRIERS} are needed, with labels of all candidates; of the others: {why}",
+            hint=f"{correlation.LEAST_CARRIERS} are needed, with labels of all candidates{rest}",
         )
-    used = known.panel.keep(known.labelled) if known.method == "labelled_only" else known.panel
+    used = known.panel
+    if known.method == "labelled_only":
+        bare = used.prompt_ids[~known.labelled]
+        used = used.keep(known.labelled, [PromptLeftOut(str(prompt), "not labelled whole") for prompt in bare])
     prompts, own = np.asarray(panel.prompt_ids.isin(used.prompt_ids)), {panel.judge, _inner(panel.judge)}
     cells = np.repeat(prompts, panel.sizes)
     others = {name: cell_scores.scores_of(table, used, name) for name in table.judges if name not in own}
