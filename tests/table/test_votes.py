@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import bonwise as bw
 from bonwise.errors import BonwiseError, ColumnError, InputError, RowError, UsageError
 from bonwise.factors.rating_sources import ratings_of_votes
 from bonwise.table.vote_columns import NamedVoteColumns, columns_of_votes, find_vote_columns, pair_of
@@ -399,3 +400,14 @@ def test_shares_that_a_side_earned():
     assert votes_of_shares(column, "t").worth.tolist()[:3] == [0.5, 1, 0]
     with pytest.raises(RowError, match="row 0: shown_first is 2"):
         votes_of_shares(pd.Series([2.0], name="shown_first"), "t")
+
+
+def test_a_prompt_column_that_lacks_a_cell_is_an_error():
+    """Without a prompt every vote would be its own cluster, and intervals too narrow without a word."""
+    votes = pd.DataFrame(
+        {"model_a": "x", "model_b": "y", "winner": ["model_a", "tie"] * 6, "question_id": [1, 2, 3] * 4}
+    )
+    assert bw.study_preferences(votes).data.prompts == 3
+    votes.loc[4, "question_id"] = None
+    with pytest.raises(RowError, match="row 5: no prompt_id"):
+        bw.study_preferences(votes)

@@ -354,19 +354,22 @@ def _winner_like(name: str) -> bool:
 
 
 def _prompt(frame: pd.DataFrame, used: set[str]) -> tuple[str, ...]:
-    """Return the column of the prompt: of the likeliest names one whose cells repeat, or else the first."""
+    """Return the column of the prompt: of the likeliest names one whose cells repeat, or else the first.
+
+    One that lacks some cells is taken where no other serves, so that its reader says which: without a prompt every
+    vote would be its own cluster.
+    """
     weak: list[str] = []
+    incomplete: list[str] = []
     for group in roles.claims("prompt_id", roles.by_key(frame.columns)):
         free = [name for name in group if name not in used and not holds_lists(frame[name])]
-        telling = [
-            name
-            for name in free
-            if identifiers.telling(Rows.of(frame[[name]]), "prompt_id", name) and _complete(frame[name])
-        ]
-        if telling:
-            return (telling[0],)
+        telling = [name for name in free if identifiers.telling(Rows.of(frame[[name]]), "prompt_id", name)]
+        complete = [name for name in telling if _complete(frame[name])]
+        if complete:
+            return (complete[0],)
+        incomplete += telling
         weak += [name for name in free if _complete(frame[name])]
-    return tuple(weak[:1])
+    return tuple((weak or incomplete)[:1])
 
 
 def _by_claim(frame: pd.DataFrame, role: str, used: set[str]) -> tuple[str, ...]:
