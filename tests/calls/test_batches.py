@@ -406,6 +406,19 @@ def test_a_refused_request_is_not_billed(tmp_path, capsys, provider):
     assert "may be billed" not in done.err
 
 
+def test_a_service_that_cannot_be_reached_is_said(tmp_path, capsys, provider):
+    """What is pending has not ended as far as anybody knows."""
+    path = pool_file(tmp_path / "pools.jsonl", {"p": ["a", "b"]})
+    with BatchService(polls=9).served() as service:
+        url = service.url + ("/v1" if provider == "openai" else "")
+        judge = ("--judge", f"pointwise:{PROVIDERS[provider]}", "--base-url", url)
+        command = ("judge", path, *judge, "--run", tmp_path / "run", "--batch", "--no-wait")
+        assert "0 of 2 requests are over" in typed(capsys, *command).err
+    done = typed(capsys, *command)
+    assert done.code == 4
+    assert re.search("batch batch_1: .*connect", done.err, re.IGNORECASE)
+
+
 def test_settings_that_mean_nothing_are_refused(tmp_path):
     """Batches need a run folder; what is of batches needs them."""
     with pytest.raises(UsageError, match="run folder"):

@@ -224,6 +224,13 @@ def test_other_addresses_are_refused(folder, url):
     assert "hush" not in str(caught.value)
 
 
+@pytest.mark.parametrize("given", [["pictures"], 0, True, b"pictures"])
+def test_what_is_no_folder_is_refused(given):
+    """In words, and not with an error of Python."""
+    with pytest.raises(UsageError, match="not a folder"):
+        ImageReader(given)
+
+
 @pytest.mark.parametrize(
     ("given", "what"),
     [

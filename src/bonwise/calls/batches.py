@@ -275,6 +275,7 @@ class ProviderBatches:
             self._troubles += 1
             if not problem.transient or self._troubles > self._engine.terms.attempts:
                 raise _refusal(row, problem) from None
+            self._tell_now_and_then(row, f"batch {printable(row.remote) or row.id}: {problem.message}")
         return 0
 
     def _tell_now_and_then(self, row: BatchRow, line: str) -> None:

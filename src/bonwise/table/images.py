@@ -98,6 +98,8 @@ class ImageReader:
     """Reads images of prompts and candidates: files below one folder, links resolved, data URLs and addresses."""
 
     def __init__(self, folder: str | Path) -> None:
+        if not isinstance(folder, (str, Path)):
+            raise UsageError(f"images is {quoted(folder)}, not a folder", hint="name one: images='pictures'")
         with text_files.file_errors(Path(folder)):
             self.folder = Path(folder).resolve(strict=True)
             if not self.folder.is_dir():
