@@ -409,5 +409,5 @@ def test_a_prompt_column_that_lacks_a_cell_is_an_error():
     )
     assert bw.study_preferences(votes).data.prompts == 3
     votes.loc[4, "question_id"] = None
-    with pytest.raises(RowError, match="row 5: no prompt_id"):
+    with pytest.raises(RowError, match="row 4: no prompt_id"):
         bw.study_preferences(votes)
