@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import processes
+from bonwise.cli import select as select_command
 from bonwise.judges import registry as judges
 from bonwise.judges.pool_loop import ThreadReader, Turns, work_on_many
 from bonwise.selection import registry as strategies
@@ -81,6 +82,16 @@ def test_a_pick_leaves_before_the_next_pool_comes(folder):
     code, out, err = processes.ended(running)
     assert (code, out) == (0, "")
     assert "2 pools by local:length" in err
+
+
+def test_no_pick_of_a_pipe_is_held_back(standard_input, monkeypatch, capsys):
+    """Picks of a file may be written together; those of a pipe are written one by one, however fast they come."""
+    written = []
+    monkeypatch.setattr(select_command, "_WRITTEN_EVERY", 3600.0)
+    monkeypatch.setattr(select_command.arguments, "emit", written.append)
+    standard_input("".join(pool(f"p{at}", "a", "longer") for at in range(5)))
+    assert typed(capsys, "select", "-", "--judge", "local:length").code == 0
+    assert [text.count("\n") for text in written] == [1] * 5
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda sent: sent.name)

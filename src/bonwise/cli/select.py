@@ -116,7 +116,8 @@ def select(
         from bonwise.cli.dry_run import refuse_plan_without_key
 
         refuse_plan_without_key(None if total is None else source, plan, asking.place, asking.engine["reask"])
-    return _pick_all(source, _selection_run(plan, asking, total), picks, page, allow_unscored=allow_unscored)
+    run_of, piped = _selection_run(plan, asking, total), total is None
+    return _pick_all(source, run_of, picks, page, allow_unscored=allow_unscored, piped=piped)
 
 
 def _selection_run(
@@ -142,8 +143,12 @@ def _pick_all(
     page: PickedPage | None,
     *,
     allow_unscored: bool,
+    piped: bool,
 ) -> int:
-    """Write the picks as they come, then the page; whatever ends the run, what was found is said."""
+    """Write the picks as they come, then the page; whatever ends the run, what was found is said.
+
+    Behind a pipe (`piped`) another pool may never follow, so each pick is written at once.
+    """
     lines: list[str] = []
     written = 0.0
 
@@ -160,7 +165,7 @@ def _pick_all(
             page.note(pick)
         lines.append(_ENCODER.encode(pick.to_dict()) + "\n")
         # To wake a reader takes as long as many a pick; where models are asked, the next pick may be far.
-        if picks.plan.asks_models or time.monotonic() > written + _WRITTEN_EVERY:
+        if piped or picks.plan.asks_models or time.monotonic() > written + _WRITTEN_EVERY:
             written = time.monotonic()
             emit_held()
 
