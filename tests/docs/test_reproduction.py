@@ -1,4 +1,4 @@
-"""The page that sets the papers' figures beside ours is what its commands print today."""
+"""The page that sets the papers' figures beside ours, reproduction.md, is what its commands print today."""
 
 from __future__ import annotations
 

@@ -90,6 +90,7 @@ def test_the_extra_brings_the_site():
 
 
 ELSEWHERE = {
+    "docs/reproduction.md": "tests/docs/test_reproduction.py",
     "README.md": "tests/docs/test_guides.py",
     "docs/batches.md": "tests/crash/test_batches.py",
     "docs/hosts_recipes.md": "tests/hosts/test_recipes.py",
@@ -209,7 +210,7 @@ OTHERWISE = {
     ("Resampled", "of"): "it takes no judge of its own kind",
     ("RouteStudy.router", "judge"): "a judge that was studied",
     ("audit_preferences", "labels"): "of pairs",
-    ("audit_preferences", "depth"): "of places, not of candidates",
+    ("study_preferences", "depth"): "of places, not of candidates",
     ("judge", "batch"): "of a provider",
     ("judge", "deadline"): "there is one per question",
     ("judge", "max_concurrency"): "its pools have no deadline",
