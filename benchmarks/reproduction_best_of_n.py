@@ -98,11 +98,11 @@ def all_of_judges(audit: Json) -> Iterator[Row]:
     theirs = {"GPT-5.2": "76.5%", "Claude Sonnet 4": "77.7%", "GPT-4.1-mini": "74.8%", "Gemini-2.5-flash": "66.4%"}
     theirs["Llama-3.3-70b"] = "60.4%"
     for judge, (global_r, within_r, ties) in JUDGES.items():
-        found = metrics(audit, judge)
-        yield f"{judge}, global r", f"{global_r:.3f}", figure(found["global_r"])
-        yield f"{judge}, within r", f"{within_r:.3f}", figure(found["within_r"])
-        yield f"{judge}, tie rate", plain(ties, "share"), figure(found["tie_rate"], "share")
-        yield f"{judge}, sign agreement", theirs[judge], figure(found["sign_agreement"], "share")
+        measured = metrics(audit, judge)
+        yield f"{judge}, global r", f"{global_r:.3f}", figure(measured["global_r"])
+        yield f"{judge}, within r", f"{within_r:.3f}", figure(measured["within_r"])
+        yield f"{judge}, tie rate", plain(ties, "share"), figure(measured["tie_rate"], "share")
+        yield f"{judge}, sign agreement", theirs[judge], figure(measured["sign_agreement"], "share")
 
 
 def calibrated(study: Json) -> Iterator[Row]:
@@ -126,16 +126,6 @@ def over_judges(study: Json) -> Iterator[Row]:
         changes = study["over_judges"][method]["changes"]
         for (metric, style), value in zip(names, values, strict=True):
             yield f"{method}, change of {metric}", value, figure(changes[metric], style)
-
-
-def of_regime(audit: Json) -> Iterator[Row]:
-    """Return the figures of answers that are right or wrong."""
-    found = metrics(audit)
-    yield "global r", "0.38", figure(found["global_r"])
-    yield "within r", "0.30", figure(found["within_r"])
-    yield "inflation", "22%", figure(found["inflation"], "share")
-    yield "recovery", "30%", figure(found["recovery"], "share")
-    yield "variance of labels between prompts", "30%", figure(found["oracle_between_share"], "share")
 
 
 def of_reference(audit: Json) -> Iterator[Row]:
@@ -309,10 +299,10 @@ def stated(study: Json) -> Iterator[Row]:
     }
     means = {"elicited": "0.12", "logprob": "0.27"}
     for way in STATED:
-        found = study["judges"][way]
-        for number, (each, value) in enumerate(zip(found["bins"], theirs[way], strict=True)):
+        errors = study["judges"][way]
+        for number, (each, value) in enumerate(zip(errors["bins"], theirs[way], strict=True)):
             yield f"{way}, P in [{0.2 * number:.1f}, {0.2 * number + 0.2:.1f}]", value, figure(each["error"])
-        yield f"{way}, mean of the bins", means[way], figure(found["metrics"]["mean_bin_error"])
+        yield f"{way}, mean of the bins", means[way], figure(errors["metrics"]["mean_bin_error"])
 
 
 AUDIT = f"bonwise audit {ARENA}"
@@ -471,7 +461,15 @@ SECTIONS = [
         "higher: with 32 candidates of which half are right, picking by any signal that correlates .30 recovers "
         "half. The paper's 30 % needs fewer right answers per prompt, or errors that many candidates share.",
         ["bonwise audit made/ppe_math.csv"],
-        of_regime,
+        pairs(
+            (
+                ("global r", "0.38", "global_r", "number"),
+                ("within r", "0.30", "within_r", "number"),
+                ("inflation", "22%", "inflation", "share"),
+                ("recovery", "30%", "recovery", "share"),
+                ("variance of labels between prompts", "30%", "oracle_between_share", "share"),
+            )
+        ),
     ),
     Section(
         f"Table 13 ({NAME})",

@@ -107,8 +107,8 @@ def most_alike(study: Json) -> Iterator[Row]:
     """Return how often more votes find a near tie."""
     for row in study["detection"]:
         if row["drawn"] == "with_replacement" and row["votes"] in {50, 100, 500}:
-            found = f"{row['pairs_with_power']} of {row['pairs']} pairs with a power of 0.9"
-            yield f"MT-Bench, {row['votes']} votes", "curves without numbers", found
+            powerful = f"{row['pairs_with_power']} of {row['pairs']} pairs with a power of 0.9"
+            yield f"MT-Bench, {row['votes']} votes", "curves without numbers", powerful
 
 
 def screened(*plans: Json) -> Iterator[Row]:
